@@ -1,0 +1,61 @@
+# `make demo` and `make test` need Python 3.11 or newer, git and make; everything else is set up in .venv.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+MANIFESTS := pyproject.toml constraints.txt core/pyproject.toml $(wildcard plugins/*/pyproject.toml)
+EDITABLE := -e core -e plugins/todo_db -e plugins/tasky -e plugins/openspec -e plugins/cortex_tasks
+WORKERS ?= 2
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test check format lint types docs conformance oracle torture bench wheels clean
+
+help: ## show what can be made
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
+
+setup: $(STAMP) ## make the virtual environment in .venv
+
+$(STAMP): $(MANIFESTS)
+	@$(PYTHON) -c 'import sys; sys.exit("Python 3.11 or newer is needed; this is " + sys.version.split()[0] + ". Name another with: make PYTHON=python3.12 …") if sys.version_info < (3, 11) else None'
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --upgrade pip
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --group dev $(EDITABLE)
+	@touch $@
+
+demo: setup ## start the host and watch every pack at work
+	$(BIN)/mcp-host demo
+
+test: setup ## run the tests
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup -m "not torture"
+
+check: format lint types test docs ## everything that must hold before a commit lands
+
+format: setup
+	$(BIN)/ruff format --check .
+
+lint: setup
+	$(BIN)/ruff check .
+
+types: setup
+	$(BIN)/mypy
+
+docs: setup
+	$(BIN)/python -m pytest -q tests/docs
+
+conformance: setup ## the official MCP conformance suite, both protocol eras
+	$(BIN)/python tests/conformance/run.py
+
+oracle: setup ## compare the OpenSpec pack with the reference tool's answers
+	$(BIN)/python tests/openspec/oracle.py
+
+torture: setup ## the long kill, race and load runs
+	$(BIN)/python -m pytest -m torture
+
+bench: setup ## measure speed and memory against the rivals
+	$(BIN)/python -m benchmarks
+
+wheels: setup ## build the wheels of all distributions into dist/
+	@for d in core plugins/*; do $(BIN)/python -m build --quiet --wheel --outdir dist $$d; done
+
+clean:
+	rm -rf $(VENV) dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis
