@@ -1,0 +1,73 @@
+"""`make conformance`: the official MCP conformance suite against the whole host.
+
+Installs Node and the suite into `.tools/`, runs every server scenario of both protocol eras over
+HTTP, and replays what was said over stdio. Exit code 0 only when every expected check has passed
+and every replayed answer is equal.
+"""
+
+import argparse
+import asyncio
+import sys
+from pathlib import Path
+
+import served
+from relay import Line, Relay
+from replay import replay
+from suite import SUITE, VERSION, CannotInstall, Suite, install
+
+TOOLS = Path(__file__).resolve().parents[2] / ".tools" / "conformance"
+EXPECTED = {"2025-11-25": 84, "2026-07-28": 152}
+
+
+def main() -> int:
+    arguments = _arguments()
+    try:
+        suite = install(TOOLS)
+    except CannotInstall as error:
+        if arguments.where_possible:
+            print(f"SKIPPED: conformance was NOT checked, because Node cannot be had here: {error}")
+            return 0
+        print(f"Conformance cannot be checked: {error}", file=sys.stderr)
+        return 1
+    print(f"{SUITE} {VERSION} on Node {suite.node_version()}")
+    try:
+        return asyncio.run(_run(suite))
+    except served.HostFailed as error:
+        print(f"Conformance: {error}", file=sys.stderr)
+        return 1
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="make conformance", description=__doc__)
+    parser.add_argument(
+        "--where-possible",
+        action="store_true",
+        help="skip, and say so, where Node cannot be installed",
+    )
+    return parser.parse_args()
+
+
+async def _run(suite: Suite) -> int:
+    good, lines = True, list[Line]()
+    for spec_version, expected in EXPECTED.items():
+        async with served.over_http() as address:
+            relay = Relay(address)
+            async with relay.listening() as relayed:
+                verdict = await suite.run(f"http://{relayed}/mcp", spec_version)
+        lines += relay.lines
+        print(f"{spec_version}: {verdict}", flush=True)
+        if not verdict.meets(expected):
+            good = False
+            print(f"  expected: {expected} passed, 0 failed", *verdict.failures, sep="\n  ")
+            print(verdict.said if not verdict.failures else "")
+    played = await replay(lines, served.command("stdio"), served.environment())
+    print(f"stdio: {played}")
+    for reason, count in sorted(played.left_out.items()):
+        print(f"  {count} left out: {reason}")
+    for difference in played.differences:
+        print(f"  {difference}")
+    return 0 if good and played.good else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

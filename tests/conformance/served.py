@@ -1,0 +1,71 @@
+"""The host under test, with the conformance pack and nothing else."""
+
+import asyncio
+import os
+import re
+import signal
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+PACK = Path(__file__).resolve().parent.parent / "packs" / "conformance"
+ADDRESS = re.compile(r"https?://(127\.0\.0\.1:\d+)/mcp")
+LONGEST_START = 30.0
+LONGEST_STOP = 10.0
+
+
+class HostFailed(Exception):
+    """The host did not start, or did not end as it should; the text holds its log."""
+
+
+def command(transport: str) -> list[str]:
+    """How the host is started; the port over HTTP is a free one."""
+    settings = str(PACK / "mcp-host.toml")
+    serve = [sys.executable, "-m", "mcp_host", "serve", "--config", settings]
+    return [*serve, "--transport", transport, *(["--port", "0"] if transport == "http" else [])]
+
+
+def environment() -> dict[str, str]:
+    """The pack is found on the path, so nothing has to be installed; no setting of the user's."""
+    own = {name: value for name, value in os.environ.items() if not name.startswith("MCP_HOST")}
+    return own | {"PYTHONPATH": str(PACK)}
+
+
+@asynccontextmanager
+async def over_http() -> AsyncIterator[str]:
+    """Serve on a free loopback port; yields the address (`127.0.0.1:port`). Raises `HostFailed`."""
+    process = await asyncio.create_subprocess_exec(
+        *command("http"),
+        env=environment(),
+        stdin=asyncio.subprocess.DEVNULL,
+        stderr=asyncio.subprocess.PIPE,
+    )
+    log: list[str] = []
+    started: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+    reading = asyncio.create_task(_read(process, log, started))
+    try:
+        yield await asyncio.wait_for(started, LONGEST_START)
+        process.send_signal(signal.SIGTERM)
+        code = await asyncio.wait_for(process.wait(), LONGEST_STOP)
+        if code != 0:
+            raise HostFailed(f"the host ended with exit code {code}\n{''.join(log[-30:])}")
+    except TimeoutError:
+        raise HostFailed(f"the host did not start or end in time\n{''.join(log[-30:])}") from None
+    finally:
+        if process.returncode is None:
+            process.kill()
+        await reading
+
+
+async def _read(
+    process: asyncio.subprocess.Process, log: list[str], started: asyncio.Future[str]
+) -> None:
+    assert process.stderr
+    async for line in process.stderr:
+        log.append(line.decode())
+        if not started.done() and (found := ADDRESS.search(log[-1])):
+            started.set_result(found[1])
+    await process.wait()
+    if not started.done():
+        started.set_exception(HostFailed(f"the host did not start\n{''.join(log[-30:])}"))
