@@ -1,0 +1,103 @@
+"""A task, and what may be asked of a list of them."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal
+
+from .errors import InvalidTask
+
+Status = Literal["all", "pending", "completed"]
+
+MAX_USER_ID = 255
+MAX_TITLE = 255
+MAX_DESCRIPTION = 10_000
+MAX_PAGE = 500
+
+
+@dataclass(frozen=True, slots=True)
+class TaskCreate:
+    """A new task; an empty description is none.
+
+    Raises `InvalidTask`.
+    """
+
+    title: str
+    description: str | None = None
+
+    def __post_init__(self) -> None:
+        required_text("title", self.title, MAX_TITLE)
+        if self.description is not None:
+            storable_text("description", self.description, MAX_DESCRIPTION)
+
+
+@dataclass(frozen=True, slots=True)
+class TaskUpdate:
+    """What to change of a task: None leaves a field as it is, an empty description clears it.
+
+    Raises `InvalidTask`.
+    """
+
+    title: str | None = None
+    description: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.title is not None:
+            required_text("title", self.title, MAX_TITLE)
+        if self.description is not None:
+            storable_text("description", self.description, MAX_DESCRIPTION)
+
+    @property
+    def is_empty(self) -> bool:
+        return self.title is None and self.description is None
+
+
+@dataclass(frozen=True, slots=True)
+class TaskRead:
+    """A task as it is kept; times are aware, in UTC."""
+
+    id: str
+    title: str
+    description: str | None
+    is_completed: bool
+    created_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Position:
+    """A place in the list, newest first: just after the task `id`, created at `created_at`.
+
+    `created_at` is the text the database itself gave, so that no precision is lost on the way.
+    """
+
+    created_at: str
+    id: str
+
+
+@dataclass(frozen=True, slots=True)
+class TaskPage:
+    """Some tasks, newest first; `total` counts all that match, `next` is None on the last page."""
+
+    tasks: tuple[TaskRead, ...]
+    total: int
+    next: Position | None
+
+
+def required_text(field: str, text: str, limit: int) -> None:
+    """Raise `InvalidTask` unless the text says something, fits and can be kept."""
+    if not text.strip():
+        raise InvalidTask(field, f"{field} is required: it must not be empty")
+    storable_text(field, text, limit)
+
+
+def storable_text(field: str, text: str, limit: int) -> None:
+    """Raise `InvalidTask` for a text that is too long or that a database cannot hold."""
+    if len(text) > limit:
+        raise InvalidTask(
+            field, f"{field} is {len(text)} characters long: at most {limit} are allowed"
+        )
+    if "\0" in text:
+        raise InvalidTask(field, f"{field} holds a NUL character, which cannot be kept")
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise InvalidTask(field, f"{field} holds half a character (a lone surrogate)") from None

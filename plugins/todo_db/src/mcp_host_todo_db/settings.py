@@ -1,0 +1,34 @@
+"""What a user can set, in `[packs.todo_db.settings]`."""
+
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field, SecretStr
+
+
+class TodoDbSettings(BaseModel):
+    """The database, and whose tasks it is about."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    url: Annotated[
+        SecretStr | None,
+        Field(
+            description="postgresql://USER:PASSWORD@HOST/DATABASE as a hosting provider writes it,"
+            " or sqlite:///FILE; without one, an SQLite file in the pack's data folder"
+        ),
+    ] = None
+    user_id: Annotated[
+        str | None,
+        Field(
+            min_length=1,
+            max_length=255,
+            description="The one user whose tasks may be used; without it, the caller's user_id"
+            " is trusted unless a token says who is calling",
+        ),
+    ] = None
+    connect_timeout: Annotated[
+        float, Field(gt=0, le=60, description="Seconds to wait for the database to answer")
+    ] = 5.0
+    pool_size: Annotated[
+        int, Field(ge=1, le=100, description="Connections to PostgreSQL at most")
+    ] = 10

@@ -1,0 +1,15 @@
+"""How tasks are kept: the only room that speaks to a database."""
+
+from .address import Address, PostgresServer, SqliteFile, read_url
+from .store import Health, TaskStore, create_tables, open_store
+
+__all__ = [
+    "Address",
+    "Health",
+    "PostgresServer",
+    "SqliteFile",
+    "TaskStore",
+    "create_tables",
+    "open_store",
+    "read_url",
+]

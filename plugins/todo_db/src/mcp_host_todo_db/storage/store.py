@@ -1,0 +1,329 @@
+"""Tasks in a database: every change is one SQL statement, and so one transaction."""
+
+import asyncio
+import uuid
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, TypeVar
+
+from sqlalchemy import (
+    Column,
+    ColumnElement,
+    Executable,
+    Row,
+    Table,
+    Text,
+    Uuid,
+    case,
+    cast,
+    delete,
+    func,
+    insert,
+    literal,
+    not_,
+    select,
+    tuple_,
+    type_coerce,
+    update,
+)
+from sqlalchemy.exc import DBAPIError
+from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, AsyncSession, async_sessionmaker
+
+from ..errors import BadCursor, DatabaseUnavailable, TaskNotFound, UnknownUser, Unreachable
+from ..model import Position, TaskPage, TaskRead, TaskUpdate
+from .address import Address, SqliteFile
+from .engine import make_engine
+from .failures import NO_SUCH_USER, explained, sqlstate
+from .table import find_table, make_table
+from .turns import Turns
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Health:
+    """Whom to tell when the database goes away, and when it is back."""
+
+    degraded: Callable[[str], None]
+    recovered: Callable[[], None]
+
+
+NOBODY = Health(degraded=lambda reason: None, recovered=lambda: None)
+
+
+@asynccontextmanager
+async def open_store(
+    address: Address,
+    *,
+    connect_timeout: float = 5.0,
+    pool_size: int = 10,
+    health: Health = NOBODY,
+) -> AsyncIterator["TaskStore"]:
+    """Connect, look at the table, serve; an SQLite file and its table are made when missing.
+
+    Raises `DatabaseUnavailable` within `connect_timeout` seconds.
+    """
+    engine = make_engine(address, connect_timeout, pool_size)
+    try:
+        async with _connected(engine, address, connect_timeout) as connection:
+            if isinstance(address, SqliteFile):
+                await connection.run_sync(make_table)
+            table = await connection.run_sync(find_table, address.place)
+        store = TaskStore(async_sessionmaker(engine), table, address, health)
+        try:
+            yield store
+        finally:
+            await store.finish()
+    finally:
+        await engine.dispose()
+
+
+async def create_tables(address: Address, *, connect_timeout: float = 5.0) -> bool:
+    """Make the table and its indexes; False when there is a fitting table already.
+
+    Raises `DatabaseUnavailable`.
+    """
+    engine = make_engine(address, connect_timeout, pool_size=1)
+    try:
+        async with _connected(engine, address, connect_timeout) as connection:
+            made = await connection.run_sync(make_table)
+            await connection.run_sync(find_table, address.place)
+            return made
+    finally:
+        await engine.dispose()
+
+
+@asynccontextmanager
+async def _connected(
+    engine: AsyncEngine, address: Address, limit: float
+) -> AsyncIterator[AsyncConnection]:
+    """One transaction with a database that must answer within `limit` seconds."""
+    with explained(address.place):
+        try:
+            async with asyncio.timeout(limit), engine.begin() as connection:
+                yield connection
+        except TimeoutError:
+            raise Unreachable(address.place, f"no answer within {limit:g} s") from None
+
+
+class TaskStore:
+    """Everybody's tasks; each method is told whose it is about.
+
+    All raise `DatabaseUnavailable` or `Busy` when the database does not serve, and
+    `TaskNotFound` for a task that is not there or not that user's.
+    """
+
+    def __init__(
+        self,
+        AsyncSessionLocal: async_sessionmaker[AsyncSession],
+        table: Table,
+        address: Address,
+        health: Health,
+    ) -> None:
+        self._sessions = AsyncSessionLocal
+        self._table = table
+        self._place = address.place
+        self._is_sqlite = isinstance(address, SqliteFile)
+        self._health = health
+        self._lost = False
+        self._turns = Turns()
+        columns = table.c
+        self._row = (
+            columns.id,
+            columns.title,
+            columns.description,
+            columns.is_completed,
+            columns.created_at,
+        )
+
+    async def add(self, user_id: str, task: TaskRead) -> None:
+        """Keep a new task.
+
+        Raises `UnknownUser` when the table belongs to a table of users that lacks this one.
+        """
+        if not _fits(self._table.c.user_id, user_id):
+            raise UnknownUser(user_id)
+        statement = insert(self._table).values(
+            id=task.id,
+            user_id=user_id,
+            title=task.title,
+            description=task.description,
+            is_completed=task.is_completed,
+            created_at=task.created_at,
+            updated_at=task.created_at,
+        )
+
+        async def work(session: AsyncSession) -> None:
+            try:
+                await session.execute(statement)
+            except DBAPIError as error:
+                if sqlstate(error) == NO_SUCH_USER:
+                    raise UnknownUser(user_id) from error
+                raise
+
+        await self._run(work)
+
+    async def page(
+        self, user_id: str, *, completed: bool | None, after: Position | None, limit: int
+    ) -> TaskPage:
+        """At most `limit` of a user's tasks, newest first; `completed` None means both states.
+
+        Raises `BadCursor` for a position that no page ended with.
+        """
+        columns = self._table.c
+        if not _fits(columns.user_id, user_id):
+            return TaskPage((), 0, None)
+        matching = [columns.user_id == user_id]
+        if completed is not None:
+            matching.append(columns.is_completed.is_(completed))
+        wanted = [*matching] if after is None else [*matching, self._is_after(after)]
+        statement = (
+            select(*self._row, self._created_text().label("created_text"))
+            .where(*wanted)
+            .order_by(columns.created_at.desc(), columns.id.desc())
+            .limit(limit + 1)
+        )
+
+        async def work(session: AsyncSession) -> tuple[Sequence[Row[Any]], int]:
+            rows = (await session.execute(statement)).all()
+            if after is None and len(rows) <= limit:
+                return rows, len(rows)
+            return rows, await session.scalar(select(func.count()).where(*matching)) or 0
+
+        rows, total = await self._run(work)
+        shown = rows[:limit]
+        last = shown[-1] if len(rows) > limit else None
+        return TaskPage(
+            tasks=tuple(_task(row) for row in shown),
+            total=total,
+            next=None if last is None else Position(last.created_text, last.id),
+        )
+
+    async def read(self, user_id: str, task_id: str) -> TaskRead:
+        """One task as it is."""
+        return await self._one(user_id, select(*self._row).where(*self._is(user_id, task_id)))
+
+    async def complete(
+        self, user_id: str, task_id: str, completed: bool | None, now: datetime
+    ) -> TaskRead:
+        """Set the state of a task, or flip it when `completed` is None; return it as it is now."""
+        columns = self._table.c
+        state: ColumnElement[bool] = (
+            not_(columns.is_completed) if completed is None else literal(completed)
+        )
+        touched = case((columns.is_completed == state, columns.updated_at), else_=now)
+        return await self._one(
+            user_id,
+            update(self._table)
+            .where(*self._is(user_id, task_id))
+            .values(is_completed=state, updated_at=touched)
+            .returning(*self._row),
+        )
+
+    async def update(
+        self, user_id: str, task_id: str, changes: TaskUpdate, now: datetime
+    ) -> TaskRead:
+        """Change the given fields of a task; return it as it is now."""
+        values: dict[str, Any] = {"updated_at": now}
+        if changes.title is not None:
+            values["title"] = changes.title
+        if changes.description is not None:
+            values["description"] = changes.description or None
+        return await self._one(
+            user_id,
+            update(self._table)
+            .where(*self._is(user_id, task_id))
+            .values(values)
+            .returning(*self._row),
+        )
+
+    async def delete(self, user_id: str, task_id: str) -> TaskRead:
+        """Remove a task for good; return it as it was."""
+        return await self._one(
+            user_id,
+            delete(self._table).where(*self._is(user_id, task_id)).returning(*self._row),
+        )
+
+    def _is(self, user_id: str, task_id: str) -> tuple[ColumnElement[bool], ...]:
+        columns = self._table.c
+        return columns.id == task_id, columns.user_id == user_id
+
+    async def _one(self, user_id: str, statement: Executable) -> TaskRead:
+        if not _fits(self._table.c.user_id, user_id):
+            raise TaskNotFound
+
+        async def work(session: AsyncSession) -> Row[Any] | None:
+            return (await session.execute(statement)).one_or_none()
+
+        row = await self._run(work)
+        if row is None:
+            raise TaskNotFound
+        return _task(row)
+
+    def _created_text(self) -> ColumnElement[str]:
+        created = self._table.c.created_at
+        # SQLite keeps times as text, and other programs may have written them shorter than
+        # SQLAlchemy does: compared as a time, such a row would come up on every page.
+        return type_coerce(created, Text) if self._is_sqlite else cast(created, Text)
+
+    def _is_after(self, position: Position) -> ColumnElement[bool]:
+        columns = self._table.c
+        if not _fits(columns.id, position.id):
+            raise BadCursor
+        created: ColumnElement[Any]
+        if self._is_sqlite:
+            created = literal(position.created_at, Text)
+        else:
+            created = cast(literal(position.created_at, Text), columns.created_at.type)
+        return tuple_(columns.created_at, columns.id) < tuple_(
+            created, literal(position.id, columns.id.type)
+        )
+
+    async def finish(self) -> None:
+        """Wait for what has begun."""
+        await self._turns.finish()
+
+    async def _run(self, work: Callable[[AsyncSession], Awaitable[T]]) -> T:
+        """The work's answer; `health` is told when the database is gone, and when it is back."""
+        try:
+            if self._is_sqlite:
+                answer = await self._turns.run(lambda: self._in_session(work))
+            else:
+                answer = await self._in_session(work)
+        except DatabaseUnavailable as error:
+            if not self._lost:
+                self._lost = True
+                self._health.degraded(str(error))
+            raise
+        if self._lost:
+            self._lost = False
+            self._health.recovered()
+        return answer
+
+    async def _in_session(self, work: Callable[[AsyncSession], Awaitable[T]]) -> T:
+        with explained(self._place):
+            async with self._sessions.begin() as session:
+                return await work(session)
+
+
+def _fits(column: Column[Any], text: str) -> bool:
+    """Whether a column that may be of type UUID can hold this text."""
+    if not isinstance(column.type, Uuid):
+        return True
+    try:
+        uuid.UUID(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _task(row: Row[Any]) -> TaskRead:
+    return TaskRead(
+        id=row.id,
+        title=row.title,
+        description=row.description,
+        is_completed=row.is_completed,
+        created_at=row.created_at,
+    )

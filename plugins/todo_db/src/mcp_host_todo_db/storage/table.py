@@ -1,0 +1,135 @@
+"""The table `tasks`: as this pack makes it, and as it finds it."""
+
+from datetime import UTC, datetime
+from typing import Any
+
+from sqlalchemy import (
+    Boolean,
+    Column,
+    Connection,
+    DateTime,
+    Dialect,
+    Index,
+    MetaData,
+    String,
+    Table,
+    Text,
+    Uuid,
+    inspect,
+)
+from sqlalchemy.engine.interfaces import ReflectedColumn
+from sqlalchemy.schema import CreateIndex, CreateTable
+from sqlalchemy.types import CHAR, TypeDecorator, TypeEngine
+
+from ..errors import TableMissing, TableUnfit
+from ..model import MAX_TITLE, MAX_USER_ID
+
+COLUMNS = ("id", "user_id", "title", "description", "is_completed", "created_at", "updated_at")
+
+
+class UtcTime(TypeDecorator[datetime]):
+    """Aware times in UTC, in columns with a time zone and in those without."""
+
+    impl = DateTime
+    cache_ok = True
+
+    def __init__(self, timezone: bool) -> None:
+        super().__init__(timezone=timezone)
+        self.timezone = timezone
+
+    def process_bind_param(self, value: datetime | None, dialect: Dialect) -> datetime | None:
+        return value if value is None or self.timezone else value.replace(tzinfo=None)
+
+    def process_result_value(self, value: datetime | None, dialect: Dialect) -> datetime | None:
+        if value is None:
+            return None
+        return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
+
+
+def make_table(connection: Connection) -> bool:
+    """Make the table and its indexes unless there is one; True when it was made here."""
+    if inspect(connection).has_table("tasks"):
+        return False
+    native = connection.dialect.name == "postgresql"
+    table = _table(
+        id=Uuid(as_uuid=False) if native else String(36),
+        user_id=String(MAX_USER_ID),
+        created_at=UtcTime(timezone=native),
+        updated_at=UtcTime(timezone=native),
+    )
+    connection.execute(CreateTable(table, if_not_exists=True))
+    # The orders in which pages are read: a user's tasks, and those in one state.
+    columns = table.c
+    for index in (
+        Index("tasks_of_user", columns.user_id, columns.created_at, columns.id),
+        Index(
+            "tasks_of_user_by_state",
+            columns.user_id,
+            columns.is_completed,
+            columns.created_at,
+            columns.id,
+        ),
+    ):
+        connection.execute(CreateIndex(index, if_not_exists=True))
+    return True
+
+
+def find_table(connection: Connection, place: str) -> Table:
+    """The table as it is, whoever made it.
+
+    Raises `TableMissing`, and `TableUnfit` when a task does not fit into it.
+    """
+    inspector = inspect(connection)
+    if not inspector.has_table("tasks"):
+        raise TableMissing(place)
+    found = {column["name"]: column for column in inspector.get_columns("tasks")}
+    for name in COLUMNS:
+        if name not in found:
+            raise TableUnfit(place, f"it has no column {name}")
+    for name, column in found.items():
+        if name not in COLUMNS and _must_be_given(column):
+            raise TableUnfit(place, f"its column {name} needs a value and has no default")
+    return _table(
+        id=_key_type(found["id"]["type"]),
+        user_id=_key_type(found["user_id"]["type"]),
+        created_at=_time_type(found["created_at"]["type"]),
+        updated_at=_time_type(found["updated_at"]["type"]),
+    )
+
+
+def _table(
+    *,
+    id: TypeEngine[Any],
+    user_id: TypeEngine[Any],
+    created_at: UtcTime,
+    updated_at: UtcTime,
+) -> Table:
+    return Table(
+        "tasks",
+        MetaData(),
+        Column("id", id, primary_key=True),
+        Column("user_id", user_id, nullable=False),
+        Column("title", String(MAX_TITLE), nullable=False),
+        Column("description", Text),
+        Column("is_completed", Boolean, nullable=False),
+        Column("created_at", created_at, nullable=False),
+        Column("updated_at", updated_at, nullable=False),
+    )
+
+
+def _must_be_given(column: ReflectedColumn) -> bool:
+    made_by_database = column.get("default") or column.get("computed") or column.get("identity")
+    return not column["nullable"] and not made_by_database
+
+
+def _key_type(found: TypeEngine[Any]) -> TypeEngine[Any]:
+    """UUIDs travel as text here, however the column keeps them."""
+    if isinstance(found, Uuid):
+        return Uuid(as_uuid=False)
+    if isinstance(found, CHAR) and found.length == 32:
+        return Uuid(as_uuid=False, native_uuid=False)
+    return String()
+
+
+def _time_type(found: TypeEngine[Any]) -> UtcTime:
+    return UtcTime(timezone=bool(getattr(found, "timezone", False)))
