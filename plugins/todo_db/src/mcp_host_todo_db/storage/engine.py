@@ -41,11 +41,17 @@ def _sqlite(file: SqliteFile) -> AsyncEngine:
 
 
 def _prepare_sqlite(connection: Any, _record: object) -> None:
-    cursor = connection.cursor()
-    # Readers and the writer do not wait for each other; what was answered survives a power cut.
-    cursor.execute("PRAGMA journal_mode = WAL")
-    cursor.execute("PRAGMA synchronous = FULL")
-    cursor.close()
+    try:
+        cursor = connection.cursor()
+        # Readers and the writer do not wait for each other; what was answered survives a
+        # power cut.
+        cursor.execute("PRAGMA journal_mode = WAL")
+        cursor.execute("PRAGMA synchronous = FULL")
+        cursor.close()
+    except BaseException:
+        # The pool forgets a connection that fails here, and its thread would stay.
+        connection.close()
+        raise
 
 
 def _postgres(server: PostgresServer, connect_timeout: float, pool_size: int) -> AsyncEngine:

@@ -31,7 +31,7 @@ from sqlalchemy import (
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, AsyncSession, async_sessionmaker
 
-from ..errors import BadCursor, DatabaseUnavailable, TaskNotFound, UnknownUser, Unreachable
+from ..errors import BadCursor, DatabaseUnavailable, TaskNotFound, UnknownUser
 from ..model import Position, TaskPage, TaskRead, TaskUpdate
 from .address import Address, SqliteFile
 from .engine import make_engine
@@ -101,11 +101,8 @@ async def _connected(
 ) -> AsyncIterator[AsyncConnection]:
     """One transaction with a database that must answer within `limit` seconds."""
     with explained(address.place):
-        try:
-            async with asyncio.timeout(limit), engine.begin() as connection:
-                yield connection
-        except TimeoutError:
-            raise Unreachable(address.place, f"no answer within {limit:g} s") from None
+        async with asyncio.timeout(limit), engine.begin() as connection:
+            yield connection
 
 
 class TaskStore:
