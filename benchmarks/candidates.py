@@ -1,0 +1,169 @@
+"""Who is measured: the bare SDK, FastMCP, and mcp-host with packs made for the purpose."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from .clients import Era, HttpClient, StdioClient, free_port
+
+ROOT = Path(__file__).resolve().parent.parent
+SERVERS = Path(__file__).resolve().parent / "servers"
+FASTMCP = "fastmcp==4.1.2"  # the newest that can be installed beside the pinned SDK
+SDK = "SDK, 1 tool"
+HOST_ONE = "mcp-host, 1 pack of 1 tool"
+HOST_TEN = "mcp-host, 10 packs of 10 tools"
+
+ADDITION = {"a": 1, "b": 2}
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A server, the tool that is called on it, and how it is started: `command(transport)`."""
+
+    name: str
+    tool: str
+    stdio: tuple[str, ...]
+    http: tuple[str, ...]
+    arguments: Mapping[str, Any] = field(default_factory=lambda: ADDITION)
+    environment: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def call(self) -> dict[str, Any]:
+        return {"name": self.tool, "arguments": dict(self.arguments)}
+
+    def over_stdio(self, era: Era) -> StdioClient:
+        return StdioClient(era, self.stdio, os.environ | self.environment)
+
+    def over_http(self, era: Era) -> HttpClient:
+        port = free_port()
+        command = [part.replace("PORT", str(port)) for part in self.http]
+        return HttpClient(era, command, os.environ | self.environment, port)
+
+
+@contextmanager
+def candidates() -> Iterator[list[Candidate]]:
+    """Every candidate, with a scratch folder for what the host's packs keep."""
+    with TemporaryDirectory(prefix="mcp-host-bench-") as scratch:
+        folder = Path(scratch)
+        yield [_sdk(), *_fastmcp(), *_hosts(folder)]
+
+
+def _sdk() -> Candidate:
+    program = (sys.executable, str(SERVERS / "sdk.py"))
+    return Candidate(SDK, "add_0", stdio=(*program, "stdio"), http=(*program, "http", "PORT"))
+
+
+def _fastmcp() -> list[Candidate]:
+    python = str(_fastmcp_python())
+    program = (python, str(SERVERS / "fastmcp_tools.py"))
+    return [
+        Candidate(
+            name,
+            tool,
+            stdio=(*program, shape, "stdio"),
+            http=(*program, shape, "http", "PORT"),
+            environment={"FASTMCP_CHECK_FOR_UPDATES": "off"},
+        )
+        for name, shape, tool in (
+            ("FastMCP, 1 tool", "one", "add_0"),
+            ("FastMCP, 10 mounts of 10 tools", "ten", "p5_add_5"),
+        )
+    ]
+
+
+def _fastmcp_python() -> Path:
+    """FastMCP in an environment of its own, with the SDK that the host uses; made once."""
+    environment = ROOT / ".venv-bench"
+    python = environment / "bin" / "python"
+    done = environment / f".{FASTMCP}"
+    if not done.exists():
+        print(f"installing {FASTMCP} into {environment.name}", flush=True)
+        subprocess.run([sys.executable, "-m", "venv", environment], check=True)
+        pins = ("--constraint", str(ROOT / "constraints.txt"))
+        subprocess.run(
+            [python, "-m", "pip", "install", "--quiet", *pins, FASTMCP],
+            check=True,
+        )
+        done.touch()
+    return python
+
+
+def _hosts(folder: Path) -> list[Candidate]:
+    packs = folder / "packs"
+    for number in range(10):
+        _write_pack(packs, f"p{number}", tools=10)
+    _write_pack(packs, "alone", tools=1)
+    ten = "".join(f"[packs.p{number}]\nenabled = true\n" for number in range(10))
+    return [
+        _host(folder, HOST_ONE, "alone_add_0", "[packs.alone]\nenabled = true\n"),
+        _host(folder, HOST_TEN, "p5_add_5", ten),
+        _host(
+            folder,
+            "mcp-host, Todo DB (SQLite)",
+            "todo_db_todo_list",
+            "[packs.todo_db]\nenabled = true\n",
+            arguments={},
+        ),
+    ]
+
+
+def _host(
+    folder: Path, name: str, tool: str, settings: str, arguments: Mapping[str, Any] = ADDITION
+) -> Candidate:
+    file = folder / f"{len(list(folder.glob('*.toml')))}.toml"
+    file.write_text(settings, encoding="utf-8")
+    serve = (sys.executable, "-m", "mcp_host", "serve", "--config", str(file), "--transport")
+    kept = ("XDG_DATA_HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_STATE_HOME")
+    return Candidate(
+        name,
+        tool,
+        stdio=(*serve, "stdio"),
+        http=(*serve, "http", "--port", "PORT"),
+        arguments=arguments,
+        environment={
+            "PYTHONPATH": str(folder / "packs"),
+            **{variable: str(folder / file.stem) for variable in kept},
+        },
+    )
+
+
+_PLUGIN = '''"""Made by the benchmark."""
+
+from mcp_host import hookimpl, tool
+'''
+_TOOL = '''
+
+@tool(read_only=True)
+async def add_{number}(a: int, b: int) -> int:
+    """Add two numbers."""
+    return a + b
+'''
+_HOOK = """
+
+@hookimpl
+def mcp_host_tools():
+    return [{names}]
+"""
+
+
+def _write_pack(folder: Path, name: str, tools: int) -> None:
+    """A pack as an installer leaves it: a module, and beside it its distribution's metadata."""
+    folder.mkdir(exist_ok=True)
+    functions = "".join(_TOOL.format(number=number) for number in range(tools))
+    names = ", ".join(f"add_{number}" for number in range(tools))
+    plugin = _PLUGIN + functions + _HOOK.format(names=names)
+    (folder / f"bench_{name}.py").write_text(plugin, encoding="utf-8")
+    about = folder / f"bench_{name}-1.dist-info"
+    about.mkdir()
+    (about / "METADATA").write_text(
+        f"Metadata-Version: 2.1\nName: bench-{name}\nVersion: 1\n", encoding="utf-8"
+    )
+    (about / "entry_points.txt").write_text(
+        f"[mcp_host.packs]\n{name} = bench_{name}\n", encoding="utf-8"
+    )

@@ -1,0 +1,1 @@
+"""The rivals' servers, each a program of its own that serves the same addition."""

@@ -1,0 +1,65 @@
+"""From spawning a server to its first list of tools, and to its first answered call (stdio)."""
+
+import argparse
+import time
+from collections.abc import Sequence
+from statistics import median
+
+from .candidates import HOST_ONE, HOST_TEN, SDK, Candidate, candidates
+from .table import show
+
+TARGET = 1.0
+
+
+def main(argv: Sequence[str]) -> None:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks --only start")
+    parser.add_argument("--rounds", type=int, default=9)
+    rounds = parser.parse_known_args(argv)[0].rounds
+    with candidates() as everyone:
+        lists: dict[str, list[float]] = {candidate.name: [] for candidate in everyone}
+        calls: dict[str, list[float]] = {candidate.name: [] for candidate in everyone}
+        for candidate in everyone:  # once unmeasured: caches of the disk and of bytecode are warm
+            _start(candidate)
+        for number in range(rounds):
+            for candidate in _rotated(everyone, number):
+                first_list, first_call = _start(candidate)
+                lists[candidate.name].append(first_list)
+                calls[candidate.name].append(first_call)
+    show(
+        f"Spawn to first answer over stdio, ms (medians of {rounds})",
+        ("", "first tools/list", "× SDK", "first call", "× SDK"),
+        [
+            (
+                name,
+                f"{1e3 * median(lists[name]):.0f}",
+                f"{ratio(lists[name], lists[SDK]):.2f}",
+                f"{1e3 * median(calls[name]):.0f}",
+                f"{ratio(calls[name], calls[SDK]):.2f}",
+            )
+            for name in lists
+        ],
+    )
+    for name in (HOST_ONE, HOST_TEN):
+        found = ratio(lists[name], lists[SDK])
+        verdict = "met" if found <= TARGET else "MISSED"
+        print(f"target {verdict}: {name}: first list at {found:.2f} (at most {TARGET:.2f}) × SDK")
+
+
+def ratio(ours: Sequence[float], theirs: Sequence[float]) -> float:
+    """The median of the rounds' ratios: what slows one round down slows both sides of it."""
+    return median(here / there for here, there in zip(ours, theirs, strict=True))
+
+
+def _start(candidate: Candidate) -> tuple[float, float]:
+    start = time.perf_counter()
+    with candidate.over_stdio("2025-11-25") as client:
+        client.open()
+        client.ask("tools/list", {})
+        first_list = time.perf_counter() - start
+        client.ask("tools/call", candidate.call)
+        return first_list, time.perf_counter() - start
+
+
+def _rotated(everyone: list[Candidate], number: int) -> list[Candidate]:
+    turn = number % len(everyone)
+    return everyone[turn:] + everyone[:turn]
