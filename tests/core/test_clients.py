@@ -1,0 +1,352 @@
+"""`install` and `uninstall`: one entry of a client's file changes, and nothing else."""
+
+import json
+import stat
+import sys
+import tomllib
+from pathlib import Path, PurePath
+
+import pytest
+from mcp_host.cli import jsonc
+from mcp_host.cli.clients import (
+    CLIENTS,
+    ClientFileError,
+    Launch,
+    Machine,
+    apply,
+    file_of,
+    find,
+    plan_install,
+    plan_uninstall,
+    this_host,
+)
+
+LAUNCH = Launch("/opt/my venv/bin/mcp-host", ("serve", "--config", "/home/ann/mcp-host.toml"))
+ENTRY = {"command": LAUNCH.command, "args": list(LAUNCH.arguments)}
+POSIX = pytest.mark.skipif(sys.platform == "win32", reason="links and modes of POSIX")
+
+
+def home_files(system: str, **environment: str) -> dict[str, str]:
+    """Where each client's file is on such a machine, below `~`."""
+    machine = Machine(system, Path("~"), environment)
+    return {
+        name: PurePath(file_of(client, machine=machine)).as_posix()
+        for name, client in CLIENTS.items()
+    }
+
+
+def test_every_client_is_looked_for_where_it_keeps_its_servers() -> None:
+    everywhere = {
+        "claude-code": "~/.claude.json",
+        "cursor": "~/.cursor/mcp.json",
+        "windsurf": "~/.codeium/windsurf/mcp_config.json",
+        "gemini-cli": "~/.gemini/settings.json",
+        "codex": "~/.codex/config.toml",
+    }
+    support = "~/Library/Application Support"
+
+    assert home_files("linux") == everywhere | {
+        "claude-desktop": "~/.config/Claude/claude_desktop_config.json",
+        "vscode": "~/.config/Code/User/mcp.json",
+        "zed": "~/.config/zed/settings.json",
+    }
+    assert home_files("darwin") == everywhere | {
+        "claude-desktop": f"{support}/Claude/claude_desktop_config.json",
+        "vscode": f"{support}/Code/User/mcp.json",
+        "zed": "~/.config/zed/settings.json",
+    }
+    assert home_files("win32", APPDATA="R:/Roaming") == everywhere | {
+        "claude-desktop": "R:/Roaming/Claude/claude_desktop_config.json",
+        "vscode": "R:/Roaming/Code/User/mcp.json",
+        "zed": "R:/Roaming/Zed/settings.json",
+    }
+    moved = home_files(
+        "linux",
+        XDG_CONFIG_HOME="/x",
+        CLAUDE_CONFIG_DIR="/c",
+        GEMINI_CLI_HOME="/g",
+        CODEX_HOME="/o",
+    )
+    assert moved["vscode"] == "/x/Code/User/mcp.json"
+    assert moved["claude-code"] == "/c/.claude.json"
+    assert moved["gemini-cli"] == "/g/.gemini/settings.json"
+    assert moved["codex"] == "/o/config.toml"
+
+
+def test_a_project_has_a_file_of_its_own_where_the_client_reads_one(tmp_path: Path) -> None:
+    files = {
+        name: file_of(client, tmp_path).relative_to(tmp_path).as_posix()
+        for name, client in CLIENTS.items()
+        if client.project_file
+    }
+
+    assert files == {
+        "claude-code": ".mcp.json",
+        "cursor": ".cursor/mcp.json",
+        "vscode": ".vscode/mcp.json",
+        "zed": ".zed/settings.json",
+        "gemini-cli": ".gemini/settings.json",
+        "codex": ".codex/config.toml",
+    }
+    with pytest.raises(ClientFileError, match="Claude Desktop keeps no servers with a project"):
+        file_of(CLIENTS["claude-desktop"], tmp_path)
+    with pytest.raises(ClientFileError, match="name one of claude-desktop, claude-code"):
+        find("claude")
+
+
+@pytest.mark.parametrize("name", CLIENTS)
+def test_a_client_without_a_file_gets_one_with_the_entry_it_reads(
+    name: str, tmp_path: Path
+) -> None:
+    client, path = CLIENTS[name], tmp_path / "new" / "file"
+
+    assert apply(plan_install(client, path, LAUNCH)) is None
+
+    read = tomllib.loads if client.syntax == "toml" else json.loads
+    more = {
+        "claude-code": {"type": "stdio"},
+        "vscode": {"type": "stdio"},
+        "zed": {"source": "custom", "env": {}},
+    }
+    assert read(path.read_text()) == {client.servers: {"mcp-host": more.get(name, {}) | ENTRY}}
+    assert list(path.parent.iterdir()) == [path]
+
+
+JSON_FILES = {
+    "empty object": "{}",
+    "no servers": '{\n  "theme": "dark"\n}\n',
+    "servers": '{\n  "servers": {\n    "other": {"command": "x", "args": []}\n  },\n  "z": 1\n}\n',
+    "empty servers": '{\n\t"inputs": [],\n\t"servers": {}\n}',
+    "comments": (
+        "// My servers\n{\n  // before\n"
+        '  "servers": {\n    /* the first, */\n    "a": { "command": "x" }, // a, or b\n'
+        '    "b": { "command": "}//" } // last, of all\n    // the end\n  } /* after */\n}\n'
+    ),
+    "trailing commas": '{\n    "servers": {\n        "a": {\n            "args": [1,],\n        },\n    },\n}\n',
+    "one line": '{"servers": {"a": {"command": "x"}}, "z": [1, 2]}',
+    "windows": '\ufeff{\r\n  "servers": {\r\n    "a": {}\r\n  }\r\n}\r\n',
+    "comment only": '{\n  "servers": {\n    // none yet\n  }\n}\n',
+}
+
+
+@pytest.mark.parametrize("text", JSON_FILES.values(), ids=JSON_FILES)
+def test_an_entry_is_added_to_json_without_touching_anything_else(
+    text: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "mcp.json"
+    path.write_bytes(text.encode())
+
+    apply(plan_install(CLIENTS["vscode"], path, LAUNCH))
+
+    after = path.read_bytes().decode()
+    old, new = jsonc.loads(text), jsonc.loads(after)
+    assert new.pop("servers") == {**old.pop("servers", {}), "mcp-host": {"type": "stdio"} | ENTRY}
+    assert new == old
+    assert is_subsequence(text, after)
+
+
+@pytest.mark.parametrize("text", JSON_FILES.values(), ids=JSON_FILES)
+def test_what_was_added_to_json_is_taken_out_to_the_byte(text: str, tmp_path: Path) -> None:
+    path = tmp_path / "mcp.json"
+    if "servers" not in text:
+        text = jsonc.with_member(text, ("servers",), {})
+    path.write_bytes(text.encode())
+
+    apply(plan_install(CLIENTS["vscode"], path, LAUNCH))
+    apply(plan_uninstall(CLIENTS["vscode"], path))
+
+    assert path.read_bytes().decode() == text
+
+
+@pytest.mark.parametrize("member", ["a", "b", "c"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"s": {"a": 1, "b": [2], "c": {"d": 3}}}',
+        '{"s": {"a": 1,\n "b": [2], /* x, */ "c": {"d": 3},}}',
+        '{\n"s": {\n  "a": 1, // A\n  // of B\n  "b": [2], /* B */\n  "c": {"d": 3} // C\n}\n}',
+        '{ "s" : {\r\n\t"a": 1\r\n\t, "b": [2]\r\n\t, "c": {"d": 3} } }',
+    ],
+)
+def test_any_member_can_be_taken_out_of_any_layout(text: str, member: str) -> None:
+    left = jsonc.without_member(text, ("s", member))
+
+    wanted = {"a": 1, "b": [2], "c": {"d": 3}}
+    del wanted[member]
+    assert jsonc.loads(left) == {"s": wanted}
+    assert is_subsequence(left, text)
+
+
+def test_installing_again_moves_the_command_and_keeps_what_the_user_added(tmp_path: Path) -> None:
+    path = tmp_path / "settings.json"
+    path.write_text(
+        '{"context_servers": {"mcp-host": {\n  "command": "old", // mine\n  "args": ["old"],\n'
+        '  "enabled": false,\n  "env": {"A": "b"}\n}}}'
+    )
+    client = CLIENTS["gemini-cli"]
+    client = type(client)(**{**vars(client), "servers": "context_servers"})
+
+    apply(plan_install(client, path, LAUNCH))
+    again = plan_install(client, path, LAUNCH)
+
+    entry = jsonc.loads(path.read_text())["context_servers"]["mcp-host"]
+    assert entry == ENTRY | {"enabled": False, "env": {"A": "b"}}
+    assert "// mine" in path.read_text()
+    assert not again.is_needed
+    assert again.diff == ""
+
+
+CODEX_FILE = """\
+# Codex, as I like it
+model = "gpt-5"   # the best
+
+[mcp_servers.other]
+command = "uvx"
+args = ["x"]  # keep
+
+[mcp_servers.other.env]
+KEY = "value"
+
+[tui]
+theme = 'dark'
+"""
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        CODEX_FILE,
+        "",
+        'model = "x"',
+        '[mcp_servers]\nother = { command = "x" }\n',
+        "[profiles.a]\nx = 1\n\n[mcp_servers.z]\ncommand = 'y'\n\n[profiles.b]\n# end\n",
+    ],
+)
+def test_an_entry_is_added_to_toml_and_taken_out_again(text: str, tmp_path: Path) -> None:
+    path = tmp_path / "config.toml"
+    path.write_text(text)
+
+    apply(plan_install(CLIENTS["codex"], path, LAUNCH))
+
+    after = path.read_text()
+    old, new = tomllib.loads(text), tomllib.loads(after)
+    assert new.pop("mcp_servers") == {**old.pop("mcp_servers", {}), "mcp-host": ENTRY}
+    assert new == old
+    assert is_subsequence(text, after)
+    apply(plan_uninstall(CLIENTS["codex"], path))
+    assert path.read_text().split() == text.split()
+
+
+@pytest.mark.parametrize(
+    ("client", "text", "message"),
+    [
+        ("cursor", '{"mcpServers": {', "line 1, column 17: a name in double quotes expected"),
+        ("cursor", '{"a": 1}\n{}', "line 2, column 1: the end of the file expected"),
+        ("cursor", '{"a" 1}', "line 1, column 6: a colon expected"),
+        ("cursor", '{"a": 1 "b": 2}', "line 1, column 9: a comma or } expected"),
+        ("cursor", '{"a": "\n"}', "line 1, column 7: a value expected"),
+        ("cursor", "[" * 5000, "less nesting expected"),
+        ("cursor", "[]", "the whole is no object"),
+        ("cursor", '{"mcpServers": []}', "mcpServers is no object"),
+        ("codex", "a = ", "damaged and left as it is"),
+        ("codex", "mcp_servers = 1", "mcp_servers is no object"),
+        ("codex", b"\xff\xfe", "is not UTF-8 text"),
+    ],
+)
+def test_a_file_that_is_damaged_is_refused_and_left_alone(
+    client: str, text: str | bytes, message: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "file"
+    content = text if isinstance(text, bytes) else text.encode()
+    path.write_bytes(content)
+
+    for plan in (
+        lambda: plan_install(CLIENTS[client], path, LAUNCH),
+        lambda: plan_uninstall(CLIENTS[client], path),
+    ):
+        with pytest.raises(ClientFileError) as caught:
+            plan()
+        assert message in str(caught.value)
+        assert str(path) in str(caught.value)
+
+    assert path.read_bytes() == content
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_plan_shows_the_change_and_writes_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "mcp.json"
+    path.write_text(JSON_FILES["comments"])
+
+    change = plan_install(CLIENTS["vscode"], path, LAUNCH)
+
+    assert path.read_text() == JSON_FILES["comments"]
+    assert list(tmp_path.iterdir()) == [path]
+    assert change.is_needed
+    signs = [line for line in change.diff.splitlines() if line[:1] in "+-"]
+    assert signs == [
+        f"--- {path}",
+        f"+++ {path}",
+        '-    "b": { "command": "}//" } // last, of all',
+        '+    "b": { "command": "}//" }, // last, of all',
+        '+    "mcp-host": {',
+        '+      "type": "stdio",',
+        '+      "command": "/opt/my venv/bin/mcp-host",',
+        '+      "args": ["serve", "--config", "/home/ann/mcp-host.toml"]',
+        "+    }",
+    ]
+
+
+@POSIX
+def test_a_linked_file_is_followed_and_keeps_its_mode_and_so_does_its_copy(tmp_path: Path) -> None:
+    real = tmp_path / "dotfiles" / "cursor.json"
+    real.parent.mkdir()
+    real.write_text('{"mcpServers": {"secret": {"env": {"TOKEN": "t"}}}}')
+    real.chmod(0o600)
+    link = tmp_path / "mcp.json"
+    link.symlink_to(real)
+
+    copy = apply(plan_install(CLIENTS["cursor"], link, LAUNCH))
+
+    assert link.is_symlink()
+    assert "mcp-host" in real.read_text()
+    assert copy
+    assert copy.read_text() == '{"mcpServers": {"secret": {"env": {"TOKEN": "t"}}}}'
+    assert [stat.S_IMODE(file.stat().st_mode) for file in (real, copy)] == [0o600, 0o600]
+
+
+def test_a_file_that_changed_after_the_plan_is_not_overwritten(tmp_path: Path) -> None:
+    path = tmp_path / "mcp.json"
+    path.write_text("{}")
+    change = plan_install(CLIENTS["cursor"], path, LAUNCH)
+    path.write_text('{"new": 1}')
+
+    with pytest.raises(ClientFileError, match="changed in the meantime"):
+        apply(change)
+
+    assert path.read_text() == '{"new": 1}'
+
+
+def test_a_file_that_cannot_be_written_is_told(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("in the way")
+
+    with pytest.raises(ClientFileError, match="cannot be"):
+        apply(plan_install(CLIENTS["cursor"], tmp_path / "file" / "mcp.json", LAUNCH))
+
+
+def test_the_host_is_started_by_absolute_paths(tmp_path: Path) -> None:
+    (tmp_path / "mcp-host").touch()
+    config = Path("mcp-host.toml")
+
+    script = this_host(config, tmp_path / "python")
+    module = this_host(config, tmp_path / "empty" / "python")
+
+    serve = ("serve", "--config", str(Path.cwd() / "mcp-host.toml"))
+    assert script == Launch(str(tmp_path / "mcp-host"), serve)
+    assert module == Launch(str(tmp_path / "empty" / "python"), ("-m", "mcp_host", *serve))
+    assert Path(this_host(config).command).is_absolute()
+
+
+def is_subsequence(small: str, large: str) -> bool:
+    """Whether the small text comes out of the large one by leaving something out."""
+    rest = iter(large)
+    return all(character in rest for character in small)
