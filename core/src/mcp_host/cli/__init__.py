@@ -1,0 +1,5 @@
+"""Commands for people."""
+
+
+def main() -> None:
+    raise SystemExit("to come")

@@ -1,0 +1,157 @@
+"""What may be returned besides plain data. Each kind makes its own wire form."""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Generic, Literal, TypeVar
+
+T = TypeVar("T")
+Meta = Mapping[str, Any]
+
+
+def _base64(data: bytes) -> str:
+    return base64.b64encode(data).decode("ascii")
+
+
+def _with_meta(wire: dict[str, Any], meta: Meta) -> dict[str, Any]:
+    return {**wire, "_meta": dict(meta)} if meta else wire
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """A text; `mime` counts where it is the content of a resource."""
+
+    text: str
+    mime: str | None = None
+    meta: Meta = field(default_factory=dict)
+
+    def wire(self) -> dict[str, Any]:
+        return _with_meta({"type": "text", "text": self.text}, self.meta)
+
+
+@dataclass(frozen=True, slots=True)
+class Image:
+    """A picture, as its file's bytes."""
+
+    data: bytes
+    mime: str = "image/png"
+    meta: Meta = field(default_factory=dict)
+
+    def wire(self) -> dict[str, Any]:
+        wire = {"type": "image", "data": _base64(self.data), "mimeType": self.mime}
+        return _with_meta(wire, self.meta)
+
+
+@dataclass(frozen=True, slots=True)
+class Audio:
+    """A sound, as its file's bytes."""
+
+    data: bytes
+    mime: str = "audio/wav"
+    meta: Meta = field(default_factory=dict)
+
+    def wire(self) -> dict[str, Any]:
+        wire = {"type": "audio", "data": _base64(self.data), "mimeType": self.mime}
+        return _with_meta(wire, self.meta)
+
+
+@dataclass(frozen=True, slots=True)
+class Embedded:
+    """A resource with its content: inside a result, or one of several contents of a resource."""
+
+    uri: str
+    body: str | bytes
+    mime: str | None = None
+    meta: Meta = field(default_factory=dict)
+
+    def contents(self) -> dict[str, Any]:
+        if isinstance(self.body, str):
+            body, usual = {"text": self.body}, "text/plain"
+        else:
+            body, usual = {"blob": _base64(self.body)}, "application/octet-stream"
+        return _with_meta({"uri": self.uri, "mimeType": self.mime or usual, **body}, self.meta)
+
+    def wire(self) -> dict[str, Any]:
+        return {"type": "resource", "resource": self.contents()}
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A resource by name, to be read later."""
+
+    uri: str
+    name: str
+    mime: str | None = None
+    description: str | None = None
+
+    def wire(self) -> dict[str, Any]:
+        wire = {"type": "resource_link", "uri": self.uri, "name": self.name}
+        if self.mime:
+            wire["mimeType"] = self.mime
+        if self.description:
+            wire["description"] = self.description
+        return wire
+
+
+Content = Text | Image | Audio | Embedded | Link
+CONTENT_TYPES = (Text, Image, Audio, Embedded, Link)
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One message of a prompt."""
+
+    content: str | Content
+    role: Literal["user", "assistant"] = "user"
+
+    def wire(self) -> dict[str, Any]:
+        content = Text(self.content) if isinstance(self.content, str) else self.content
+        return {"role": self.role, "content": content.wire()}
+
+
+@dataclass(frozen=True)
+class Result:
+    """A tool's result in full, where plain data and content are not enough."""
+
+    content: Sequence[Content]
+    structured: Any = None
+    meta: Meta = field(default_factory=dict)
+    is_error: bool = False
+
+    def wire(self) -> dict[str, Any]:
+        wire: dict[str, Any] = {
+            "content": [part.wire() for part in self.content],
+            "isError": self.is_error,
+        }
+        if self.structured is not None:
+            wire["structuredContent"] = self.structured
+        return _with_meta(wire, self.meta)
+
+
+@dataclass(frozen=True)
+class Page(Generic[T]):
+    """A part of a longer list: `total` items in all, `next_cursor` where more remain.
+
+    The first text is the array alone; a second one tells of the rest only where there is one.
+    """
+
+    items: Sequence[T]
+    total: int
+    next_cursor: str | None = None
+
+    @property
+    def rest(self) -> dict[str, Any]:
+        """What a reader needs to know besides the items."""
+        return {
+            "total": self.total,
+            "truncated": self.next_cursor is not None,
+            "next_cursor": self.next_cursor,
+        }
+
+
+def compact(value: Any) -> str:
+    """Plain data as JSON without spaces: what models are charged for."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))

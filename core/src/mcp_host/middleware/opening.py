@@ -1,0 +1,29 @@
+"""A call to a pack that is being opened waits for it; one to a failed pack hears why."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from ..calls import Call, Next, Wire
+from ..errors import Unavailable
+from ..running import Runtime
+
+
+class Opening:
+    """`runtime` finds a pack by name."""
+
+    def __init__(self, runtime: Callable[[str], Runtime]) -> None:
+        self._runtime = runtime
+
+    async def __call__(self, call: Call, following: Next) -> Wire:
+        assert call.entry is not None  # validation lets nothing else pass
+        runtime = self._runtime(call.entry.pack)
+        await runtime.decided()
+        condition = runtime.condition
+        if condition.state == "failed":
+            raise Unavailable(
+                f"The pack '{runtime.name}' is not available: {condition.reason}",
+                suggestions=[condition.remedy] if condition.remedy else (),
+                details={"reason": condition.code},
+            )
+        return await following(call)

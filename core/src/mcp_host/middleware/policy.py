@@ -1,0 +1,42 @@
+"""What the settings and the caller's scopes allow, on every path into a pack."""
+
+from __future__ import annotations
+
+from ..calls import Call, Next, Wire
+from ..catalog import Entry
+from ..context import Caller
+from ..errors import PermissionDenied
+
+
+async def policy(call: Call, following: Next) -> Wire:
+    if call.entry is not None:
+        check(call.entry, call.context.caller)
+    return await following(call)
+
+
+def check(entry: Entry, caller: Caller) -> None:
+    """`PermissionDenied` where this caller may not use this."""
+    if entry.refusal:
+        raise PermissionDenied(
+            f"{entry.name}: {entry.refusal}", details={"reason": "refused_by_settings"}
+        )
+    if not in_scope(entry, caller):
+        raise PermissionDenied(
+            f"{entry.name} needs the scope '{entry.scope}'",
+            details={"reason": "missing_scope", "scope": entry.scope},
+        )
+
+
+def allows(entry: Entry, caller: Caller) -> bool:
+    """Whether this stands in the caller's lists."""
+    return not entry.refusal and in_scope(entry, caller)
+
+
+def in_scope(entry: Entry, caller: Caller) -> bool:
+    """Whether the caller's token covers it; without tokens nobody is asked for scopes.
+
+    The scope to write includes the scope to read.
+    """
+    if caller.scopes is None:
+        return True
+    return bool(caller.scopes & {"*", entry.scope, f"{entry.pack}:write"})

@@ -1,0 +1,42 @@
+"""The end of the way: the pack's function, with what the host fills in."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, cast
+
+from ..calls import Call, Wire
+from ..contributions import Resource
+from ..running import Runtime
+
+
+class Run:
+    """`runtime` finds a pack by name."""
+
+    def __init__(self, runtime: Callable[[str], Runtime]) -> None:
+        self._runtime = runtime
+
+    async def __call__(self, call: Call) -> Wire:
+        assert call.entry is not None
+        runtime = self._runtime(call.entry.pack)
+        contribution = call.entry.contribution
+        signature = contribution.signature
+        named: dict[str, Any] = call.values
+        if signature.context is not None:
+            named = {**named, signature.context: call.context}
+        given = (runtime.service,) if signature.service is not None else ()
+        function = signature.function
+
+        # The answer is made where the value is: a large one must not hold up the host's loop.
+        def finish(value: Any) -> Wire:
+            if isinstance(contribution, Resource):
+                return contribution.answer(call.name, value)
+            return contribution.answer(value)
+
+        if signature.is_async:
+
+            async def work() -> Wire:
+                return finish(await function(*given, **named))
+
+            return cast(Wire, await runtime.run(work))
+        return cast(Wire, await runtime.run(lambda: finish(function(*given, **named))))

@@ -1,0 +1,664 @@
+"""A pack at run time: its own event loop and threads, how it opens and closes, and its condition.
+
+Nothing of a pack runs on the host's loop. The host hands work over and waits for its outcome only
+as long as the call's deadline allows; what is still running then is left behind and counted.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import logging
+import os
+import signal
+import threading
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from queue import SimpleQueue
+from typing import Any, Literal, TypeAlias
+
+from .errors import Busy, Unavailable
+
+log = logging.getLogger("mcp_host.packs")
+
+State = Literal["opening", "ready", "degraded", "failed", "disabled"]
+OPEN_TIMEOUT = 10.0
+CLOSE_TIMEOUT = 5.0
+MOMENT = 0.3
+LEFT_BEHIND_LIMIT = 32
+LEFT_BEHIND_PATIENCE = 1.0
+FIRST_RETRY, LAST_RETRY = 5.0, 300.0
+NOT_SET_UP = "not_set_up"
+
+CHILD_VARIABLES = (
+    "PATH",
+    "HOME",
+    "USER",
+    "LOGNAME",
+    "SHELL",
+    "LANG",
+    "LANGUAGE",
+    "TZ",
+    "TMPDIR",
+    "TEMP",
+    "TMP",
+    "SSH_AUTH_SOCK",
+    "SSL_CERT_FILE",
+    "SSL_CERT_DIR",
+    "SYSTEMROOT",
+    "COMSPEC",
+    "PATHEXT",
+    "APPDATA",
+    "LOCALAPPDATA",
+    "USERPROFILE",
+    "PROGRAMDATA",
+)
+CHILD_PREFIXES = ("LC_", "XDG_")
+
+
+@dataclass(frozen=True)
+class Condition:
+    """How a pack is: its state, a stable code, a reason for people, and what to do."""
+
+    state: State
+    code: str = ""
+    reason: str = ""
+    remedy: str = ""
+
+    @property
+    def listed(self) -> bool:
+        """Whether its tools, resources and prompts stand in the lists."""
+        return self.state in ("opening", "ready", "degraded")
+
+    def as_data(self) -> dict[str, str]:
+        data = {
+            "state": self.state,
+            "code": self.code,
+            "reason": self.reason,
+            "remedy": self.remedy,
+        }
+        return {key: value for key, value in data.items() if value}
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What a pack's own check found wrong, for `mcp-host doctor`."""
+
+    problem: str
+    remedy: str = ""
+
+
+@dataclass(frozen=True)
+class Finished:
+    """A program that ended, or was ended: `returncode` is None after a timeout."""
+
+    argv: tuple[str, ...]
+    returncode: int | None
+    stdout: bytes
+    stderr: bytes
+    timed_out: bool = False
+    truncated: bool = False
+
+
+class PackHandle:
+    """The one thing of the host that a pack holds; every method may be called in any thread."""
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        changed: Callable[[str], None],
+        lists_changed: Callable[[], None],
+        condition: Callable[[Condition | None], None],
+        public_name: Callable[[str], str],
+        folders: tuple[Path, Path],
+        secret_variables: frozenset[str] = frozenset(),
+    ) -> None:
+        self.name = name
+        self._changed, self._lists_changed = changed, lists_changed
+        self._condition, self._public_name = condition, public_name
+        self._folders, self._secret_variables = folders, secret_variables
+
+    def changed(self, uri: str) -> None:
+        """Tell the clients that watch this resource."""
+        self._changed(uri)
+
+    def lists_changed(self) -> None:
+        """Tell all clients to ask for the lists again."""
+        self._lists_changed()
+
+    def degraded(self, reason: str, *, code: str = "degraded", remedy: str = "") -> None:
+        """Say that the pack serves, but not all of it; code `not_set_up` is no fault for doctor."""
+        self._condition(Condition("degraded", code, reason, remedy))
+
+    def recovered(self) -> None:
+        """Say that what `degraded` told is over."""
+        self._condition(None)
+
+    @property
+    def data_dir(self) -> Path:
+        """A folder of the pack's own for what must be kept; made when first asked for."""
+        return _made(self._folders[0])
+
+    @property
+    def cache_dir(self) -> Path:
+        """A folder of the pack's own for what may be lost; made when first asked for."""
+        return _made(self._folders[1])
+
+    def public_name(self, tool: str) -> str:
+        """The name under which clients know one of the pack's tools."""
+        return self._public_name(tool)
+
+    async def run(
+        self,
+        argv: Sequence[str | os.PathLike[str]],
+        *,
+        cwd: str | os.PathLike[str] | None = None,
+        timeout: float = 30,
+        stdin: bytes = b"",
+        max_output: int = 4 * 1024 * 1024,
+        env: Mapping[str, str] | None = None,
+    ) -> Finished:
+        """Run a program without a shell, in a process group of its own that ends with the call.
+
+        Its environment holds a listed few variables and `env`, never one that settings read as a
+        secret. Output beyond `max_output` bytes (each stream) ends the program and is marked
+        `truncated`; so does `timeout` seconds. Raises `OSError` where it cannot be started.
+        """
+        environment = child_environment(self._secret_variables) | dict(env or {})
+        return await run_program(
+            tuple(os.fspath(part) for part in argv),
+            cwd=cwd,
+            timeout=timeout,
+            stdin=stdin,
+            max_output=max_output,
+            env=environment,
+        )
+
+
+def _made(folder: Path) -> Path:
+    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    return folder
+
+
+def child_environment(without: frozenset[str] = frozenset()) -> dict[str, str]:
+    """The variables that programs started by packs may see."""
+    return {
+        name: value
+        for name, value in os.environ.items()
+        if name not in without
+        and (name.upper() in CHILD_VARIABLES or name.startswith(CHILD_PREFIXES))
+    }
+
+
+async def run_program(
+    argv: tuple[str, ...],
+    *,
+    cwd: str | os.PathLike[str] | None,
+    timeout: float,
+    stdin: bytes,
+    max_output: int,
+    env: Mapping[str, str],
+) -> Finished:
+    """As `PackHandle.run`, with the environment given whole."""
+    process = await asyncio.create_subprocess_exec(
+        *argv,
+        cwd=cwd,
+        env=dict(env),
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+        start_new_session=True,
+    )
+    streams = (_Stream(process.stdout, max_output), _Stream(process.stderr, max_output))
+    work = asyncio.gather(_feed(process.stdin, stdin), *(s.read() for s in streams))
+    timed_out = truncated = False
+    try:
+        async with asyncio.timeout(timeout):
+            await work
+            await process.wait()
+    except TimeoutError:
+        timed_out = True
+    except _TooMuch:
+        truncated = True
+    finally:
+        work.cancel()
+        with suppress(BaseException):
+            await work
+        await _end(process)
+    return Finished(
+        argv,
+        None if timed_out else process.returncode,
+        bytes(streams[0].data),
+        bytes(streams[1].data),
+        timed_out,
+        truncated,
+    )
+
+
+class _TooMuch(Exception):
+    """A program wrote more than it may."""
+
+
+class _Stream:
+    def __init__(self, reader: asyncio.StreamReader | None, limit: int) -> None:
+        self._reader, self._limit = reader, limit
+        self.data = bytearray()
+
+    async def read(self) -> None:
+        assert self._reader is not None
+        while chunk := await self._reader.read(65536):
+            self.data += chunk[: self._limit - len(self.data)]
+            if len(self.data) >= self._limit:
+                raise _TooMuch
+
+
+async def _feed(writer: asyncio.StreamWriter | None, data: bytes) -> None:
+    assert writer is not None
+    with suppress(BrokenPipeError, ConnectionResetError):
+        writer.write(data)
+        await writer.drain()
+    writer.close()
+
+
+async def _end(process: asyncio.subprocess.Process) -> None:
+    """End a program and all that it started; a polite signal first."""
+    for number, patience in ((signal.SIGTERM, 1.0), (signal.SIGKILL, 5.0)):
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(process.pid, number)
+        if process.returncode is not None:
+            continue
+        with suppress(TimeoutError):
+            async with asyncio.timeout(patience):
+                await process.wait()
+
+
+# -- work in a pack --------------------------------------------------------------------------------
+
+
+class PackExit(Exception):
+    """A pack's code called for the end of the process; only its call ends."""
+
+
+class PackLoop:
+    """One event loop in one thread, for one pack."""
+
+    def __init__(self, name: str) -> None:
+        self.loop = asyncio.new_event_loop()
+        self._stopping = False
+        self._thread = threading.Thread(target=self._run, name=f"pack-{name}", daemon=True)
+        self._thread.start()
+
+    def post(self, function: Callable[..., Any], *arguments: Any) -> None:
+        """Have the loop call a function; silent where the loop has ended."""
+        with suppress(RuntimeError):
+            self.loop.call_soon_threadsafe(function, *arguments)
+
+    def stop(self) -> None:
+        """End the loop as soon as what runs on it lets go."""
+        self._stopping = True
+        self.post(self.loop.stop)
+
+    def _run(self) -> None:
+        asyncio.set_event_loop(self.loop)
+        while not self._stopping:
+            try:
+                self.loop.run_forever()
+            except BaseException:
+                log.exception("a background task of the pack ended its event loop; it goes on")
+
+
+class Workers:
+    """Threads for a pack's synchronous functions: made as needed, used again, never joined."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._jobs: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
+        self._idle = 0
+        self._lock = threading.Lock()
+
+    def post(self, job: Callable[[], None]) -> None:
+        """Have a thread call the function."""
+        with self._lock:
+            start = self._idle == 0
+            if not start:
+                self._idle -= 1
+        if start:
+            threading.Thread(target=self._run, name=f"pack-{self._name}-sync", daemon=True).start()
+        self._jobs.put(job)
+
+    def stop(self) -> None:
+        """Let every idle thread end."""
+        with self._lock:
+            for _ in range(self._idle):
+                self._jobs.put(None)
+            self._idle = 0
+
+    def _run(self) -> None:
+        while (job := self._jobs.get()) is not None:
+            job()
+            with self._lock:
+                self._idle += 1
+
+
+Work: TypeAlias = Callable[[], Coroutine[Any, Any, Any]]
+
+
+class _Job:
+    """One piece of work in a pack, awaited on the host's loop."""
+
+    def __init__(self, over: Callable[[], None]) -> None:
+        self._host = asyncio.get_running_loop()
+        self._over = over
+        self._context = contextvars.copy_context()
+        self._task: asyncio.Task[Any] | None = None
+        self.outcome: asyncio.Future[Any] = self._host.create_future()
+        self.abandoned = False
+
+    # in the pack's loop
+
+    def begin(self, loop: asyncio.AbstractEventLoop, work: Work) -> None:
+        if self.abandoned:
+            self._deliver(None, None)
+            return
+        self._task = loop.create_task(_contained(work), context=self._context)
+        self._task.add_done_callback(self._ended)
+
+    def cancel(self) -> None:
+        if self._task is not None:
+            self._task.cancel()
+
+    def _ended(self, task: asyncio.Task[Any]) -> None:
+        if task.cancelled():
+            self._deliver(None, PackExit("the work cancelled itself"))
+        else:
+            error = task.exception()
+            self._deliver(None if error else task.result(), error)
+
+    # in a worker thread
+
+    def call(self, function: Callable[[], Any]) -> None:
+        result, error = None, None
+        if not self.abandoned:
+            try:
+                result = self._context.run(function)
+            except Exception as raised:
+                error = raised
+            except BaseException as raised:
+                error = PackExit(f"{type(raised).__name__} in a pack")
+                error.__cause__ = raised
+        self._deliver(result, error)
+
+    def _deliver(self, result: Any, error: BaseException | None) -> None:
+        with suppress(RuntimeError):  # the host's loop has ended, and nobody waits any more
+            self._host.call_soon_threadsafe(self._settle, result, error)
+
+    # in the host's loop
+
+    def _settle(self, result: Any, error: BaseException | None) -> None:
+        if self.abandoned:
+            self._over()
+        elif not self.outcome.done():
+            if error is None:
+                self.outcome.set_result(result)
+            else:
+                self.outcome.set_exception(error)
+
+
+async def _contained(work: Work) -> Any:
+    try:
+        return await work()
+    except (SystemExit, KeyboardInterrupt) as raised:
+        raise PackExit(f"{type(raised).__name__} in a pack") from raised
+
+
+class Runtime:
+    """One pack at work; its condition and all its methods belong to the host's loop.
+
+    `opens` makes the context manager whose value is the service; None where the pack has none.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        opens: Callable[[PackHandle], AbstractAsyncContextManager[Any]] | None,
+        handle: PackHandle | None,
+        on_condition: Callable[[Runtime], None],
+        describe: Callable[[BaseException], str],
+    ) -> None:
+        self.name = name
+        self.service: Any = None
+        self._opens, self._handle = opens, handle
+        self._on_condition, self._describe = on_condition, describe
+        self._lifecycle = Condition("opening", "opening", "it is being opened")
+        self._reported: Condition | None = None
+        self._stuck = False
+        self._shown = self._lifecycle
+        self._left_behind = 0
+        self._decided = asyncio.Event()
+        self._loop: PackLoop | None = None
+        self._keeper: _Keeper | None = None
+        self._workers = Workers(name)
+
+    # -- condition
+
+    @property
+    def condition(self) -> Condition:
+        if self._lifecycle.state != "ready":
+            return self._lifecycle
+        if self._reported is not None:
+            return self._reported
+        if self._stuck:
+            return Condition(
+                "degraded",
+                "calls_left_behind",
+                f"{self._left_behind} of its calls run on after their deadline",
+                "if it does not pass, restart the host and look at the pack's log",
+            )
+        return self._lifecycle
+
+    def report(self, condition: Condition | None) -> None:
+        """What the pack says of itself: degraded, or (None) recovered."""
+        self._reported = condition
+        self._tell()
+
+    def _become(self, condition: Condition) -> None:
+        self._lifecycle = condition
+        if condition.state == "opening":
+            self._decided.clear()
+        else:
+            self._decided.set()
+        self._tell()
+
+    def _tell(self) -> None:
+        condition = self.condition
+        if condition != self._shown:
+            self._shown = condition
+            self._on_condition(self)
+
+    # -- opening and closing
+
+    async def open(self) -> None:
+        """Open the pack, and after a failure again and again, ever more rarely. Ends when open."""
+        pause = FIRST_RETRY
+        while not await self._open_once(pause):
+            await asyncio.sleep(pause)
+            pause = min(pause * 2, LAST_RETRY)
+
+    async def _open_once(self, pause: float) -> bool:
+        self._loop = PackLoop(self.name)
+        if self._opens is None or self._handle is None:
+            self._become(Condition("ready"))
+            return True
+        self._keeper = _Keeper(self._loop, self._opens, self._handle)
+        try:
+            async with asyncio.timeout(OPEN_TIMEOUT):
+                self.service = await self._keeper.opened
+        except TimeoutError:
+            self._drop_loop()
+            reason = f"it did not open within {OPEN_TIMEOUT:g} s"
+            self._fail("open_timeout", reason, pause)
+            return False
+        except asyncio.CancelledError:
+            self._drop_loop()
+            raise
+        except BaseException as error:
+            log.warning("pack %s could not be opened", self.name, exc_info=error)
+            self._drop_loop()
+            self._fail("open_failed", self._describe(error), pause)
+            return False
+        self._become(Condition("ready"))
+        return True
+
+    def _fail(self, code: str, reason: str, pause: float) -> None:
+        remedy = f"it is tried again in {pause:g} s; `mcp-host doctor` says more"
+        self._reported = None
+        self._become(Condition("failed", code, reason, remedy))
+
+    def _drop_loop(self) -> None:
+        """Give the loop up: it ends when the pack lets go of it, and nobody waits for that."""
+        if self._keeper is not None:
+            self._keeper.let_go(and_stop=True)
+
+    async def decided(self) -> None:
+        """Wait until the pack is open or has failed to."""
+        await self._decided.wait()
+
+    async def close(self) -> None:
+        """Close the service in the task that opened it, within `CLOSE_TIMEOUT` seconds.
+
+        A pack with calls left behind may have lost its loop to one of them: it gets a moment only.
+        """
+        if self._keeper is not None and self._lifecycle.state == "ready":
+            self._keeper.let_go()
+            limit = MOMENT if self._left_behind else CLOSE_TIMEOUT
+            try:
+                async with asyncio.timeout(limit):
+                    await self._keeper.closed
+            except TimeoutError:
+                log.warning("pack %s did not close within %g s", self.name, limit)
+            except Exception as error:
+                log.warning("pack %s failed to close", self.name, exc_info=error)
+        if self._loop is not None:
+            self._loop.stop()
+        self._workers.stop()
+
+    # -- work
+
+    async def run(self, function: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
+        """What the pack's function returns; `async def` on its loop, `def` in a thread.
+
+        Cancelled, it is cancelled in the pack as well, and no longer waited for.
+        """
+        if self._left_behind >= LEFT_BEHIND_LIMIT:
+            raise Busy(
+                f"The pack '{self.name}' has {self._left_behind} calls that never came back",
+                details={"reason": "calls_left_behind"},
+            )
+        loop = self._loop
+        if loop is None:
+            raise Unavailable(f"The pack '{self.name}' is not open")
+        job = _Job(self._one_came_back)
+        if asyncio.iscoroutinefunction(function):
+            loop.post(job.begin, loop.loop, lambda: function(*arguments, **named))
+        else:
+            self._workers.post(lambda: job.call(lambda: function(*arguments, **named)))
+        try:
+            return await job.outcome
+        except asyncio.CancelledError:
+            self._leave_behind(job, loop)
+            raise
+
+    def _leave_behind(self, job: _Job, loop: PackLoop) -> None:
+        if job.outcome.done() and not job.outcome.cancelled():
+            job.outcome.exception()
+            return
+        job.abandoned = True
+        self._left_behind += 1
+        loop.post(job.cancel)
+        asyncio.get_running_loop().call_later(LEFT_BEHIND_PATIENCE, self._look_behind)
+
+    def _one_came_back(self) -> None:
+        self._left_behind -= 1
+        if self._left_behind == 0 and self._stuck:
+            self._stuck = False
+            self._tell()
+
+    def _look_behind(self) -> None:
+        if self._left_behind and not self._stuck:
+            self._stuck = True
+            self._tell()
+
+
+class _Keeper:
+    """Opens a service and closes it in one and the same task of the pack's loop."""
+
+    def __init__(
+        self,
+        loop: PackLoop,
+        opens: Callable[[PackHandle], AbstractAsyncContextManager[Any]],
+        handle: PackHandle,
+    ) -> None:
+        self._host = asyncio.get_running_loop()
+        self._loop = loop
+        self.opened: asyncio.Future[Any] = self._host.create_future()
+        self.closed: asyncio.Future[None] = self._host.create_future()
+        self._release: asyncio.Event | None = None
+        self._task: asyncio.Task[None] | None = None
+        loop.post(self._begin, opens, handle)
+
+    def let_go(self, *, and_stop: bool = False) -> None:
+        """Close the service, or give up opening it; then end the loop if told so."""
+        self._loop.post(self._let_go, and_stop)
+
+    def _begin(
+        self,
+        opens: Callable[[PackHandle], AbstractAsyncContextManager[Any]],
+        handle: PackHandle,
+    ) -> None:
+        self._release = asyncio.Event()
+        self._task = self._loop.loop.create_task(self._keep(opens, handle))
+
+    def _let_go(self, and_stop: bool) -> None:
+        assert self._release is not None and self._task is not None  # _begin was posted before
+        self._release.set()
+        if not self.opened.done():
+            self._task.cancel()
+        if and_stop:
+            self._task.add_done_callback(lambda _: self._loop.stop())
+
+    async def _keep(
+        self,
+        opens: Callable[[PackHandle], AbstractAsyncContextManager[Any]],
+        handle: PackHandle,
+    ) -> None:
+        assert self._release is not None
+        try:
+            async with opens(handle) as service:
+                self._settle(self.opened, service, None)
+                await self._release.wait()
+        except BaseException as error:
+            if isinstance(error, SystemExit | KeyboardInterrupt | asyncio.CancelledError):
+                cause, error = error, PackExit(f"{type(error).__name__} while opening")
+                error.__cause__ = cause
+            self._settle(self.opened, None, error)
+            self._settle(self.closed, None, error)
+        else:
+            self._settle(self.closed, None, None)
+
+    def _settle(
+        self, future: asyncio.Future[Any], result: Any, error: BaseException | None
+    ) -> None:
+        def settle() -> None:
+            if future.done():
+                return
+            if error is None:
+                future.set_result(result)
+            else:
+                future.set_exception(error)
+                future.exception()  # seen: a pack that closes badly is no unhandled error
+
+        with suppress(RuntimeError):
+            self._host.call_soon_threadsafe(settle)

@@ -1,0 +1,532 @@
+"""A function's signature as the host reads it.
+
+It gives the input and output schema, checks arguments, and tells which parameters the host fills.
+Annotations before `/` are never evaluated: they name the pack's service, whose import may be dear.
+"""
+
+from __future__ import annotations
+
+import difflib
+import inspect
+import json
+import sys
+import types
+import typing
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Annotated, Any, Union, get_args, get_origin
+
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, create_model
+from pydantic.json_schema import GenerateJsonSchema
+
+from .asking import Answer, Form, Question
+from .content import CONTENT_TYPES, Message, Page, Result
+from .context import Context
+from .errors import InvalidInput
+
+Schema = dict[str, Any]
+
+
+class DeclarationError(Exception):
+    """A pack declares something that cannot work; the message says where and what is right."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """`sure: Annotated[bool, Ask("Delete {ids}?")]`: the host asks before the body runs.
+
+    `question` is a text with the call's arguments in braces, a `Form`, `Sample` or `Roots`, or a
+    function of arguments and earlier answers (by their names) that gives one of these, or the
+    value itself when nothing need be asked.
+    """
+
+    question: str | Question | Callable[..., Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Complete:
+    """`city: Annotated[str, Complete(cities)]`: proposals while a person types.
+
+    `propose(value)` returns strings; it may also take `arguments` (what is filled in already), and
+    the pack's service before `/`.
+    """
+
+    propose: Callable[..., Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Header:
+    """`region: Annotated[str, Header("Region")]`: clients repeat it as `Mcp-Param-Region`.
+
+    Only for parameters that are a string, an integer or a boolean (MCP 2026-07-28).
+    """
+
+    name: str
+
+    def __get_pydantic_json_schema__(self, core: Any, handler: Any) -> Schema:
+        return {**handler(core), "x-mcp-header": self.name}
+
+
+@dataclass(frozen=True)
+class Asked:
+    """One parameter that the host fills by asking."""
+
+    ask: Ask
+    accepts: Any
+    on_refusal: typing.Literal["stop", "none", "tell"]
+
+    def value(self, answer: Any) -> Any:
+        """What the parameter gets: the whole answer, or the value, with None for a refusal."""
+        if not isinstance(answer, Answer) or self.on_refusal == "tell":
+            return answer
+        return answer.value if self.on_refusal == "none" else answer.or_stop()
+
+
+class _Compact(GenerateJsonSchema):
+    """JSON Schema without generated titles: "City" as title of `city` tells a model nothing."""
+
+    def field_title_should_be_set(self, schema: Any) -> bool:
+        return False
+
+
+@dataclass(frozen=True)
+class Signature:
+    """What the host knows of one function; made by `read`."""
+
+    function: Callable[..., Any]
+    service: str | None
+    context: str | None
+    questions: Mapping[str, Asked]
+    proposals: Mapping[str, Callable[..., Any]]
+    model: type[BaseModel]
+    fields: Mapping[str, str]
+    own_schema: Schema | None
+    takes_all: str | None
+    returns: Any
+
+    @cached_property
+    def is_async(self) -> bool:
+        return inspect.iscoroutinefunction(self.function)
+
+    @cached_property
+    def parameters(self) -> list[str]:
+        """The names of the arguments a caller may give."""
+        if self.own_schema is not None:
+            return list(self.own_schema.get("properties", {}))
+        return list(self.fields.values())
+
+    @cached_property
+    def input_schema(self) -> Schema:
+        if self.own_schema is not None:
+            return self.own_schema
+        schema = self.model.model_json_schema(schema_generator=_Compact)
+        schema.setdefault("properties", {})
+        compact: Schema = _closed(_without_nulls(_untitled(schema)))
+        return compact
+
+    @cached_property
+    def output(self) -> tuple[TypeAdapter[Any] | None, Schema | None, bool]:
+        """How a returned value is checked, its schema, and whether it goes under `result`."""
+        return _output(self.returns)
+
+    @cached_property
+    def _nullable(self) -> frozenset[str]:
+        return frozenset(
+            self.fields[name]
+            for name, field in self.model.model_fields.items()
+            if _allows_none(field.annotation)
+        )
+
+    @cached_property
+    def _optional(self) -> frozenset[str]:
+        required = self.input_schema.get("required", ())
+        return frozenset(name for name in self.parameters if name not in required)
+
+    @cached_property
+    def _structured(self) -> frozenset[str]:
+        """Parameters where only an array or an object fits, so that a string must be JSON text."""
+        schema = self.input_schema
+        return frozenset(
+            name
+            for name, prop in schema.get("properties", {}).items()
+            if isinstance(prop, dict) and _types(prop, schema) <= {"array", "object"}
+        )
+
+    def check(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        """The arguments as the function takes them; `InvalidInput` says what is wrong."""
+        given = {
+            name: value
+            for name, value in arguments.items()
+            if value is not None or name not in self._optional or name in self._nullable
+        }
+        for name in self._structured.intersection(given):
+            given[name] = _parsed_once(given[name])
+        if self.own_schema is not None:
+            _check_own_schema(self.own_schema, given)
+            return {self.takes_all: given} if self.takes_all else {}
+        try:
+            checked = self._validate(json.dumps(given, ensure_ascii=False))
+        except ValidationError as error:
+            raise explain(error, self.parameters) from None
+        except (ValueError, RecursionError) as error:
+            raise InvalidInput(f"Invalid arguments: not valid JSON ({error})") from None
+        return {name: getattr(checked, key) for key, name in self.fields.items()}
+
+    def check_texts(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        """As `check`, for values that arrive as text (of a URI, or a prompt's arguments)."""
+        try:
+            checked = self.model.model_validate(dict(arguments))
+        except ValidationError as error:
+            raise explain(error, self.parameters) from None
+        return {name: getattr(checked, key) for key, name in self.fields.items()}
+
+    @cached_property
+    def _validate(self) -> Callable[[str], Any]:
+        validator = self.model.__pydantic_validator__
+
+        def validate(text: str) -> Any:
+            # JSON mode: strict, and yet dates, enums and UUIDs are taken from their strings.
+            return validator.validate_json(text, strict=True, extra="forbid", by_alias=True)
+
+        return validate
+
+
+def read(function: Callable[..., Any], input_schema: Schema | None = None) -> Signature:
+    """Read a function's signature; `DeclarationError` where it cannot serve as a contribution."""
+    parameters = inspect.signature(function).parameters
+    service = _service(function, parameters)
+    hints = _hints(function, [name for name in parameters if name != service])
+    reading = _Reading(function, input_schema)
+    for name, parameter in parameters.items():
+        if name != service:
+            reading.add(name, hints.get(name, Any), parameter)
+    config = ConfigDict(extra="forbid", arbitrary_types_allowed=False, protected_namespaces=())
+    try:
+        model = create_model("Arguments", __config__=config, **reading.definitions)
+    except Exception as error:
+        raise DeclarationError(
+            f"{_where(function)}: a parameter has no JSON form: {error}"
+        ) from error
+    return Signature(
+        function=function,
+        service=service,
+        context=reading.context,
+        questions=reading.questions,
+        proposals=reading.proposals,
+        model=model,
+        fields=reading.fields,
+        own_schema=input_schema,
+        takes_all=reading.takes_all,
+        returns=hints.get("return"),
+    )
+
+
+class _Reading:
+    """Sorts a function's parameters into what a caller gives and what the host fills in."""
+
+    def __init__(self, function: Callable[..., Any], input_schema: Schema | None) -> None:
+        self.function, self.input_schema = function, input_schema
+        self.context: str | None = None
+        self.takes_all: str | None = None
+        self.questions: dict[str, Asked] = {}
+        self.proposals: dict[str, Callable[..., Any]] = {}
+        self.definitions: dict[str, Any] = {}
+        self.fields: dict[str, str] = {}
+
+    def add(self, name: str, hint: Any, parameter: inspect.Parameter) -> None:
+        if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
+            raise DeclarationError(
+                f"{_where(self.function)}: *{name} has no place in a schema; name the parameters"
+            )
+        markers = hint.__metadata__ if get_origin(hint) is Annotated else ()
+        ask = next((marker for marker in markers if isinstance(marker, Ask)), None)
+        if hint is Context:
+            self.context = name
+        elif ask is not None:
+            self.questions[name] = _question(self.function, name, hint.__origin__, ask)
+        elif self.input_schema is not None:
+            self.takes_all = name
+        else:
+            self._argument(name, hint, markers, parameter)
+
+    def _argument(
+        self, name: str, hint: Any, markers: tuple[Any, ...], parameter: inspect.Parameter
+    ) -> None:
+        for marker in markers:
+            if isinstance(marker, Complete):
+                self.proposals[name] = marker.propose
+            elif isinstance(marker, Header) and not _header_fits(hint):
+                raise DeclarationError(
+                    f"{_where(self.function)}: Header('{marker.name}') on '{name}' needs a plain "
+                    "str, int or bool"
+                )
+        default = ... if parameter.default is parameter.empty else parameter.default
+        key = f"p{len(self.fields)}"  # so that any parameter name is a legal field name
+        self.definitions[key] = (Annotated[hint, Field(alias=name)], default)
+        self.fields[key] = name
+
+
+def _where(function: Callable[..., Any]) -> str:
+    return f"{function.__module__}.{function.__qualname__}"
+
+
+def _service(
+    function: Callable[..., Any], parameters: Mapping[str, inspect.Parameter]
+) -> str | None:
+    before = [n for n, p in parameters.items() if p.kind is inspect.Parameter.POSITIONAL_ONLY]
+    if len(before) > 1:
+        raise DeclarationError(
+            f"{_where(function)}: only the service stands before '/', not also {before[1]}"
+        )
+    return before[0] if before else None
+
+
+def _hints(function: Callable[..., Any], names: list[str]) -> dict[str, Any]:
+    if sys.version_info >= (3, 14):
+        import annotationlib
+
+        raw = annotationlib.get_annotations(function, format=annotationlib.Format.FORWARDREF)
+    else:
+        raw = function.__annotations__
+    wanted = {name: raw[name] for name in [*names, "return"] if name in raw}
+    holder = types.SimpleNamespace(__annotations__=wanted)
+    try:
+        return typing.get_type_hints(
+            holder, globalns=inspect.unwrap(function).__globals__, include_extras=True
+        )
+    except NameError as error:
+        raise DeclarationError(
+            f"{_where(function)}: {error}; names in annotations after '/' are needed at run time"
+        ) from error
+
+
+def _question(function: Callable[..., Any], name: str, shape: Any, ask: Ask) -> Asked:
+    accepts, on_refusal = _refusal(shape)
+    question = ask.question
+    if isinstance(question, str):
+        try:
+            Form(question, accepts, name)
+        except TypeError as error:
+            raise DeclarationError(f"{_where(function)}: '{name}': {error}") from error
+    return Asked(ask, accepts, on_refusal)
+
+
+def _refusal(shape: Any) -> tuple[Any, typing.Literal["stop", "none", "tell"]]:
+    if get_origin(shape) is Answer:
+        return get_args(shape)[0], "tell"
+    if _allows_none(shape):
+        return next(arm for arm in get_args(shape) if arm is not type(None)), "none"
+    return shape, "stop"
+
+
+def _allows_none(hint: Any) -> bool:
+    if get_origin(hint) is Annotated:
+        return _allows_none(get_args(hint)[0])
+    if get_origin(hint) in (Union, types.UnionType):
+        return any(_allows_none(arm) for arm in get_args(hint))
+    return hint is None or hint is type(None) or hint is Any
+
+
+def _header_fits(hint: Any) -> bool:
+    return get_args(hint)[0] in (str, int, bool)
+
+
+# -- schemas ---------------------------------------------------------------------------------------
+
+
+def _untitled(schema: Schema) -> Schema:
+    """Drop the titles that pydantic makes of class names."""
+    for named in (schema, *schema.get("$defs", {}).values()):
+        named.pop("title", None)
+    return schema
+
+
+def _without_nulls(schema: Any) -> Any:
+    """Drop null arms and null defaults: absent says the same in fewer tokens."""
+    if isinstance(schema, list):
+        return [_without_nulls(item) for item in schema]
+    if not isinstance(schema, dict):
+        return schema
+    schema = {
+        key: value if key in ("enum", "const", "default", "examples") else _without_nulls(value)
+        for key, value in schema.items()
+        if not (key == "default" and value is None)
+    }
+    arms = schema.get("anyOf")
+    if arms is None:
+        return schema
+    left = [arm for arm in arms if arm != {"type": "null"}]
+    if len(left) != 1:
+        return {**schema, "anyOf": left}
+    rest = {key: value for key, value in schema.items() if key != "anyOf"}
+    return {**left[0], **rest}
+
+
+def _closed(schema: Any) -> Any:
+    """Say that unknown properties are errors, in nested objects too."""
+    if isinstance(schema, list):
+        return [_closed(item) for item in schema]
+    if not isinstance(schema, dict):
+        return schema
+    closed = {
+        key: {name: _closed(sub) for name, sub in value.items()}
+        if key in ("properties", "$defs")
+        else _closed(value)
+        for key, value in schema.items()
+        if key not in ("enum", "const", "default", "examples")
+    } | {key: schema[key] for key in ("enum", "const", "default", "examples") if key in schema}
+    if "properties" in closed and closed.get("type") == "object":
+        closed.setdefault("additionalProperties", False)
+    return closed
+
+
+def _open(schema: Any) -> Any:
+    """An output schema without titles that allows what a later version may add."""
+    if isinstance(schema, list):
+        return [_open(item) for item in schema]
+    if not isinstance(schema, dict):
+        return schema
+    return {
+        key: {name: _open(sub) for name, sub in value.items()}
+        if key in ("properties", "$defs")
+        else _open(value)
+        for key, value in schema.items()
+        if key != "title" and not (key == "additionalProperties" and value is False)
+    }
+
+
+def _types(schema: Schema, whole: Schema) -> set[str]:
+    if "$ref" in schema:
+        target: Any = whole
+        for part in schema["$ref"].removeprefix("#/").split("/"):
+            target = target.get(part, {})
+        return _types(target, whole)
+    for arms in ("anyOf", "oneOf"):
+        if arms in schema:
+            return set().union(*(_types(arm, whole) for arm in schema[arms]))
+    kind = schema.get("type", "any")
+    return set(kind) if isinstance(kind, list) else {kind}
+
+
+def _is_content(hint: Any) -> bool:
+    kinds = (*CONTENT_TYPES, Message, Result)
+    return hint in kinds or any(_is_content(arm) for arm in get_args(hint))
+
+
+def _output(hint: Any) -> tuple[TypeAdapter[Any] | None, Schema | None, bool]:
+    if hint in (None, type(None), str, bytes, Any) or _is_content(hint):
+        return None, None, False
+    if get_origin(hint) is Page:
+        return _page_output(get_args(hint)[0])
+    adapter: TypeAdapter[Any] = TypeAdapter(hint)
+    schema = _open(adapter.json_schema(mode="serialization", schema_generator=_Compact))
+    schema.pop("description", None)
+    if schema.get("type") == "object":
+        return adapter, schema, False
+    return adapter, _under_result(schema), True
+
+
+def _page_output(item: Any) -> tuple[TypeAdapter[Any], Schema, bool]:
+    adapter: TypeAdapter[Any] = TypeAdapter(list[item])
+    schema = _open(adapter.json_schema(mode="serialization", schema_generator=_Compact))
+    schema = _under_result(schema)
+    rest = {
+        "total": {"type": "integer"},
+        "truncated": {"type": "boolean"},
+        "next_cursor": {"type": ["string", "null"]},
+    }
+    properties = {**rest, **schema["properties"]}
+    return adapter, {**schema, "properties": properties, "required": list(properties)}, True
+
+
+def _under_result(schema: Schema) -> Schema:
+    definitions = {"$defs": schema.pop("$defs")} if "$defs" in schema else {}
+    return {
+        "type": "object",
+        "properties": {"result": schema},
+        "required": ["result"],
+        **definitions,
+    }
+
+
+# -- checking --------------------------------------------------------------------------------------
+
+
+def _parsed_once(value: Any) -> Any:
+    """A string where only an array or an object fits, as a widely used client sends them."""
+    if not isinstance(value, str):
+        return value
+    try:
+        parsed = json.loads(value)
+    except (ValueError, RecursionError):
+        return value
+    return parsed if isinstance(parsed, list | dict) else value
+
+
+def explain(error: ValidationError, known: list[str]) -> InvalidInput:
+    """pydantic's findings in our words, with the nearest known name for each unknown one."""
+    problems: list[dict[str, str]] = []
+    suggestions: list[str] = []
+    for item in error.errors(include_url=False, include_input=False, include_context=False):
+        where = ".".join(str(part) for part in item["loc"])
+        problem = _PROBLEMS.get(item["type"], item["msg"].removeprefix("Value error, "))
+        if item["type"] == "extra_forbidden":
+            problem, near = _unknown(where, known if len(item["loc"]) == 1 else [])
+            suggestions += near
+        problems.append({"argument": where, "problem": problem})
+    shown = "; ".join(
+        f"{p['argument']}: {p['problem']}" if p["argument"] else p["problem"] for p in problems[:5]
+    )
+    more = f"; and {len(problems) - 5} more" if len(problems) > 5 else ""
+    return InvalidInput(
+        f"Invalid arguments: {shown}{more}",
+        suggestions=suggestions,
+        details={"reason": "invalid_arguments", "arguments": problems[:50]},
+    )
+
+
+_PROBLEMS = {
+    "missing": "is required",
+    "string_unicode": "is not valid Unicode text (a lone surrogate)",
+    "json_invalid": "is not valid JSON",
+}
+
+
+def _unknown(name: str, known: list[str]) -> tuple[str, list[str]]:
+    near = difflib.get_close_matches(name, known, 1)
+    if near:
+        return "is not a known argument", [f"Did you mean '{near[0]}' instead of '{name}'?"]
+    if known:
+        return f"is not a known argument; known are {', '.join(known)}", []
+    return "is not a known argument", []
+
+
+def _check_own_schema(schema: Schema, arguments: Mapping[str, Any]) -> None:
+    from jsonschema import Draft202012Validator  # only tools that bring their own schema pay for it
+
+    problems = [
+        {
+            "argument": ".".join(str(part) for part in error.absolute_path),
+            "problem": _schema_problem(error),
+        }
+        for error in Draft202012Validator(schema).iter_errors(dict(arguments))
+    ]
+    if problems:
+        shown = "; ".join(f"{p['argument'] or 'arguments'}: {p['problem']}" for p in problems[:5])
+        raise InvalidInput(
+            f"Invalid arguments: {shown}",
+            details={"reason": "invalid_arguments", "arguments": problems[:50]},
+        )
+
+
+def _schema_problem(error: Any) -> str:
+    if error.validator == "enum":
+        return "must be one of " + ", ".join(json.dumps(value) for value in error.validator_value)
+    if error.validator == "required":
+        return "needs " + ", ".join(n for n in error.validator_value if n not in error.instance)
+    if error.validator == "additionalProperties":
+        return "has an argument that is not known"
+    if error.validator == "type":
+        return f"must be of type {error.validator_value}"
+    return f"does not satisfy '{error.validator}'"

@@ -1,0 +1,21 @@
+"""Standard output belongs to the protocol, or to a command's own answer: nobody else writes to it.
+
+Claimed before any pack is imported; whatever a pack prints goes to standard error.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+
+def claim() -> tuple[int, int]:
+    """Take descriptors 0 and 1 away: private copies of both; others read nothing and write to 2."""
+    sys.stdout.flush()
+    source, sink = os.dup(0), os.dup(1)
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, 0)
+    os.close(nothing)
+    os.dup2(2, 1)
+    sys.stdout = sys.stderr
+    return source, sink

@@ -1,0 +1,176 @@
+"""A host in the test's own process: real packs, the whole middleware, no protocol between."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from ..asking import Answers
+from ..context import Caller, Level
+from ..errors import ERROR_KEY, ProtocolError
+from ..host import LISTS_CHANGED, Host
+from ..packs import Offer
+from ..settings import parse
+from .person import Person
+
+
+class CallFailed(AssertionError):
+    """A call that ended in the error envelope; its fields are attributes of `envelope`."""
+
+    def __init__(self, envelope: Mapping[str, Any]) -> None:
+        super().__init__(f"{envelope.get('code')}: {envelope.get('error')}")
+        self.envelope = dict(envelope)
+
+    @property
+    def code(self) -> str:
+        return str(self.envelope.get("code"))
+
+
+class _Heard:
+    """What a call told its client on the way."""
+
+    def __init__(self) -> None:
+        self.messages: list[tuple[Any, ...]] = []
+
+    def progress(self, done: float, total: float | None, message: str | None) -> None:
+        self.messages.append(("progress", done, total, message))
+
+    def log(self, level: Level, data: Any, logger: str | None) -> None:
+        self.messages.append(("log", level, data))
+
+    def close_stream(self) -> None:
+        self.messages.append(("close_stream",))
+
+
+@dataclass
+class Hosted:
+    """A running host, called as one caller."""
+
+    host: Host
+    caller: Caller = field(default_factory=Caller)
+    person: Person | None = None
+    heard: _Heard = field(default_factory=_Heard)
+    changes: asyncio.Queue[str] = field(default_factory=asyncio.Queue)
+
+    def seen_by(self, caller: Caller | None = None, person: Person | None = None) -> Hosted:
+        """The same host for another caller, or with a person who answers."""
+        caller = caller or self.caller
+        if person is not None:
+            caller = replace(caller, offers=person.offers)
+        return replace(self, caller=caller, person=person, heard=_Heard())
+
+    def names(self, what: Any = "tools") -> list[str]:
+        """The names of one list (of resources: the URIs) as this caller sees it."""
+        listed = self.host.visible(what, self.caller)
+        return [str(x.get("uri") or x.get("uriTemplate") or x["name"]) for x in listed]
+
+    def listed(self, name: str) -> Mapping[str, Any]:
+        """A tool as `tools/list` shows it."""
+        return next(t for t in self.host.visible("tools", self.caller) if t["name"] == name)
+
+    async def call(self, name: str, /, **arguments: Any) -> dict[str, Any]:
+        """The result of a tool as it goes to the client; protocol errors raise `CallFailed`."""
+        result: dict[str, Any] = await self._asking(self.host.call_tool, name, arguments)
+        return result
+
+    async def value(self, name: str, /, **arguments: Any) -> Any:
+        """What a tool returned: its structured content, else its text; `CallFailed` otherwise."""
+        result = await self.call(name, **arguments)
+        if result.get("isError"):
+            raise CallFailed(result["_meta"][ERROR_KEY])
+        if "structuredContent" in result:
+            structured = result["structuredContent"]
+            return structured["result"] if set(structured) == {"result"} else structured
+        return "".join(part.get("text", "") for part in result["content"])
+
+    async def error(self, name: str, /, **arguments: Any) -> dict[str, Any]:
+        """The envelope of a call that must fail."""
+        try:
+            value = await self.value(name, **arguments)
+        except CallFailed as failed:
+            return failed.envelope
+        raise AssertionError(f"{name} did not fail but returned {value!r}")
+
+    async def read(self, uri: str) -> list[dict[str, Any]]:
+        """The contents of a resource; `CallFailed` where it cannot be read."""
+        context = self.host.context(self.caller, self.heard)
+        try:
+            result = await self.host.read(uri, context)
+        except ProtocolError as error:
+            raise CallFailed(error.data or {"error": str(error)}) from None
+        contents: list[dict[str, Any]] = result["contents"]
+        return contents
+
+    async def text(self, uri: str) -> str:
+        """The text of a resource of one content."""
+        (content,) = await self.read(uri)
+        return str(content["text"])
+
+    async def prompt(self, name: str, /, **arguments: str) -> list[str]:
+        """The texts of a prompt's messages."""
+        result = await self._asking(self.host.get_prompt, name, arguments)
+        return [m["content"].get("text", "") for m in result["messages"]]
+
+    async def complete(self, ref: Mapping[str, Any], name: str, value: str, **given: str) -> Any:
+        """What is proposed for an argument."""
+        answer = await self.host.complete(ref, name, value, given, self.caller)
+        return answer["completion"]["values"]
+
+    async def next_change(self, what: str = LISTS_CHANGED, timeout: float = 10) -> None:
+        """Wait until this resource changed (or the lists did)."""
+        async with asyncio.timeout(timeout):
+            while await self.changes.get() != what:
+                continue
+
+    async def _asking(self, method: Any, name: str, arguments: Mapping[str, Any]) -> Any:
+        """Call, and answer its questions, until it has a result."""
+        state, responses = None, None
+        while True:
+            context = self.host.context(self.caller, self.heard)
+            answers = Answers(responses, state)
+            try:
+                result = await method(name, arguments, context, answers=answers)
+            except ProtocolError as error:
+                raise CallFailed(error.data or {"error": str(error)}) from None
+            if result.get("resultType") != "input_required" or self.person is None:
+                return result
+            state = result["requestState"]
+            questions = result["inputRequests"]
+            responses = {key: self.person.answer(asked) for key, asked in questions.items()}
+
+
+@asynccontextmanager
+async def hosted(
+    packs: Mapping[str, str],
+    tables: Mapping[str, Any] | None = None,
+    *,
+    root: Path | None = None,
+    alone: bool = False,
+    settled: bool = True,
+    environment: Mapping[str, str] | None = None,
+) -> AsyncIterator[Hosted]:
+    """A host with these packs: names, each with its plugin module.
+
+    `tables` are settings in the shape of mcp-host.toml; relative paths in them start at `root`,
+    which is also the project's folder. `alone` serves a single pack as its own server does.
+    """
+    data = json.loads(json.dumps(dict(tables or {})))
+    for name in packs:
+        data.setdefault("packs", {}).setdefault(name, {}).setdefault("enabled", True)
+    if root is not None:
+        data.setdefault("host", {}).setdefault("root", str(root))
+    settings = parse(data, root / "mcp-host.toml" if root else None, environment)
+    offers = {name: [Offer(name, module, name, "0")] for name, module in packs.items()}
+    host = Host(settings, alone=next(iter(packs)) if alone else None, offers=offers)
+    host.load()
+    async with host:
+        kit = Hosted(host)
+        host.listen(kit.changes.put_nowait)
+        if settled:
+            await host.settled()
+        yield kit

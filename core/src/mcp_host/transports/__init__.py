@@ -1,0 +1,1 @@
+"""How clients reach the host: standard input and output, and streamable HTTP."""
