@@ -1,0 +1,61 @@
+"""The application: routes, their rules, and what they share."""
+
+from fastapi import FastAPI
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from mcp_host_cortex_tasks.backend import people, work
+from mcp_host_cortex_tasks.backend.access import PREFIX
+from mcp_host_cortex_tasks.backend.logins import Passwords, Tokens
+from mcp_host_cortex_tasks.backend.tables import open_database
+
+MAX_BODY = 1024 * 1024
+
+
+def make_app(database: str, secret: str, *, registration: bool = True) -> FastAPI:
+    """Return the Cortex API over a database; `secret` signs its tokens."""
+    app = FastAPI(title="Cortex", docs_url=None, redoc_url=None)
+    app.state.engine = open_database(database)
+    app.state.tokens = Tokens(secret)
+    passwords = Passwords()
+    people_routes = people.make_router(passwords, app.state.tokens, registration=registration)
+    app.include_router(people_routes, prefix=PREFIX)
+    app.include_router(work.make_router(), prefix=PREFIX)
+    app.add_middleware(BodyLimit)
+    return app
+
+
+class BodyLimit:
+    """Refuses a request whose body is larger than any task can be."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on while its body stays small; end one that grows beyond."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        body = b""
+        while True:
+            message = await receive()
+            if message["type"] != "http.request":
+                return
+            body += message.get("body", b"")
+            if len(body) > MAX_BODY:
+                await _too_large(send)
+                return
+            if not message.get("more_body"):
+                break
+        waiting: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
+
+        async def replay() -> Message:
+            return waiting.pop() if waiting else await receive()
+
+        await self._app(scope, replay, send)
+
+
+async def _too_large(send: Send) -> None:
+    body = b'{"detail": "The request is too large"}'
+    headers = [(b"content-type", b"application/json"), (b"connection", b"close")]
+    await send({"type": "http.response.start", "status": 413, "headers": headers})
+    await send({"type": "http.response.body", "body": body})

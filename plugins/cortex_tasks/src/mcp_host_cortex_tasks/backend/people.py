@@ -1,0 +1,167 @@
+"""Login, users, organizations and projects."""
+
+from datetime import UTC, datetime
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, HTTPException, Request
+from fastapi.security import OAuth2PasswordRequestForm
+from sqlalchemy import func, select
+from sqlalchemy.exc import IntegrityError
+from sqlalchemy.orm import Session
+
+from mcp_host_cortex_tasks.backend.access import Caller, Database, project_for
+from mcp_host_cortex_tasks.backend.logins import Failures, Passwords, Tokens
+from mcp_host_cortex_tasks.backend.shapes import (
+    ChangedUser,
+    NewNamed,
+    NewUser,
+    OrganizationOut,
+    ProjectOut,
+    Token,
+    UserOut,
+)
+from mcp_host_cortex_tasks.backend.tables import Organization, Project, TaskRow, UserRow
+
+
+def make_router(passwords: Passwords, tokens: Tokens, *, registration: bool) -> APIRouter:
+    """Return the routes about people."""
+    router = APIRouter()
+    failures = Failures()
+
+    @router.post("/login/access-token")
+    def log_in(
+        request: Request, session: Database, form: Annotated[OAuth2PasswordRequestForm, Depends()]
+    ) -> Token:
+        email = form.username.strip().lower()
+        who = f"{request.client.host if request.client else ''} {email}"
+        if wait := failures.wait(who):
+            raise HTTPException(429, "Too many failed logins", headers={"Retry-After": str(wait)})
+        user = session.scalar(select(UserRow).where(UserRow.email == email))
+        session.rollback()  # hashing is slow: nobody waits for it with the database locked
+        if not passwords.fits(form.password, user.password_hash if user else None) or user is None:
+            failures.failed(who)
+            raise HTTPException(400, "Incorrect email or password")
+        return Token(access_token=tokens.make(user.id))
+
+    @router.post("/users/")
+    def register(session: Database, new: NewUser) -> UserOut:
+        if not registration:
+            raise HTTPException(403, "Registration is closed")
+        session.rollback()
+        kept = passwords.hash(new.password)
+        organization = _organization(session, new)
+        now = datetime.now(UTC)
+        user = UserRow(
+            username=new.username,
+            email=new.email.lower(),
+            password_hash=kept,
+            organization_id=organization,
+            created_at=now,
+        )
+        session.add(user)
+        _commit(session)
+        return UserOut.model_validate(user)
+
+    @router.get("/users/me")
+    def read_me(me: Caller) -> UserOut:
+        return UserOut.model_validate(me)
+
+    @router.put("/users/me")
+    def change_me(session: Database, me: Caller, changed: ChangedUser) -> UserOut:
+        if changed.username is not None:
+            me.username = changed.username
+        if changed.email is not None:
+            me.email = changed.email.lower()
+        if changed.password is not None:
+            me.password_hash = passwords.hash(changed.password)
+        _commit(session)
+        return UserOut.model_validate(me)
+
+    _add_organizations(router)
+    _add_projects(router)
+    return router
+
+
+def _add_organizations(router: APIRouter) -> None:
+    @router.get("/organizations/")
+    def read_organizations(session: Database, me: Caller) -> list[OrganizationOut]:
+        mine = session.get(Organization, me.organization_id) if me.organization_id else None
+        return [OrganizationOut.model_validate(mine)] if mine else []
+
+    @router.post("/organizations/")
+    def make_organization(session: Database, me: Caller, new: NewNamed) -> OrganizationOut:
+        if me.organization_id is not None:
+            raise HTTPException(409, "You belong to an organization already")
+        made = Organization(name=new.name)
+        session.add(made)
+        session.flush()
+        me.organization_id = made.id
+        session.commit()
+        return OrganizationOut.model_validate(made)
+
+
+def _add_projects(router: APIRouter) -> None:
+    @router.get("/projects/")
+    def read_projects(session: Database, me: Caller) -> list[ProjectOut]:
+        mine = Project.organization_id == me.organization_id
+        rows = session.scalars(select(Project).where(mine).order_by(Project.id))
+        return [ProjectOut.model_validate(row) for row in rows]
+
+    @router.post("/projects/")
+    def make_project(session: Database, me: Caller, new: NewNamed) -> ProjectOut:
+        if me.organization_id is None:
+            raise HTTPException(400, "You belong to no organization")
+        if new.organization_id not in (None, me.organization_id):
+            raise HTTPException(403, "No access to organization")
+        made = Project(
+            name=new.name,
+            description=new.description,
+            organization_id=me.organization_id,
+            created_at=datetime.now(UTC),
+        )
+        session.add(made)
+        session.commit()
+        return ProjectOut.model_validate(made)
+
+    @router.get("/projects/{project_id}")
+    def read_project(session: Database, me: Caller, project_id: int) -> ProjectOut:
+        return ProjectOut.model_validate(project_for(session, me, project_id))
+
+    @router.patch("/projects/{project_id}")
+    def change_project(session: Database, me: Caller, project_id: int, new: NewNamed) -> ProjectOut:
+        project = project_for(session, me, project_id)
+        project.name = new.name
+        project.description = new.description
+        session.commit()
+        return ProjectOut.model_validate(project)
+
+    @router.delete("/projects/{project_id}")
+    def delete_project(session: Database, me: Caller, project_id: int) -> ProjectOut:
+        project = project_for(session, me, project_id)
+        tasks = select(func.count()).select_from(TaskRow).where(TaskRow.project_id == project_id)
+        if session.scalar(tasks):
+            raise HTTPException(409, "The project has tasks")
+        session.delete(project)
+        session.commit()
+        return ProjectOut.model_validate(project)
+
+
+def _organization(session: Session, new: NewUser) -> int:
+    """Return the organization to join, or a new one of one's own with a project to begin in."""
+    if new.organization_id is not None:
+        if session.get(Organization, new.organization_id) is None:
+            raise HTTPException(404, "Organization not found")
+        return new.organization_id
+    own = Organization(name=new.username)
+    session.add(own)
+    session.flush()
+    session.add(Project(name="Default", organization_id=own.id, created_at=datetime.now(UTC)))
+    return own.id
+
+
+def _commit(session: Session) -> None:
+    try:
+        session.commit()
+    except IntegrityError:
+        session.rollback()
+        raise HTTPException(409, "There is a user with this e-mail already") from None

@@ -1,0 +1,96 @@
+"""ctx auth login | logout | status"""
+
+import argparse
+import sys
+
+from mcp_host_cortex_tasks.cli.answer import Answer, say
+from mcp_host_cortex_tasks.errors import Invalid, LoginNeeded
+from mcp_host_cortex_tasks.storage.config import LOCAL, Config, keep_token, set_value
+
+
+def login(given: argparse.Namespace, config: Config) -> Answer:
+    """Get a token for an e-mail and a password, and keep it."""
+    if config.url == LOCAL:
+        return _local()
+    from mcp_host_cortex_tasks.storage.remote import log_in, register
+
+    timeout = config.seconds("timeout")
+    email = given.email or _ask("E-mail: ", given)
+    password = sys.stdin.readline().rstrip("\r\n") if given.password_stdin else _ask_hidden(given)
+    if given.register:
+        register(
+            config.url, given.username or email.split("@")[0], email, password, timeout=timeout
+        )
+    token = log_in(config.url, email, password, timeout=timeout)
+    keep_token(config, token)
+    data: dict[str, object] = {"success": True, "email": email, "url": config.url}
+    project = _only_project(config, token)
+    if project is not None:
+        data["default_project_id"] = project
+    return Answer(data, say(f"Logged in to {config.url} as {email}."))
+
+
+def logout(given: argparse.Namespace, config: Config) -> Answer:
+    """Forget the token."""
+    keep_token(config, None)
+    return Answer({"success": True, "logged_in": False}, say("Logged out."))
+
+
+def status(given: argparse.Namespace, config: Config) -> Answer:
+    """Tell who is logged in where; the backend is asked whether it accepts the token."""
+    from mcp_host_cortex_tasks.storage.tasks import open_tasks
+
+    try:
+        user = open_tasks(config).me()
+    except LoginNeeded as error:
+        data = {"success": True, "logged_in": False, "url": config.url, "message": error.message}
+        return Answer(data, say(f"Not logged in to {config.url}."))
+    data = {
+        "success": True,
+        "logged_in": True,
+        "url": config.url,
+        "user": {"id": user.id, "username": user.username, "email": user.email},
+    }
+    return Answer(data, say(f"Logged in to {config.url} as {user.email}."))
+
+
+def _local() -> Answer:
+    return Answer(
+        {"success": True, "url": LOCAL, "message": "Local mode needs no login."},
+        say("Local mode needs no login."),
+    )
+
+
+def _only_project(config: Config, token: str) -> int | None:
+    """Remember the user's project for new tasks, where there is exactly one and none is set."""
+    if config.number("default_project_id") is not None:
+        return None
+    from mcp_host_cortex_tasks.errors import CortexError
+    from mcp_host_cortex_tasks.storage.remote import project_ids
+
+    try:
+        found = project_ids(config.url, token, timeout=config.seconds("timeout"))
+    except CortexError:
+        return None  # a convenience; the login itself is done
+    if len(found) != 1:
+        return None
+    set_value(config.path, "default_project_id", str(found[0]))
+    return found[0]
+
+
+def _ask(question: str, given: argparse.Namespace) -> str:
+    if given.json or not sys.stdin.isatty():
+        raise Invalid(
+            "Without a terminal nothing is asked.",
+            reason="no_terminal",
+            suggestions=["ctx auth login --email EMAIL --password-stdin"],
+        )
+    return input(question)
+
+
+def _ask_hidden(given: argparse.Namespace) -> str:
+    if given.json or not sys.stdin.isatty():
+        return _ask("", given)
+    from getpass import getpass
+
+    return getpass("Password: ")

@@ -1,0 +1,55 @@
+"""ctx config list | keys | get | set | unset"""
+
+import argparse
+import sys
+
+from mcp_host_cortex_tasks.cli.answer import Answer, say
+from mcp_host_cortex_tasks.errors import Invalid
+from mcp_host_cortex_tasks.redaction import HIDDEN
+from mcp_host_cortex_tasks.storage.config import KEYS, Config, set_value
+
+
+def list_values(given: argparse.Namespace, config: Config) -> Answer:
+    """Show what is set."""
+    values = {key: _shown(key, value) for key, value in config.values.items()}
+    lines = [f"{key} = {value}" for key, value in values.items()] or ["Nothing is set."]
+    return Answer({"success": True, "path": str(config.path), "config": values}, say(*lines))
+
+
+def list_keys(given: argparse.Namespace, config: Config) -> Answer:
+    """Show what can be set."""
+    keys = [{"key": name, "about": key.about, "default": key.default} for name, key in KEYS.items()]
+    return Answer(
+        {"success": True, "keys": keys},
+        say(*(f"{name:24} {key.about}" for name, key in KEYS.items())),
+    )
+
+
+def get(given: argparse.Namespace, config: Config) -> Answer:
+    """Show one setting or its default; a secret stays hidden."""
+    if given.key not in KEYS:
+        raise Invalid(f"There is no setting {given.key!r}.", suggestions=["ctx config keys"])
+    value = _shown(given.key, config.values.get(given.key, KEYS[given.key].default))
+    data = {"success": True, "key": given.key, "value": value}
+    return Answer(data, say("" if value is None else str(value)))
+
+
+def change(given: argparse.Namespace, config: Config) -> Answer:
+    """Change one setting."""
+    text = sys.stdin.readline().rstrip("\r\n") if given.value == "-" else given.value
+    value = _shown(given.key, set_value(config.path, given.key, text))
+    data = {"success": True, "key": given.key, "value": value}
+    return Answer(data, say(f"{given.key} = {value}"))
+
+
+def unset(given: argparse.Namespace, config: Config) -> Answer:
+    """Remove one setting."""
+    set_value(config.path, given.key, None)
+    return Answer(
+        {"success": True, "key": given.key, "value": None}, say(f"{given.key} is not set.")
+    )
+
+
+def _shown(key: str, value: object) -> object:
+    secret = key not in KEYS or KEYS[key].secret  # what we do not know may be one
+    return HIDDEN if secret and isinstance(value, str) and value else value

@@ -1,0 +1,117 @@
+"""The command line of `ctx`: argparse, because typer costs more than all of `ctx tasks list`."""
+
+import argparse
+from typing import NoReturn
+
+from mcp_host_cortex_tasks.errors import Invalid
+from mcp_host_cortex_tasks.model import PRIORITIES, TYPES
+
+
+class Parser(argparse.ArgumentParser):
+    """Complains by our errors, so that `--json` gets JSON for a wrong command line too."""
+
+    def error(self, message: str) -> NoReturn:
+        """Raise what argparse would print."""
+        raise Invalid(message, reason="usage", suggestions=[f"{self.prog} --help"])
+
+
+def make_parser() -> Parser:
+    """Return the whole command line. Each command names its function as `module:function`."""
+    top = Parser(prog="ctx", description="Work on your tasks from git.")
+    top.add_argument("--version", action="store_true", help="show the version and end")
+    groups = top.add_subparsers(metavar="COMMAND", parser_class=Parser)
+    _auth(groups.add_parser("auth", help="log in and out of the backend"))
+    _config(groups.add_parser("config", help="your settings"))
+    _tasks(groups.add_parser("tasks", help="your tasks, their branches and pull requests"))
+    undo = _command(groups, "undo", "undo:undo", "take the last command back")
+    _dry_run(undo)
+    _backend(groups.add_parser("backend", help="a backend of your own"))
+    return top
+
+
+def _auth(parser: Parser) -> None:
+    commands = parser.add_subparsers(metavar="COMMAND", required=True, parser_class=Parser)
+    login = _command(commands, "login", "auth:login", "get a token and keep it")
+    login.add_argument("--email", help="your e-mail; asked for without it")
+    login.add_argument("--password-stdin", action="store_true", help="read the password from stdin")
+    login.add_argument("--register", action="store_true", help="make the user first")
+    login.add_argument("--username", help="with --register; else the e-mail's first part")
+    _command(commands, "logout", "auth:logout", "forget the token")
+    _command(commands, "status", "auth:status", "tell who is logged in where")
+
+
+def _config(parser: Parser) -> None:
+    commands = parser.add_subparsers(metavar="COMMAND", required=True, parser_class=Parser)
+    _command(commands, "list", "config:list_values", "show what is set, secrets hidden")
+    _command(commands, "keys", "config:list_keys", "show what can be set")
+    _command(commands, "get", "config:get", "show one setting").add_argument("key")
+    change = _command(commands, "set", "config:change", "change one setting")
+    change.add_argument("key")
+    change.add_argument("value", help="the value; - reads a secret from stdin")
+    _command(commands, "unset", "config:unset", "remove one setting").add_argument("key")
+
+
+def _tasks(parser: Parser) -> None:
+    commands = parser.add_subparsers(metavar="COMMAND", required=True, parser_class=Parser)
+    _command(commands, "list", "tasks:list_tasks", "show your tasks")
+    new = _command(commands, "new", "tasks:new", "make a task, assigned to you")
+    new.add_argument("title")
+    new.add_argument("deadline", nargs="?", metavar="YYYY-MM-DD")
+    new.add_argument("-t", "--type", default="feature", metavar="TYPE", help="|".join(TYPES))
+    new.add_argument(
+        "-p", "--priority", default="MEDIUM", metavar="PRIORITY", help="|".join(PRIORITIES)
+    )
+    new.add_argument("-d", "--description")
+    new.add_argument("--project", metavar="ID", help="else default_project_id")
+    _dry_run(new)
+    _command(commands, "show", "tasks:show", "show one task").add_argument("id")
+    start = _command(commands, "start", "tasks:start", "give a task its branch and begin")
+    start.add_argument("id")
+    start.add_argument("--branch", metavar="NAME", help="a name of your own for the branch")
+    start.add_argument("--worktree", action=argparse.BooleanOptionalAction, default=None)
+    start.add_argument("--reopen", action="store_true", help="start a task that is done")
+    _dry_run(start)
+    submit = _command(commands, "pr", "tasks:submit", "commit, push and open the pull request")
+    submit.add_argument("-m", "--message", help="the commit message")
+    submit.add_argument(
+        "--add", action="append", default=[], metavar="PATH", help="an untracked file"
+    )
+    submit.add_argument(
+        "--allow", action="append", default=[], metavar="PATH", help="it is no secret"
+    )
+    _dry_run(submit)
+    done = _command(commands, "done", "tasks:done", "complete the task whose branch is merged")
+    done.add_argument(
+        "--force", action="store_true", help="change the state without proof of a merge"
+    )
+    _dry_run(done)
+    delete = _command(commands, "delete", "tasks:delete", "delete a task; 'ctx undo' restores it")
+    delete.add_argument("id")
+    _dry_run(delete)
+    _command(commands, "status", "tasks:status", "tell which task's branch this is")
+
+
+def _backend(parser: Parser) -> None:
+    commands = parser.add_subparsers(metavar="COMMAND", required=True, parser_class=Parser)
+    serve = _command(commands, "serve", "backend:serve", "serve the Cortex API")
+    serve.add_argument("--host", default="127.0.0.1")
+    serve.add_argument("--port", type=int, default=8000, help="0 takes a free one, shown on stderr")
+    serve.add_argument("--database", metavar="URL", help="else an SQLite file beside your settings")
+    serve.add_argument("--closed", action="store_true", help="nobody can register")
+
+
+def _command(
+    commands: "argparse._SubParsersAction[Parser]", name: str, runs: str, about: str
+) -> Parser:
+    parser = commands.add_parser(name, help=about, description=about.capitalize() + ".")
+    parser.set_defaults(runs=runs)
+    parser.add_argument(
+        "--json", action="store_true", help="print one JSON object and nothing else"
+    )
+    return parser
+
+
+def _dry_run(parser: Parser) -> None:
+    parser.add_argument(
+        "--dry-run", action="store_true", help="tell what would be done, do nothing"
+    )

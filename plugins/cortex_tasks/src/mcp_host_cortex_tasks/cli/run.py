@@ -1,0 +1,95 @@
+"""Run one command: parse, dispatch, print, and turn every failure into its exit code."""
+
+import argparse
+import os
+import signal
+import sys
+from collections.abc import Callable
+from importlib import import_module
+from types import FrameType
+
+from mcp_host_cortex_tasks.cli.answer import Answer, print_error, print_json
+from mcp_host_cortex_tasks.cli.parser import make_parser
+from mcp_host_cortex_tasks.errors import CortexError, NotFound
+from mcp_host_cortex_tasks.storage.config import Config, config_path, read_config
+
+INTERRUPTED = 130
+ENDED = 143
+
+Command = Callable[[argparse.Namespace, Config], Answer]
+
+
+def run(argv: list[str]) -> int:
+    """Run the command line and return the exit code."""
+    as_json = "--json" in argv
+    secrets: list[str] = []
+    signal.signal(signal.SIGTERM, _end)
+    try:
+        given = make_parser().parse_args(argv)
+        if given.version:
+            return _version()
+        if not hasattr(given, "runs"):
+            make_parser().print_help()
+            return 0
+        config = read_config(config_path())
+        secrets += config.secrets()
+        answer = _command(given.runs)(given, config)
+        if as_json:
+            print_json(answer.data, secrets)
+        else:
+            answer.show()
+    except CortexError as error:
+        print_error(error, secrets, as_json=as_json)
+        return error.exit_code
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # or the interpreter complains on its way out
+        return 0
+    except FileNotFoundError as error:
+        if _has_folder():
+            return _unexpected(error, secrets, as_json=as_json)
+        gone = NotFound("The current folder does not exist any more.", reason="folder_gone")
+        print_error(gone, secrets, as_json=as_json)
+        return gone.exit_code
+    except Exception as error:
+        return _unexpected(error, secrets, as_json=as_json)
+    return 0
+
+
+def _command(name: str) -> Command:
+    module, _, function = name.partition(":")
+    command: Command = getattr(import_module(f"mcp_host_cortex_tasks.cli.{module}"), function)
+    return command
+
+
+def _unexpected(error: Exception, secrets: list[str], *, as_json: bool) -> int:
+    """Report a mistake of ours: what it was, and on stderr where; no secrets in either."""
+    import traceback
+
+    from mcp_host_cortex_tasks.redaction import redact
+
+    print(redact(traceback.format_exc(), secrets), file=sys.stderr)
+    ours = CortexError(f"Unexpected {type(error).__name__}: {error}", reason="bug")
+    print_error(ours, secrets, as_json=as_json)
+    return ours.exit_code
+
+
+def _version() -> int:
+    from importlib.metadata import version
+
+    print(f"ctx {version('mcp-host-cortex-tasks')}")
+    return 0
+
+
+def _has_folder() -> bool:
+    try:
+        os.getcwd()  # noqa: PTH109  a Path would ask the same
+    except FileNotFoundError:
+        return False
+    return True
+
+
+def _end(signum: int, frame: FrameType | None) -> None:
+    """Leave by an exception, so that a running git is ended with its lock files."""
+    raise SystemExit(ENDED)

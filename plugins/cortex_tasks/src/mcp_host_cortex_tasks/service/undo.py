@@ -1,0 +1,252 @@
+"""Take the last command back, step by step from its end, where nobody went on from it."""
+
+from collections.abc import Callable
+
+from mcp_host_cortex_tasks.errors import NotFound, Refused
+from mcp_host_cortex_tasks.service.work import OWN_START, OWN_TASK, Work
+from mcp_host_cortex_tasks.storage.forges import Forge, choose_forge, parse_address
+from mcp_host_cortex_tasks.storage.git import KEPT, refusal
+from mcp_host_cortex_tasks.storage.journal import Entry, Journal, Step
+
+
+def undo(work: Work) -> dict[str, object]:
+    """Take back the newest command of this repository, or of the user where there is none newer.
+
+    Every step compares first: what was changed since refuses, what is back already is passed over.
+    Commits stay reachable under `refs/cortex/kept/`.
+    """
+    try:
+        checkout = work.checkout
+    except NotFound:
+        return _undo(work, work.own_journal, work.own_journal.last())
+    with work.alone():
+        found = [(journal.last(), journal) for journal in (work.journal, work.own_journal)]
+        there = [(entry.began, entry, journal) for entry, journal in found if entry is not None]
+        if not there:
+            return _undo(work, work.journal, None)
+        _, entry, journal = max(there, key=lambda item: item[0])
+        if doing := checkout.under_way():
+            raise Refused(f"A {doing} is in progress here.", reason="operation_in_progress")
+        return _undo(work, journal, entry)
+
+
+def _undo(work: Work, journal: Journal, entry: Entry | None) -> dict[str, object]:
+    if entry is None:
+        raise NotFound("There is nothing to take back.", reason="nothing_to_undo")
+    result: dict[str, object] = {
+        "success": True,
+        "undone": entry.command,
+        "task_id": entry.task_id,
+    }
+    back = _Back(work, entry)
+    under_way = next((step for step in entry.steps if not step.done), None)
+    steps = [step for step in reversed(entry.steps) if step.done or step is under_way]
+    if work.dry_run:
+        return {**result, "dry_run": True, "would": [f"take back: {step.what}" for step in steps]}
+    taken: list[str] = []
+    for step in steps:
+        if back.take(step):
+            taken.append(step.what)
+        step.done = False
+        journal.keep(entry)
+    entry.undone = True
+    journal.keep(entry)
+    return {**result, "steps": taken}
+
+
+class _Back:
+    """How each kind of step is taken back. Each returns whether there was something to do."""
+
+    def __init__(self, work: Work, entry: Entry) -> None:
+        self._work = work
+        self._entry = entry
+        self._kinds: dict[str, Callable[[Step], bool]] = {
+            "branch": self._branch,
+            "worktree": self._worktree,
+            "record": self._record,
+            "status": self._status,
+            "commit": self._commit,
+            "push": self._push,
+            "pull_request": self._pull_request,
+            "keep": self._nothing,
+            "leave": self._leave,
+            "delete_local": self._delete_local,
+            "delete_remote": self._delete_remote,
+            "delete_worktree": self._delete_worktree,
+            "new": self._new,
+            "delete": self._delete,
+        }
+
+    def take(self, step: Step) -> bool:
+        """Take one step back."""
+        return self._kinds[step.name](step)
+
+    # start
+
+    def _branch(self, step: Step) -> bool:
+        git, name, back = self._work.checkout, step.after["branch"], step.before["head"]
+        moved = git.state().branch == name
+        if moved and back:
+            how = ("--detach", back) if git.commit_of(f"refs/heads/{back}") is None else (back,)
+            answer = git.run("switch", "--quiet", "--no-guess", *how)
+            if not answer.ok:
+                raise refusal(answer, f"Git cannot switch back to {back}", reason="switch_refused")
+        return self._delete_made(str(name), step.after.get("made")) or moved
+
+    def _delete_made(self, name: str, made: str | None) -> bool:
+        """Delete a branch that `start` made, where nothing was committed on it."""
+        git = self._work.checkout
+        tip = git.commit_of(f"refs/heads/{name}")
+        if made is None or tip is None:
+            return False
+        if tip != made:
+            raise Refused(
+                f"{name} has commits of its own since; it is not taken back.", reason="moved_on"
+            )
+        git.ask("update-ref", "-d", f"refs/heads/{name}", made)
+        git.run("config", "--remove-section", f"branch.{name}")
+        return True
+
+    def _worktree(self, step: Step) -> bool:
+        git, path = self._work.checkout, str(step.after["path"])
+        trees = git.worktrees()
+        there = any(str(tree.path) == path and not tree.gone for tree in trees)
+        if there:
+            git.ask("worktree", "remove", path, at=trees[0].path)
+        return self._delete_made(str(step.after["branch"]), step.after.get("made")) or there
+
+    def _record(self, step: Step) -> bool:
+        made = any(other.after.get("made") for other in self._entry.steps)
+        if not made:  # the branch was there before: only our notes on it go
+            for key in (OWN_TASK, OWN_START):
+                self._work.checkout.run("config", "--unset", f"branch.{step.after['branch']}.{key}")
+        return not made
+
+    # the backend
+
+    def _status(self, step: Step) -> bool:
+        before = {key: value for key, value in step.before.items() if key != "status" or value}
+        if not before:
+            raise Refused(
+                "The task's state before is not known; it cannot be taken back.", reason="moved_on"
+            )
+        task = self._work.tasks.get(self._entry.task_id)
+        now = {"status": task.status, "branch_name": task.branch_name}
+        if all(now[key] == value for key, value in before.items()):
+            return False
+        if any(now[key] != value for key, value in step.after.items()):
+            raise Refused(
+                f"Task {task.id} is {task.status} now: somebody went on.", reason="moved_on"
+            )
+        self._work.tasks.change(task.id, before, seen=task)
+        return True
+
+    def _new(self, step: Step) -> bool:
+        self._work.tasks.delete(self._entry.task_id)
+        return True
+
+    def _delete(self, step: Step) -> bool:
+        self._work.tasks.restore(self._entry.task_id)
+        return True
+
+    # pr
+
+    def _commit(self, step: Step) -> bool:
+        git, branch, before = (
+            self._work.checkout,
+            str(step.after["branch"]),
+            str(step.before["commit"]),
+        )
+        tip = git.commit_of(f"refs/heads/{branch}")
+        if tip == before:
+            return False
+        made = step.after.get("commit") or tip
+        if tip is None or tip != made or git.commit_of(f"{tip}~1") != before:
+            raise Refused(f"{branch} has newer commits; it is not taken back.", reason="moved_on")
+        if git.state().branch != branch:
+            raise Refused(f"Switch to {branch} first.", reason="elsewhere")
+        git.ask("update-ref", f"{KEPT}{branch}/{tip[:12]}", tip)
+        git.ask("reset", "--soft", before)
+        return True
+
+    def _push(self, step: Step) -> bool:
+        branch, remote = str(step.after["branch"]), step.after.get("remote")
+        if remote is None:
+            return False
+        git = self._work.checkout
+        tips = git.remote_tips(branch)
+        there, before = (tips or {}).get(branch), step.before["commit"]
+        if tips is not None and there == before:
+            return False
+        made = step.after.get("commit") or git.commit_of(f"refs/heads/{branch}")
+        if there != made or made is None:
+            raise Refused(f"{remote}'s {branch} has moved on.", reason="moved_on")
+        self._push_back(remote, branch, made, before or "")
+        return True
+
+    def _pull_request(self, step: Step) -> bool:
+        made = step.after.get("made")
+        if made is None:
+            return False
+        address = parse_address(self._work.checkout.remote_url() or "")
+        forge = choose_forge(address, self._work.config)
+        if not isinstance(forge, Forge):
+            raise Refused(f"The pull request cannot be closed: {forge.note}", reason="no_forge")
+        with forge:
+            forge.close(int(made))
+        return True
+
+    # done
+
+    def _nothing(self, step: Step) -> bool:
+        return False
+
+    def _leave(self, step: Step) -> bool:
+        git, head = self._work.checkout, str(step.before["head"])
+        if git.state().branch == head:
+            return False
+        answer = git.run("switch", "--quiet", "--no-guess", head)
+        if not answer.ok:
+            raise refusal(answer, f"Git cannot switch to {head}", reason="switch_refused")
+        return True
+
+    def _delete_local(self, step: Step) -> bool:
+        git, name, tip = self._work.checkout, step.before["branch"], str(step.before["commit"])
+        if git.commit_of(f"refs/heads/{name}") is not None:
+            return False
+        git.ask("update-ref", f"refs/heads/{name}", tip, "")
+        for key in ("remote", "merge", OWN_TASK, OWN_START):
+            if value := step.before.get(key):
+                git.ask("config", f"branch.{name}.{key}", value)
+        return True
+
+    def _delete_remote(self, step: Step) -> bool:
+        git, branch, remote = (
+            self._work.checkout,
+            str(step.before["branch"]),
+            str(step.before["remote"]),
+        )
+        tips = git.remote_tips(branch)
+        if tips is not None and branch in tips:
+            return False
+        self._push_back(remote, branch, "", str(step.before["commit"]))
+        return True
+
+    def _delete_worktree(self, step: Step) -> bool:
+        git, path = self._work.checkout, str(step.before["path"])
+        trees = git.worktrees()
+        if any(str(tree.path) == path and not tree.gone for tree in trees):
+            return False
+        git.ask("worktree", "prune")
+        git.ask("worktree", "add", "--quiet", path, str(step.before["branch"]), at=trees[0].path)
+        return True
+
+    def _push_back(self, remote: str, branch: str, now: str, then: str) -> None:
+        """Move a remote's branch from `now` to `then` ("" is none), only if it is still there."""
+        git, ref = self._work.checkout, f"refs/heads/{branch}"
+        answer = git.run(
+            "push", "--porcelain", f"--force-with-lease={ref}:{now}", "--end-of-options",
+            remote, f"{then}:{ref}", limit=git.hook_limit,
+        )  # fmt: skip
+        if not answer.ok:
+            raise refusal(answer, f"{remote} does not take {branch} back", reason="push_refused")

@@ -1,0 +1,265 @@
+"""What every forge can do, and how one is spoken to."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from time import monotonic, sleep
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self
+
+from mcp_host_cortex_tasks.errors import (
+    Busy,
+    CortexError,
+    LoginNeeded,
+    NotAllowed,
+    NotFound,
+    Refused,
+    TimedOut,
+    Unavailable,
+)
+from mcp_host_cortex_tasks.redaction import redact
+from mcp_host_cortex_tasks.storage.retry import retry_after
+
+if TYPE_CHECKING:
+    import httpx2
+
+MAX_PAGES = 20
+MAX_ANSWER = 16 * 1024 * 1024
+ALREADY_THERE = "pull_request_exists"
+# Headers about an encoding that is undone by the time the content is read.
+_OF_THE_WIRE = ("content-encoding", "content-length", "transfer-encoding")
+
+Fields = Mapping[str, Any]  # a forge's JSON, read once and never passed on
+
+
+@dataclass(frozen=True, slots=True)
+class PullRequest:
+    """A request to merge `branch` into `base`; `head` is the last commit it holds."""
+
+    number: int
+    url: str
+    head: str
+    base: str
+    open: bool
+    merged: bool
+
+
+class Forge(ABC):
+    """The pull requests of one repository on one forge."""
+
+    name: str
+    token_key: str
+
+    def __init__(self, api: str, path: str, token: str, *, timeout: float) -> None:
+        import httpx2  # 75 ms, and only for those who have a forge
+
+        self._path = path
+        self._timeout = timeout
+        self._http = httpx2.Client(
+            base_url=api.rstrip("/") + "/",
+            headers={"Accept": "application/json", "User-Agent": "ctx", **self._login(token)},
+            timeout=timeout,
+        )
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._http.close()
+
+    @abstractmethod
+    def of_branch(self, branch: str) -> list[PullRequest]:
+        """Return the pull requests from a branch of this repository, in any state."""
+
+    @abstractmethod
+    def _create(self, branch: str, base: str, title: str, body: str) -> PullRequest:
+        """Open one; raise `Refused` with `pull_request_exists` where it is there already."""
+
+    @abstractmethod
+    def close(self, number: int) -> None:
+        """Close a pull request without merging it."""
+
+    def _login(self, token: str) -> dict[str, str]:
+        return {"Authorization": f"Bearer {token}"}
+
+    def find_open(self, branch: str) -> PullRequest | None:
+        """Return the open pull request of a branch."""
+        return next((request for request in self.of_branch(branch) if request.open), None)
+
+    def open(self, branch: str, base: str, title: str, body: str) -> tuple[PullRequest, bool]:
+        """Return the open pull request of a branch, and whether it was made just now."""
+        if found := self.find_open(branch):
+            return found, False
+        try:
+            return self._create(branch, base, title, body), True
+        except Refused as error:
+            found = self.find_open(branch) if error.reason == ALREADY_THERE else None
+            if found is None:
+                raise
+            return found, False
+
+    # speaking HTTP
+
+    def _call(
+        self,
+        method: str,
+        path: str,
+        body: Fields | None = None,
+        query: Mapping[str, str] | None = None,
+    ) -> "httpx2.Response":
+        """Send one request; wait once where the forge asks for it; raise what it complains of."""
+        answer = self._send(method, path, body, query)
+        wait = retry_after(answer.headers.get("Retry-After"))
+        if answer.status_code in (403, 429, 503) and wait is not None and wait <= self._timeout:
+            sleep(wait)
+            answer = self._send(method, path, body, query)
+        if answer.is_success:
+            return answer
+        raise self._error(answer)
+
+    def _pages(self, path: str, query: Mapping[str, str]) -> Iterator[Fields]:
+        """Yield the items of a list, page by page as the Link header says."""
+        answer = self._call("GET", path, query=query)
+        for _ in range(MAX_PAGES):
+            rows = self._data(answer)
+            if not isinstance(rows, list):
+                raise self._nonsense("a list was expected")
+            yield from (row for row in rows if isinstance(row, dict))
+            onward = answer.links.get("next", {}).get("url")
+            if not onward:
+                return
+            if not self._ours(onward):
+                raise self._nonsense("its next page is on another host")
+            answer = self._call("GET", onward)
+
+    def _send(
+        self, method: str, path: str, body: Fields | None, query: Mapping[str, str] | None
+    ) -> "httpx2.Response":
+        import httpx2
+
+        try:
+            answer = self._exchange(
+                self._http.build_request(method, path, json=body, params=query or None)
+            )
+            onward = answer.headers.get("Location", "")
+            if answer.is_redirect and self._ours(onward):
+                answer = self._exchange(self._http.build_request(method, onward, json=body))
+        except httpx2.TimeoutException:
+            raise self._late() from None
+        except (httpx2.HTTPError, httpx2.InvalidURL) as error:
+            raise Unavailable(
+                f"{self.name} cannot be reached: {redact(str(error))}", reason="forge_unreachable"
+            ) from None
+        return answer
+
+    def _exchange(self, request: "httpx2.Request") -> "httpx2.Response":
+        """Send and read an answer that ends in time and is of a sensible size."""
+        import httpx2
+
+        deadline = monotonic() + self._timeout
+        answer = self._http.send(request, stream=True)
+        try:
+            content = b""
+            for piece in answer.iter_bytes():
+                content += piece
+                if len(content) > MAX_ANSWER:
+                    raise self._nonsense("it is too large")
+                if monotonic() > deadline:
+                    raise self._late()
+        finally:
+            answer.close()
+        headers = [pair for pair in answer.headers.multi_items() if pair[0] not in _OF_THE_WIRE]
+        return httpx2.Response(
+            answer.status_code, headers=headers, content=content, request=request
+        )
+
+    def _late(self) -> TimedOut:
+        return TimedOut(
+            f"{self.name} did not answer within {self._timeout:g} s.", reason="forge_timeout"
+        )
+
+    def _ours(self, url: str) -> bool:
+        """Tell whether an address is this forge's, so that the token may go there."""
+        there, here = self._http.base_url.join(url), self._http.base_url
+        return (there.scheme, there.host, there.port) == (here.scheme, here.host, here.port)
+
+    def _data(self, answer: "httpx2.Response") -> Any:
+        try:
+            return answer.json()
+        except (ValueError, RecursionError):
+            raise self._nonsense("it is not JSON") from None
+
+    def _item(self, answer: "httpx2.Response") -> PullRequest:
+        return self._read(self._data(answer))
+
+    def _read(self, data: Fields) -> PullRequest:
+        """Return a pull request from the forge's JSON."""
+        try:
+            return self._parse(data)
+        except (KeyError, TypeError, AttributeError):
+            raise self._nonsense("a pull request was expected") from None
+
+    @abstractmethod
+    def _parse(self, data: Fields) -> PullRequest: ...
+
+    def _nonsense(self, what: str) -> Unavailable:
+        return Unavailable(f"{self.name}'s answer makes no sense: {what}.", reason="bad_answer")
+
+    def _error(self, answer: "httpx2.Response") -> CortexError:
+        status, said = answer.status_code, self._said(answer)
+        facts = {"status": status, "forge": self.name}
+        wait = retry_after(answer.headers.get("Retry-After"))
+        if status == 401:
+            return LoginNeeded(
+                f"{self.name} does not accept the token: {said}",
+                reason="forge_login",
+                suggestions=[f"ctx config set {self.token_key} TOKEN"],
+                details=facts,
+            )
+        if status == 429 or (status in (403, 503) and wait is not None):
+            return Busy(
+                f"{self.name} asks us to wait: {said}",
+                reason="rate_limited",
+                details={**facts, "retry_after": wait},
+            )
+        if status >= 500 or status < 400:
+            return Unavailable(
+                f"{self.name} failed with {status}: {said}", reason="forge_failed", details=facts
+            )
+        kind = {403: NotAllowed, 404: NotFound}.get(status, Refused)
+        return kind(
+            f"{self.name} refuses ({status}): {said}", reason="forge_refused", details=facts
+        )
+
+    def _said(self, answer: "httpx2.Response") -> str:
+        """Return the forge's own words, one line."""
+        try:
+            data = answer.json()
+        except (ValueError, RecursionError):
+            return answer.reason_phrase
+        words: list[str] = []
+        if isinstance(data, dict):
+            for part in (data.get("message"), data.get("error"), *_list(data.get("errors"))):
+                words += _words(part)
+        return redact("; ".join(words)[:500]) or answer.reason_phrase
+
+
+def _list(value: object) -> list[object]:
+    return value if isinstance(value, list) else []
+
+
+def _words(part: object) -> list[str]:
+    if isinstance(part, str):
+        return [part]
+    if isinstance(part, dict):
+        return (
+            _words(part.get("message"))
+            if "message" in part
+            else [f"{k}: {v}" for k, v in part.items()]
+        )
+    return [word for item in _list(part) for word in _words(item)]

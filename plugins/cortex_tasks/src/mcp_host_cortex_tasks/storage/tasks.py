@@ -1,0 +1,54 @@
+"""What a store of tasks answers, wherever the tasks are."""
+
+from collections.abc import Mapping
+from typing import Protocol
+
+from mcp_host_cortex_tasks.model import Draft, Task, User
+from mcp_host_cortex_tasks.storage.config import LOCAL, Config
+
+CHANGED_MEANWHILE = "changed_meanwhile"
+
+
+class Tasks(Protocol):
+    """The tasks of one caller. Every answer is the backend's state after the call."""
+
+    def mine(self) -> list[Task]:
+        """Return the tasks assigned to the caller or shared with them."""
+
+    def get(self, task_id: int) -> Task:
+        """Return one task; raise `NotFound` or `NotAllowed`."""
+
+    def create(self, draft: Draft) -> Task:
+        """Make a task, assigned to the caller unless the draft names somebody."""
+
+    def change(self, task_id: int, fields: Mapping[str, object], seen: Task | None = None) -> Task:
+        """Change the given fields.
+
+        With `seen`, raise `Refused` (`changed_meanwhile`) when the task is no longer as it was
+        seen; a backend that does not know the condition changes it all the same.
+        """
+
+    def delete(self, task_id: int) -> None:
+        """Delete a task so that `restore` can bring it back."""
+
+    def restore(self, task_id: int) -> Task:
+        """Bring back a deleted task."""
+
+    def me(self) -> User:
+        """Return the caller."""
+
+
+def open_tasks(config: Config) -> Tasks:
+    """Return the store that the settings name. Each kind is imported only when it is used."""
+    if config.url == LOCAL:
+        from mcp_host_cortex_tasks.storage.local import LocalTasks
+
+        return LocalTasks(config.home / "tasks.db")
+    from mcp_host_cortex_tasks.storage.remote import RemoteTasks
+
+    return RemoteTasks(
+        config.url,
+        config.token(),
+        timeout=config.seconds("timeout"),
+        project_id=config.number("default_project_id"),
+    )
