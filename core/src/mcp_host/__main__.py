@@ -1,4 +1,4 @@
-"""The `mcp-host` command. `serve` goes its own short way, past everything that is made for people."""
+"""The `mcp-host` command. `serve` goes a short way of its own, past what is made for people."""
 
 from __future__ import annotations
 

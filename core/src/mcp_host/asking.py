@@ -1,8 +1,9 @@
 """Questions to a person, a model or the client's roots, and their answers.
 
-A pack declares what it asks (`Ask` on a parameter); the host asks before the body runs. Handshake-era
-clients are asked live, while the call waits. On 2026-07-28 the call ends with its questions, the
-client answers them and calls again; what was answered before travels in the sealed request state.
+A pack declares what it asks (`Ask` on a parameter); the host asks before the body runs. Clients of
+the handshake era are asked live, while the call waits. On 2026-07-28 the call ends with its
+questions, the client answers them and calls again; what was answered before travels in the sealed
+request state.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ T = TypeVar("T")
 S = TypeVar("S")
 
 ROUNDS = 10
-"""How often one call may come back with questions, so that a question that changes each time ends."""
+"""How often one call may come back with questions: one that changes each time must end."""
 
 
 @dataclass(frozen=True, slots=True)

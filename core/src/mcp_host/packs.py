@@ -8,7 +8,7 @@ import importlib.util
 import inspect
 import logging
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -42,7 +42,6 @@ class Offer:
     module: str
     distribution: str
     version: str
-    summary: str = ""
 
 
 @dataclass(frozen=True)
@@ -80,22 +79,37 @@ class Failure(Exception):
         return Condition("failed", self.code, self.reason, self.remedy)
 
 
-def discover() -> dict[str, list[Offer]]:
-    """Every pack that is installed, by name, with the distributions that offer it."""
+def discover(names: Collection[str] | None = None) -> dict[str, list[Offer]]:
+    """The packs that are installed (or those of these names), with what distributions offer them.
+
+    A distribution whose metadata is damaged is passed over, with a line in the log.
+    """
     offers: dict[str, list[Offer]] = {}
     for point in importlib_metadata.entry_points(group=GROUP):
-        dist = point.dist
-        offer = Offer(
-            point.name,
-            point.value,
-            dist.name if dist else "",
-            dist.version if dist else "",
-            (dist.metadata.get("Summary") or "") if dist else "",
-        )
-        known = offers.setdefault(point.name, [])
-        if offer not in known:
-            known.append(offer)
+        if names is None or point.name in names:
+            offer = _offer(point)
+            known = offers.setdefault(point.name, [])
+            if offer is not None and offer not in known:
+                known.append(offer)
     return dict(sorted(offers.items()))
+
+
+def _offer(point: importlib_metadata.EntryPoint) -> Offer | None:
+    dist = point.dist
+    try:
+        name, version = (dist.name, dist.version) if dist else ("", "")
+    except Exception as error:
+        log.warning("the metadata behind pack %s cannot be read: %s", point.name, error)
+        return None
+    return Offer(point.name, point.value, name, version)
+
+
+def summary(offer: Offer) -> str:
+    """What the distribution says it is, in a line; empty where it says nothing."""
+    try:
+        return importlib_metadata.metadata(offer.distribution).get("Summary") or ""
+    except importlib_metadata.PackageNotFoundError:
+        return ""
 
 
 def chosen(name: str, table: PackTable, offers: Mapping[str, Sequence[Offer]]) -> Offer:
@@ -111,7 +125,7 @@ def chosen(name: str, table: PackTable, offers: Mapping[str, Sequence[Offer]]) -
                 f"install it, or correct packs.{name}.distribution",
             )
     if not found:
-        near = difflib.get_close_matches(name, offers, 1)
+        near = difflib.get_close_matches(name, discover(), 1)
         hint = f"; did you mean '{near[0]}'?" if near else ""
         raise Failure(
             "not_installed",
@@ -156,7 +170,7 @@ class Loading:
         enabled = {name: t for name, t in self._settings.packs.items() if t.enabled}
         offers = self._offers
         if offers is None:
-            offers = discover() if enabled else {}
+            offers = discover(enabled.keys()) if enabled else {}
         return {name: self._one(name, table, offers) for name, table in enabled.items()}
 
     def _one(

@@ -7,13 +7,14 @@ import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import Any, NoReturn
 
 from .errors import SettingsError
 from .packs import Offer
 from .serving import EXIT_ERROR, Serving, Transport, serve, with_root
-from .settings import Settings, load, parse
+from .settings import Settings, about_project, load, pack_settings, parse, project_root
 from .trust import VARIABLE
 
 Tables = Mapping[str, Any]
@@ -73,6 +74,15 @@ class Standalone:
             started=self.started if is_stdio else None,
         )
         serve(what, lambda: overridden(self.settings(given.config), given))
+
+    def pack_settings(self, config: Path | None = None) -> Any:
+        """The pack's own checked settings, for a command beside the server; as `settings`."""
+        settings = self.settings(config)
+        plugin = import_module(self.module)
+        model = plugin.mcp_host_settings() if hasattr(plugin, "mcp_host_settings") else None
+        has_root = about_project(model) and not settings.packs[self.pack].settings.get("root")
+        root = project_root(settings, self.pack) if has_root else None
+        return pack_settings(self.pack, model, settings, root)
 
     def settings(
         self, config: Path | None = None, environment: Mapping[str, str] | None = None

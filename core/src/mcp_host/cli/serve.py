@@ -1,4 +1,4 @@
-"""`mcp-host serve`: read with argparse, since typer would cost a tenth of a second before each chat."""
+"""`mcp-host serve`: read with argparse; typer would cost each conversation a tenth of a second."""
 
 from __future__ import annotations
 

@@ -53,6 +53,8 @@ class Questions:
                 question = await self._question(call, name, parameter, values)
                 if not isinstance(question, Question):
                     values[name] = question
+                elif parameter.on_refusal == "none" and not _can_be_asked(call, question):
+                    values[name] = None  # an optional answer of a client that cannot give one
                 elif call.live is not None:
                     values[name] = parameter.value(await self._live(call, name, question))
                 else:
@@ -86,7 +88,7 @@ class Questions:
 
     async def _live(self, call: Call, name: str, question: Question) -> Any:
         assert call.live is not None
-        if question.capability not in call.context.caller.offers:
+        if not _can_be_asked(call, question):
             raise Unsupported(
                 f"This needs a client that can be asked: it did not offer '{question.capability}'",
                 details={"reason": "missing_capability", "capability": question.capability},
@@ -115,8 +117,12 @@ def _needs(parameter: Asked) -> set[str]:
     return set(inspect.signature(question).parameters)
 
 
+def _can_be_asked(call: Call, question: Question) -> bool:
+    return question.capability in call.context.caller.offers
+
+
 def _offered(call: Call, question: Question) -> None:
-    if question.capability not in call.context.caller.offers:
+    if not _can_be_asked(call, question):
         raise MissingCapability(question.capability)
 
 
