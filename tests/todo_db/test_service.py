@@ -10,7 +10,7 @@ from uuid import uuid4
 import pytest
 from mcp_host_todo_db.errors import BadCursor, InvalidTask, NotYourTasks, TaskNotFound
 from mcp_host_todo_db.model import TaskCreate, TaskPage, TaskRead, TaskUpdate
-from mcp_host_todo_db.service import TaskService, write_cursor
+from mcp_host_todo_db.service import TaskService
 
 pytestmark = pytest.mark.anyio
 
@@ -102,7 +102,7 @@ async def test_pages_show_every_task_once_newest_first_even_those_of_one_instant
         seen += page.tasks
         if page.next is None:
             break
-        cursor = write_cursor(page.next)
+        cursor = page.next.cursor
 
     assert seen == sorted(made, key=lambda task: (task.created_at, task.id), reverse=True)
 
@@ -114,7 +114,7 @@ async def test_a_page_goes_on_behind_a_task_that_is_gone(tasks: TaskService) -> 
     await tasks.delete(ANN, first.tasks[-1].id)
     await added(tasks, "new")
 
-    rest = await tasks.page(ANN, limit=2, cursor=write_cursor(first.next))
+    rest = await tasks.page(ANN, limit=2, cursor=first.next.cursor)
 
     assert [task.id for task in rest.tasks] == [made[1].id, made[0].id]
 

@@ -27,7 +27,7 @@ from mcp_host_todo_db.errors import (
     Unreachable,
 )
 from mcp_host_todo_db.model import TaskCreate, TaskUpdate
-from mcp_host_todo_db.service import TaskService, write_cursor
+from mcp_host_todo_db.service import TaskService
 from mcp_host_todo_db.storage import Health, create_tables, open_store, read_url
 
 if TYPE_CHECKING:
@@ -317,7 +317,7 @@ async def test_pages_of_a_table_with_times_of_another_program_end(tmp_path: Path
         for _ in range(3):
             page = await tasks.page("ann", limit=2, cursor=cursor)
             seen += page.tasks
-            cursor = None if page.next is None else write_cursor(page.next)
+            cursor = page.next.cursor if page.next else None
 
     assert cursor is None
     assert sorted(task.title for task in seen) == [str(n) for n in range(6)]

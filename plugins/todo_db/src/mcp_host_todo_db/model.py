@@ -1,10 +1,12 @@
 """A task, and what may be asked of a list of them."""
 
+import base64
+import json
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Literal
+from typing import Literal, Self
 
-from .errors import InvalidTask
+from .errors import BadCursor, InvalidTask
 
 Status = Literal["all", "pending", "completed"]
 
@@ -71,6 +73,28 @@ class Position:
 
     created_at: str
     id: str
+
+    @property
+    def cursor(self) -> str:
+        """The position as text for clients, who are not to look into it."""
+        text = json.dumps([self.created_at, self.id])
+        return base64.urlsafe_b64encode(text.encode()).decode().rstrip("=")
+
+    @classmethod
+    def read(cls, cursor: str) -> Self:
+        """The position that a cursor stands for.
+
+        Raises `BadCursor`.
+        """
+        try:
+            text = base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4))
+            created_at, task_id = json.loads(text)
+            datetime.fromisoformat(created_at)
+        except (ValueError, TypeError, RecursionError):
+            raise BadCursor from None
+        if not isinstance(task_id, str) or "\0" in task_id:
+            raise BadCursor
+        return cls(created_at, task_id)
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,7 +27,9 @@ class TodoDbSettings(BaseModel):
         ),
     ] = None
     connect_timeout: Annotated[
-        float, Field(gt=0, le=60, description="Seconds to wait for the database to answer")
+        # The host gives a pack ten seconds to open: this must end before, to say who is silent.
+        float,
+        Field(gt=0, le=9, description="Seconds to wait for the database to answer"),
     ] = 5.0
     pool_size: Annotated[
         int, Field(ge=1, le=100, description="Connections to PostgreSQL at most")

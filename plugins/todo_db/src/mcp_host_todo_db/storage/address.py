@@ -81,7 +81,7 @@ Address = SqliteFile | PostgresServer
 
 
 def read_url(url: str) -> Address:
-    """Understand a database URL; relative SQLite files are relative to the working directory.
+    """Understand a database URL.
 
     Raises `BadUrl`, which never shows the URL.
     """
@@ -98,7 +98,13 @@ def _sqlite(rest: str) -> SqliteFile:
     path = unquote(rest.partition("?")[0].removeprefix("/"))
     if not path or path == ":memory:":
         raise BadUrl("The database url names no file: write sqlite:///FILE")
-    return SqliteFile(Path(path).expanduser().absolute())
+    file = Path(path).expanduser()
+    if not file.is_absolute():
+        raise BadUrl(
+            f"The database url sqlite:///{path} names another file in every folder:"
+            f" write sqlite:///{file.absolute()}"
+        )
+    return SqliteFile(file)
 
 
 def _postgres(rest: str) -> PostgresServer:

@@ -1,7 +1,9 @@
 """SQLAlchemy engines for the two kinds of database."""
 
 import asyncio
+import sqlite3
 import uuid
+from contextlib import closing
 from typing import Any
 
 import asyncpg  # type: ignore[import-untyped]  # it ships no types
@@ -41,17 +43,20 @@ def _sqlite(file: SqliteFile) -> AsyncEngine:
 
 
 def _prepare_sqlite(connection: Any, _record: object) -> None:
-    try:
-        cursor = connection.cursor()
-        # Readers and the writer do not wait for each other; what was answered survives a
-        # power cut.
-        cursor.execute("PRAGMA journal_mode = WAL")
-        cursor.execute("PRAGMA synchronous = FULL")
-        cursor.close()
-    except BaseException:
-        # The pool forgets a connection that fails here, and its thread would stay.
-        connection.close()
-        raise
+    # What was answered survives a power cut.
+    cursor = connection.cursor()
+    cursor.execute("PRAGMA synchronous = FULL")
+    cursor.close()
+
+
+def try_sqlite(file: SqliteFile) -> None:
+    """Open the file once, without a thread of aiosqlite's that would outlive a failure.
+
+    It is made when missing. Readers and the writer do not wait for each other from here on.
+    Raises `sqlite3.Error`.
+    """
+    with closing(sqlite3.connect(file.path, timeout=SQLITE_LOCK_WAIT)) as connection:
+        connection.execute("PRAGMA journal_mode = WAL")
 
 
 def _postgres(server: PostgresServer, connect_timeout: float, pool_size: int) -> AsyncEngine:

@@ -34,7 +34,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, AsyncSession, a
 from ..errors import BadCursor, DatabaseUnavailable, TaskNotFound, UnknownUser
 from ..model import Position, TaskPage, TaskRead, TaskUpdate
 from .address import Address, SqliteFile
-from .engine import make_engine
+from .engine import make_engine, try_sqlite
 from .failures import NO_SUCH_USER, explained, sqlstate
 from .table import find_table, make_table
 from .turns import Turns
@@ -101,8 +101,11 @@ async def _connected(
 ) -> AsyncIterator[AsyncConnection]:
     """One transaction with a database that must answer within `limit` seconds."""
     with explained(address.place):
-        async with asyncio.timeout(limit), engine.begin() as connection:
-            yield connection
+        async with asyncio.timeout(limit):
+            if isinstance(address, SqliteFile):
+                await asyncio.to_thread(try_sqlite, address)
+            async with engine.begin() as connection:
+                yield connection
 
 
 class TaskStore:
