@@ -1,0 +1,184 @@
+"""`mcp-host call`, `read` and `prompt`: one call from the terminal, as a client would make it."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Annotated, Any
+
+import typer
+
+from ..asking import Answers
+from ..context import Caller
+from ..errors import ERROR_KEY, ProtocolError
+from ..host import Host
+from .common import ConfigOption, JsonOption, Output, chosen_settings, loaded_host, quiet_logs
+
+Given = Annotated[
+    list[str] | None,
+    typer.Argument(help="Arguments as name=value; a value is JSON where it is, else text."),
+]
+Call = Callable[[Host, Caller], Awaitable[dict[str, Any]]]
+
+
+def call(
+    tool: Annotated[str, typer.Argument(help="The tool, as `mcp-host tools` names it.")],
+    given: Given = None,
+    arguments: Annotated[
+        str | None, typer.Option("--arguments", help="All arguments as one JSON object.")
+    ] = None,
+    config: ConfigOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Call a tool."""
+    values = _arguments(given or [], arguments)
+
+    async def run(host: Host, caller: Caller) -> dict[str, Any]:
+        return await _asking(host, host.call_tool, tool, values, caller)
+
+    _run(config, run, as_json)
+
+
+def read(
+    uri: Annotated[str, typer.Argument(help="The resource's URI.")],
+    config: ConfigOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Read a resource."""
+
+    async def run(host: Host, caller: Caller) -> dict[str, Any]:
+        return await host.read(uri, host.context(caller))
+
+    _run(config, run, as_json)
+
+
+def prompt(
+    name: Annotated[str, typer.Argument(help="The prompt, as `mcp-host prompts` names it.")],
+    given: Given = None,
+    config: ConfigOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Fill in a prompt and show its messages."""
+    values = dict(_pair(text) for text in given or [])
+
+    async def run(host: Host, caller: Caller) -> dict[str, Any]:
+        return await _asking(host, host.get_prompt, name, values, caller)
+
+    _run(config, run, as_json)
+
+
+def _arguments(given: list[str], whole: str | None) -> dict[str, Any]:
+    values: dict[str, Any] = {}
+    if whole is not None:
+        try:
+            parsed = json.loads(whole)
+        except ValueError as error:
+            raise typer.BadParameter(f"--arguments is not JSON: {error}") from None
+        if not isinstance(parsed, dict):
+            raise typer.BadParameter("--arguments must be a JSON object")
+        values = parsed
+    return values | {name: _value(text) for name, text in map(_pair, given)}
+
+
+def _pair(text: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not equals or not name:
+        raise typer.BadParameter(f"{text!r} is not name=value")
+    return name, value
+
+
+def _value(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
+
+
+def _run(config: Any, run: Call, as_json: bool) -> None:
+    output = Output()
+    settings = chosen_settings(config)
+    quiet_logs(settings)
+    try:
+        result = asyncio.run(_with_host(loaded_host(settings), run))
+    except ProtocolError as error:
+        data = error.data or {"error": str(error)}
+        if as_json:
+            output.json({"error": {"code": error.number, "message": str(error), "data": data}})
+        else:
+            _complain(data)
+        raise typer.Exit(1) from None
+    if as_json:
+        output.json(result)
+    elif result.get("isError"):
+        _complain(result.get("_meta", {}).get(ERROR_KEY) or {"error": _text(result)})
+    else:
+        output.text(_text(result))
+    if result.get("isError"):
+        raise typer.Exit(1)
+
+
+async def _with_host(host: Host, run: Call) -> dict[str, Any]:
+    offers = frozenset({"elicitation"}) if sys.stdin.isatty() else frozenset[str]()
+    async with host:
+        return await run(host, Caller(client="mcp-host", connection="terminal", offers=offers))
+
+
+async def _asking(
+    host: Host, method: Any, name: str, values: Mapping[str, Any], caller: Caller
+) -> dict[str, Any]:
+    """Call, and have the person at the terminal answer what is asked."""
+    state, responses = None, None
+    while True:
+        answers = Answers(responses, state)
+        result: dict[str, Any] = await method(name, values, host.context(caller), answers=answers)
+        if result.get("resultType") != "input_required":
+            return result
+        state = result["requestState"]
+        responses = {key: _ask(question) for key, question in result["inputRequests"].items()}
+
+
+def _ask(question: Mapping[str, Any]) -> dict[str, Any]:
+    if question["method"] != "elicitation/create":
+        return {}
+    params = question["params"]
+    print(params["message"], file=sys.stderr)
+    content: dict[str, Any] = {}
+    for name, schema in params["requestedSchema"]["properties"].items():
+        if schema.get("type") == "boolean":
+            content[name] = typer.confirm(name, err=True)
+        else:
+            text = typer.prompt(name, default=schema.get("default"), err=True)
+            content[name] = text if schema.get("type") == "string" else _value(str(text))
+    return {"action": "accept", "content": content}
+
+
+def _text(result: Mapping[str, Any]) -> str:
+    parts = list(result.get("content", ())) + list(result.get("contents", ()))
+    parts += [message["content"] for message in result.get("messages", ())]
+    return "\n".join(_shown(part) for part in parts)
+
+
+def _shown(part: Mapping[str, Any]) -> str:
+    if "text" in part:
+        return _pretty(str(part["text"]))
+    if "resource" in part:
+        return _shown(part["resource"])
+    data = part.get("data") or part.get("blob") or ""
+    return f"[{part.get('mimeType', part.get('type', 'data'))}, {len(data) * 3 // 4} bytes]"
+
+
+def _pretty(text: str) -> str:
+    try:
+        data = json.loads(text)
+    except ValueError:
+        return text
+    return json.dumps(data, indent=2, ensure_ascii=False) if isinstance(data, dict | list) else text
+
+
+def _complain(envelope: Mapping[str, Any]) -> None:
+    code = f" ({envelope['code']})" if "code" in envelope else ""
+    print(f"error{code}: {envelope.get('error')}", file=sys.stderr)
+    for suggestion in envelope.get("suggestions", ()):
+        print(f"  {suggestion}", file=sys.stderr)

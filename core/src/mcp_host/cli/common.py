@@ -1,0 +1,134 @@
+"""What the commands share: options, the chosen settings, and where answers are printed."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, TextIO
+
+import typer
+
+from .. import logs, stdout
+from ..errors import SettingsError
+from ..settings import Settings, load
+from ..trust import Choice, choose
+
+if TYPE_CHECKING:
+    from ..host import Host
+
+ConfigOption = Annotated[
+    Path | None, typer.Option("--config", help="The settings file.", show_default=False)
+]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
+
+WIDTH = 160
+"""How wide a table is that goes into a file or another program."""
+
+STATE_STYLES = {
+    "ready": "green",
+    "opening": "cyan",
+    "degraded": "yellow",
+    "failed": "red",
+    "disabled": "dim",
+}
+
+
+def chosen_file(config: Path | None) -> Path:
+    """The settings file that a command works on; `SettingsError` where there is none."""
+    choice = _choice(config)
+    if choice.path is None:
+        raise SettingsError("there is no settings file; make one with: mcp-host init")
+    return choice.path
+
+
+def chosen_settings(config: Path | None) -> Settings:
+    """The settings that `serve` would use; empty ones where there is no file, which is said."""
+    choice = _choice(config)
+    if choice.path is None:
+        print("no settings file; make one with: mcp-host init", file=sys.stderr)
+        return Settings()
+    settings = load(choice.path)
+    if os.environ.get("MCP_HOST_NO_PACKS") == "1":
+        print("MCP_HOST_NO_PACKS=1: no packs are served", file=sys.stderr)
+        return settings.replace(packs={})
+    return settings
+
+
+def _choice(config: Path | None) -> Choice:
+    choice = choose(config)
+    if choice.notice:
+        print(choice.notice, file=sys.stderr)
+    return choice
+
+
+def loaded_host(settings: Settings) -> Host:
+    """A host with its packs imported and checked, none of them open yet."""
+    from ..host import Host, RequiredPackFailed
+
+    host = Host(settings)
+    try:
+        host.load()
+    except RequiredPackFailed:
+        return host  # a command shows what is wrong, and goes on
+    return host
+
+
+class Output:
+    """Standard output, taken for this command's answer alone: packs that print go to stderr."""
+
+    def __init__(self) -> None:
+        self.is_terminal = sys.stdout.isatty()
+        source, sink = stdout.claim()
+        os.dup2(source, 0)  # a person may be asked
+        os.close(source)
+        self._file: TextIO = os.fdopen(sink, "w", encoding="utf-8", errors="backslashreplace")
+
+    def json(self, data: Any) -> None:
+        """Plain data as indented JSON."""
+        self.text(json.dumps(data, indent=2, ensure_ascii=False, default=str))
+
+    def text(self, text: str) -> None:
+        """A text as it is."""
+        self._file.write(text + "\n")
+        self._file.flush()
+
+    def table(self, columns: Sequence[str], rows: Iterable[Sequence[str]], empty: str) -> None:
+        """A table for people; `empty` is said where it has no rows."""
+        given = [list(row) for row in rows]
+        if not given:
+            self.text(empty)
+            return
+        from rich import box
+        from rich.console import Console
+        from rich.table import Table
+        from rich.text import Text
+
+        width = None if self.is_terminal else WIDTH
+        console = Console(file=self._file, force_terminal=self.is_terminal or None, width=width)
+        table = Table(*columns, box=box.SIMPLE_HEAD, pad_edge=False)
+        for row in given:
+            cells = [Text(cell, style=STATE_STYLES.get(cell, "")) for cell in row]
+            table.add_row(*cells)
+        console.print(table)
+
+    def styled(self, markup: str) -> None:
+        """A line with rich's markup in it."""
+        from rich.console import Console
+
+        Console(file=self._file, force_terminal=self.is_terminal or None, soft_wrap=True).print(
+            markup, highlight=False
+        )
+
+
+def quiet_logs(settings: Settings, level: str = "error") -> None:
+    """Let a command's own words stand; the log shows only what nobody else says."""
+    logs.configure(level, settings.host.log_format, settings.secrets)
+
+
+def first_line(text: str, width: int = 100) -> str:
+    """The first line of a text, cut to a width."""
+    line = text.strip().partition("\n")[0]
+    return line if len(line) <= width else line[: width - 1] + "…"

@@ -1,0 +1,148 @@
+"""`mcp-host config`: what the settings are, whether they are right, and what may stand in them."""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated, Any
+
+import typer
+
+from .common import ConfigOption, JsonOption, Output, chosen_file, loaded_host, quiet_logs
+
+config_app = typer.Typer(help="Show, check and explain the settings.", no_args_is_help=True)
+
+
+@config_app.command("show")
+def show(
+    resolved: Annotated[
+        bool, typer.Option("--resolved", help="With defaults filled in; secrets are masked.")
+    ] = False,
+    config: ConfigOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Show the settings file, or the settings it results in."""
+    import tomllib
+
+    import tomli_w
+
+    from ..settings import load
+
+    path = chosen_file(config)
+    settings = load(path)
+    if resolved:
+        data = settings.shown()
+        text = f"# from {path}\n{tomli_w.dumps(_without_none(data))}"
+    else:
+        text = path.read_text("utf-8")
+        data = tomllib.loads(text)
+    print(json.dumps(data, indent=2, default=str) if as_json else text.rstrip())
+
+
+@config_app.command("check")
+def check(config: ConfigOption = None, as_json: JsonOption = False) -> None:
+    """Check the settings file and every enabled pack's own settings."""
+    from ..settings import load
+
+    output = Output()
+    path = chosen_file(config)
+    settings = load(path)
+    quiet_logs(settings, "critical")
+    problems = [
+        f"{report['name']}: {report['reason']}"
+        for report in loaded_host(settings).report()
+        if report["state"] == "failed"
+    ]
+    if as_json:
+        output.json({"file": str(path), "valid": not problems, "problems": problems})
+    elif problems:
+        output.text("\n".join(problems))
+    else:
+        output.text(f"{path} is right.")
+    if problems:
+        raise typer.Exit(1)
+
+
+@config_app.command("schema")
+def schema(config: ConfigOption = None) -> None:
+    """Print the JSON Schema of mcp-host.toml, with the settings of every installed pack."""
+    from ..packs import discover
+    from ..settings import PackTable, Settings
+
+    output = Output()
+    tables = {name: PackTable(enabled=True) for name in discover()}
+    settings = Settings(packs=tables)
+    quiet_logs(settings, "critical")
+    host = loaded_host(settings)
+    models = {
+        name: pack.declared.settings_model
+        for name, pack in host.packs.items()
+        if pack.declared is not None and pack.declared.settings_model is not None
+    }
+    output.json(file_schema(models))
+
+
+def file_schema(models: dict[str, Any]) -> dict[str, Any]:
+    """The schema of the file; `models` are the settings models of packs, by name.
+
+    Wherever a scalar stands, `{ env = … }` or `{ file = … }` may stand as well.
+    """
+    from ..settings import FileTables
+
+    whole = FileTables.model_json_schema()
+    whole["$schema"] = "https://json-schema.org/draft/2020-12/schema"
+    whole["title"] = "mcp-host.toml"
+    definitions = whole["$defs"]
+    definitions["Secret"] = {
+        "oneOf": [
+            {
+                "type": "object",
+                "properties": {"env": {"type": "string"}, "default": {}},
+                "required": ["env"],
+                "additionalProperties": False,
+            },
+            {
+                "type": "object",
+                "properties": {"file": {"type": "string"}},
+                "required": ["file"],
+                "additionalProperties": False,
+            },
+        ]
+    }
+    known = {}
+    for name, model in models.items():
+        own = model.model_json_schema(ref_template=f"#/$defs/{name}.{{model}}")
+        for inner, definition in own.pop("$defs", {}).items():
+            definitions[f"{name}.{inner}"] = definition
+        definitions[f"{name}.settings"] = own
+        settings = {"properties": {"settings": {"$ref": f"#/$defs/{name}.settings"}}}
+        known[name] = {"allOf": [{"$ref": "#/$defs/PackTable"}, settings]}
+    whole["properties"]["packs"]["properties"] = known
+    for definition in definitions.values():
+        for name, about in definition.get("properties", {}).items():
+            if name not in ("env", "file", "default") and _is_scalar(about):
+                definition["properties"][name] = _or_secret(about)
+    return whole
+
+
+def _is_scalar(about: dict[str, Any]) -> bool:
+    kinds = [about, *about.get("anyOf", ())]
+    scalar = ("string", "integer", "number", "boolean")
+    return any(kind.get("type") in scalar for kind in kinds)
+
+
+def _or_secret(about: dict[str, Any]) -> dict[str, Any]:
+    words: dict[str, Any] = {
+        key: about[key] for key in ("title", "description", "default") if key in about
+    }
+    rest = {key: value for key, value in about.items() if key not in words}
+    arms = rest.get("anyOf", [rest])
+    return {**words, "anyOf": [*arms, {"$ref": "#/$defs/Secret"}]}
+
+
+def _without_none(value: Any) -> Any:
+    """TOML has no null: what is unset is left out."""
+    if isinstance(value, dict):
+        return {key: _without_none(item) for key, item in value.items() if item is not None}
+    if isinstance(value, list):
+        return [_without_none(item) for item in value]
+    return value

@@ -1,0 +1,109 @@
+"""`mcp-host doctor`: opens every pack, and says what is wrong and what to do."""
+
+from __future__ import annotations
+
+import asyncio
+import platform
+import sys
+from typing import Any
+
+import typer
+
+from .. import __version__
+from ..host import Host, Pack
+from ..running import NOT_SET_UP, Finding
+from .common import (
+    STATE_STYLES,
+    ConfigOption,
+    JsonOption,
+    Output,
+    chosen_settings,
+    loaded_host,
+    quiet_logs,
+)
+
+CHECK_TIMEOUT = 10.0
+
+
+def doctor(config: ConfigOption = None, as_json: JsonOption = False) -> None:
+    """Look whether all is well: settings, packs, and what each pack needs.
+
+    Ends with 0 when every enabled pack is ready, or merely not set up yet.
+    """
+    output = Output()
+    settings = chosen_settings(config)
+    quiet_logs(settings, "critical")
+    host = loaded_host(settings)
+    findings = asyncio.run(_examine(host))
+    reports = [{**r, "findings": findings.get(r["name"], [])} for r in host.report()]
+    healthy = all(_is_well(report) for report in reports)
+    if as_json:
+        output.json(
+            {
+                "healthy": healthy,
+                "version": __version__,
+                "python": platform.python_version(),
+                "settings": str(settings.source or ""),
+                "warnings": host.catalog.warnings,
+                "packs": reports,
+            }
+        )
+    else:
+        _show(output, host, reports)
+    raise typer.Exit(0 if healthy else 1)
+
+
+async def _examine(host: Host) -> dict[str, list[dict[str, str]]]:
+    async with host:
+        await host.settled()
+        return {
+            name: await _checks(pack, host)
+            for name, pack in host.packs.items()
+            if pack.declared is not None and pack.declared.checks
+        }
+
+
+async def _checks(pack: Pack, host: Host) -> list[dict[str, str]]:
+    """What the pack's own checks find; a check that fails is a finding as well."""
+    found: list[dict[str, str]] = []
+    assert pack.declared is not None and pack.runtime is not None
+    for check in pack.declared.checks:
+        name = getattr(check, "__name__", "check")
+        try:
+            async with asyncio.timeout(CHECK_TIMEOUT):
+                finding = await pack.runtime.run(check)
+        except Exception as error:
+            finding = Finding(f"the check {name} failed: {type(error).__name__}: {error}")
+        if isinstance(finding, Finding):
+            redact = host.settings.secrets.redact
+            found.append({"problem": redact(finding.problem), "remedy": redact(finding.remedy)})
+    return found
+
+
+def _is_well(report: dict[str, Any]) -> bool:
+    if report["state"] in ("ready", "disabled"):
+        return not report["findings"]
+    return report["state"] == "degraded" and report.get("code") == NOT_SET_UP
+
+
+def _show(output: Output, host: Host, reports: list[dict[str, Any]]) -> None:
+    output.text(f"mcp-host {__version__}, Python {platform.python_version()} ({sys.executable})")
+    output.text(f"settings: {host.settings.source or 'none'}")
+    for warning in host.catalog.warnings:
+        output.text(f"warning: {warning}")
+    from rich.markup import escape
+
+    for report in reports:
+        state = report["state"]
+        style = STATE_STYLES.get(state, "")
+        version = f" {report['version']}" if report.get("version") else ""
+        output.styled(f"\n[{style}]●[/] [bold]{report['name']}[/]{version}: [{style}]{state}[/]")
+        for text in (report.get("reason"), report.get("remedy")):
+            if text and state != "disabled":
+                output.styled(f"  {escape(text)}")
+        for finding in report["findings"]:
+            output.styled(f"  {escape(finding['problem'])}")
+            if finding["remedy"]:
+                output.styled(f"    {escape(finding['remedy'])}")
+    if not reports:
+        output.text("\nno packs are enabled; `mcp-host packs` shows what is installed")
