@@ -52,6 +52,16 @@ class Server:
         finally:
             await connection.close()
 
+    async def schema(self) -> str:
+        """An empty schema, whose owner is the user behind `url`."""
+        name = f"s{uuid4().hex}"
+        await self.execute(
+            f"DO $$ BEGIN CREATE ROLE {USER} LOGIN PASSWORD '{PASSWORD}';"
+            " EXCEPTION WHEN duplicate_object THEN NULL; END $$;"
+            f" CREATE SCHEMA {name} AUTHORIZATION {USER}"
+        )
+        return name
+
     def _control(self, *arguments: str) -> None:
         pgexec(
             "pg_ctl",
@@ -79,14 +89,7 @@ def server() -> Iterator[Server]:
 
 @pytest.fixture
 async def schema(server: Server) -> str:
-    """An empty schema, whose owner is the user behind `server.url`."""
-    name = f"s{uuid4().hex}"
-    await server.execute(
-        f"DO $$ BEGIN CREATE ROLE {USER} LOGIN PASSWORD '{PASSWORD}';"
-        " EXCEPTION WHEN duplicate_object THEN NULL; END $$;"
-        f" CREATE SCHEMA {name} AUTHORIZATION {USER}"
-    )
-    return name
+    return await server.schema()
 
 
 @pytest.fixture(params=["sqlite", "postgres"])

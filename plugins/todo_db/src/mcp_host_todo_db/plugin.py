@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
+from functools import partial
 from typing import TYPE_CHECKING
 
 from mcp_host import PackHandle, Tool, hookimpl
@@ -31,7 +32,14 @@ async def mcp_host_open(settings: TodoDbSettings, pack: PackHandle) -> AsyncIter
         address,
         connect_timeout=settings.connect_timeout,
         pool_size=settings.pool_size,
-        health=Health(degraded=pack.degraded, recovered=pack.recovered),
+        health=Health(
+            degraded=partial(
+                pack.degraded,
+                code="database_unavailable",
+                remedy="Check that the database runs; the pack goes on as soon as it answers.",
+            ),
+            recovered=pack.recovered,
+        ),
     ) as store:
         yield TaskService(store, only_user=settings.user_id)
 
@@ -63,6 +71,7 @@ def mcp_host_errors() -> Mapping[type[Exception], str]:
         errors.TaskNotFound: "not_found",
         errors.UnknownUser: "not_found",
         errors.NotYourTasks: "permission_denied",
+        errors.BadUrl: "unavailable",
         errors.DatabaseUnavailable: "unavailable",
         errors.Busy: "busy",
     }

@@ -101,7 +101,7 @@ def _sqlite(rest: str) -> SqliteFile:
     file = Path(path).expanduser()
     if not file.is_absolute():
         raise BadUrl(
-            f"The database url sqlite:///{path} names another file in every folder:"
+            "The database url names a relative file, which is another one in every folder:"
             f" write sqlite:///{file.absolute()}"
         )
     return SqliteFile(file)
