@@ -1,0 +1,44 @@
+"""The `openspec` command: the reference tool's verbs, flags, exit codes and JSON, without Node."""
+
+import sys
+from argparse import Namespace
+from collections.abc import Callable, Sequence
+
+from .arguments import parse
+from .output import Failure, complain, print_json
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command; returns its exit code."""
+    options = parse(sys.argv[1:] if arguments is None else arguments)
+    try:
+        return _command(options.command)(options)
+    except Failure as failed:
+        _report(failed, as_json=getattr(options, "json", False))
+        return 1
+    except BrokenPipeError:
+        # Whoever read our output has gone; there is nobody left to tell.
+        sys.stderr.close()
+        return 1
+
+
+def serve_alone() -> int:
+    """Run `openspec mcp`, under a name no other tool has."""
+    return main(["mcp", *sys.argv[1:]])
+
+
+def _command(name: str) -> Callable[[Namespace], int]:
+    """The function of one command; only its own module is imported."""
+    from importlib import import_module
+
+    run: Callable[[Namespace], int] = import_module(f".{name}", __package__).run
+    return run
+
+
+def _report(failed: Failure, *, as_json: bool) -> None:
+    if as_json:
+        print_json({**failed.payload, "status": [failed.status]})
+        return
+    complain(f"Error: {failed.message}")
+    if failed.fix:
+        complain(f"Fix: {failed.fix}")

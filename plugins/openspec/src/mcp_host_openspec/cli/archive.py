@@ -1,0 +1,122 @@
+"""`openspec archive`."""
+
+import os
+import sys
+from argparse import Namespace
+
+from ..errors import InvalidName, NotFound, OpenSpecError, Refused, TasksIncomplete
+from ..service import OpenSpec, Options, Plan, check_accepted, shapes
+from .output import Data, Failure, failure, print_json
+from .roots import open_tree
+
+_AFTER_CONFIRMATION = (
+    "archive_spec_update_failed",
+    "archive_spec_validation_failed",
+    "archive_would_lose_text",
+)
+
+
+def run(options: Namespace) -> int:
+    """Archive a change, or with --dry-run show what that would do."""
+    service = open_tree(implicit=True)
+    payload: Data = {"archive": None, "root": shapes.root_of(service.root)}
+    try:
+        plan = _archive(service, options)
+    except Failure as failed:
+        failed.payload = payload
+        raise
+    except InvalidName as error:
+        raise failure(error, "archive_change_name_invalid", payload=payload) from error
+    except NotFound as error:
+        raise _not_found(error, payload) from error
+    except Refused as error:
+        raise failure(error, error.code, payload=payload) from error
+    except OpenSpecError as error:
+        raise failure(error, f"archive_{error.reason}", payload=payload) from error
+    if plan is None:
+        print("Archive cancelled.")
+    elif options.json:
+        data = shapes.archived(plan)
+        if options.dry_run:
+            data["dryRun"] = True
+            data["diffs"] = {spec.capability: spec.diff for spec in plan.specs if spec.diff}
+        print_json({"archive": data, "root": payload["root"]})
+    else:
+        _print(plan, dry_run=options.dry_run)
+    return 0
+
+
+def _archive(service: OpenSpec, options: Namespace) -> Plan | None:
+    """The archive as it was done or, on a dry run, would be; None where a person said no."""
+    if options.item is None:
+        raise Failure(
+            "archive_change_name_required",
+            "Which change? " + (", ".join(service.change_ids()) or "There is none."),
+            fix="openspec archive <change>",
+        )
+    if options.no_validate and not _agreed(options, "Archive without validating?"):
+        raise _needs_yes("Archiving without validation")
+    wanted = Options(
+        update_specs=not options.skip_specs,
+        force=options.yes or options.dry_run,
+        validate=not options.no_validate,
+        accept=check_accepted(options.accept),
+    )
+    try:
+        plan = service.plan_archive(options.item, wanted)
+    except TasksIncomplete as open_tasks:
+        if options.json or not _agreed(options, f"{open_tasks} Archive all the same?"):
+            raise
+        wanted = Options(wanted.update_specs, True, wanted.validate, wanted.accept)
+        plan = service.plan_archive(options.item, wanted)
+    except Refused as refused:
+        if refused.code in _AFTER_CONFIRMATION and not _agreed(options, None):
+            raise _needs_yes("Changing main specs") from refused
+        raise
+    if options.dry_run:
+        return plan
+    if plan.specs and not _agreed(options, f"Update {len(plan.specs)} spec(s)?"):
+        raise _needs_yes(f"Updating {len(plan.specs)} spec(s)")
+    return service.archive(options.item, wanted)
+
+
+def _agreed(options: Namespace, question: str | None) -> bool:
+    """Whether to go on: by --yes, on a dry run, or because a person says so."""
+    if options.yes or options.dry_run:
+        return True
+    if options.json or options.no_interactive or "CI" in os.environ or not sys.stdin.isatty():
+        return False
+    return question is None or input(f"{question} [y/N] ").strip().lower() in ("y", "yes")
+
+
+def _needs_yes(what: str) -> Failure:
+    return Failure(
+        "archive_confirmation_required",
+        f"{what} needs a confirmation.",
+        fix="Run it again with --yes.",
+    )
+
+
+def _not_found(error: NotFound, payload: Data) -> Failure:
+    there = f" Active changes: {', '.join(error.near)}" if error.near else ""
+    return Failure("archive_change_not_found", f"{error}{there}", payload=payload)
+
+
+def _print(plan: Plan, *, dry_run: bool) -> None:
+    if plan.progress.total:
+        print(f"Tasks: {plan.progress.completed} of {plan.progress.total} done")
+    for warning in plan.warnings:
+        print(f"Warning: {warning}")
+    for dropped in shapes.dropped_lines(plan):
+        for line in dropped["lines"]:
+            print(f"  not kept: {line}")
+    for spec in plan.specs:
+        counts = spec.counts
+        print(
+            f"{spec.capability}: {spec.outcome} "
+            f"(+{counts.added} ~{counts.modified} -{counts.removed} →{counts.renamed})"
+        )
+        if dry_run and spec.diff:
+            print(spec.diff, end="")
+    verb = "would be archived" if dry_run else "archived"
+    print(f"Change '{plan.change}' {verb} as '{plan.target.name}'.")

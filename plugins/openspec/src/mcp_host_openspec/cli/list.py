@@ -1,0 +1,82 @@
+"""`openspec list`."""
+
+from argparse import Namespace
+from datetime import UTC, datetime
+from pathlib import Path
+
+from ..errors import OpenSpecError
+from ..service import OpenSpec, shapes
+from ..service.showing import ChangeRow
+from .output import Failure, failure, print_json
+from .roots import open_tree
+
+
+def run(options: Namespace) -> int:
+    """List the changes, or the specs."""
+    empty: dict[str, object] = {"specs": [], "root": None} if options.specs else {"changes": [], "root": None}
+    try:
+        # A project of the old layout may have nothing but project.md yet.
+        old_layout = (Path.cwd() / "openspec" / "project.md").exists()
+        service = open_tree(implicit=old_layout)
+        if options.specs:
+            _specs(service, as_json=options.json)
+        else:
+            _changes(service, as_json=options.json, recent_first=options.sort != "name")
+    except Failure as failed:
+        failed.payload = empty
+        raise
+    except OpenSpecError as error:
+        raise failure(error, "list_error", payload=empty) from error
+    return 0
+
+
+def _changes(service: OpenSpec, *, as_json: bool, recent_first: bool) -> None:
+    rows = service.list_changes(recent_first=recent_first)
+    if as_json:
+        data: dict[str, object] = {"changes": shapes.change_rows(rows)}
+        if warnings := shapes.wrapping_warnings(rows):
+            data["warnings"] = warnings
+        print_json({**data, "root": shapes.root_of(service.root)})
+        return
+    if not rows:
+        print("No active changes found.")
+        return
+    print("Changes:")
+    width = max(len(row.id) for row in rows)
+    for row in rows:
+        print(f"  {row.id:<{width}}     {_status(row):<12}  {_age(row.modified)}")
+    for warning in shapes.wrapping_warnings(rows):
+        print(f"\nWarning: {warning['message']}")
+
+
+def _specs(service: OpenSpec, *, as_json: bool) -> None:
+    rows = service.list_specs()
+    if as_json:
+        print_json({"specs": shapes.spec_rows(rows), "root": shapes.root_of(service.root)})
+        return
+    if not rows:
+        print("No specs found.")
+        return
+    print("Specs:")
+    width = max(len(row.id) for row in rows)
+    for row in rows:
+        print(f"  {row.id:<{width}}     requirements {row.requirements}")
+
+
+def _status(row: ChangeRow) -> str:
+    if row.nested:
+        return "not a change"
+    progress = row.progress
+    if not progress.total:
+        return "No tasks"
+    if not progress.remaining:
+        return "✓ Complete"
+    return f"{progress.completed}/{progress.total} tasks"
+
+
+def _age(moment: datetime) -> str:
+    seconds = int((datetime.now(UTC) - moment).total_seconds())
+    for length, unit in ((86400, "d"), (3600, "h"), (60, "m")):
+        if seconds >= length:
+            return f"{seconds // length}{unit} ago"
+    return "just now"

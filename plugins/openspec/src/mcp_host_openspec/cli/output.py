@@ -1,0 +1,57 @@
+"""What a command prints, and how it fails."""
+
+import json
+import sys
+from typing import Any
+
+from ..errors import OpenSpecError
+
+Data = dict[str, Any]
+
+
+class Failure(Exception):
+    """A command that ends with code 1; `payload` is what its JSON holds beside the status."""
+
+    def __init__(
+        self,
+        code: str,
+        message: str,
+        *,
+        fix: str | None = None,
+        target: str | None = None,
+        payload: Data | None = None,
+        extra: Data | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.message = message
+        self.fix = fix
+        self.payload = payload or {}
+        self.status: Data = {"severity": "error", "code": code, "message": message}
+        if target:
+            self.status["target"] = target
+        if fix:
+            self.status["fix"] = fix
+        self.status.update(extra or {})
+
+
+def failure(error: OpenSpecError, code: str, *, payload: Data | None = None) -> Failure:
+    """A domain error as a command's failure."""
+    facts: Data = {key: error.details[key] for key in ("losses", "findings") if key in error.details}
+    return Failure(
+        code,
+        str(error),
+        fix=" ".join(error.suggestions) or None,
+        payload=payload,
+        extra=facts,
+    )
+
+
+def print_json(data: Data) -> None:
+    """Print one JSON document, indented as the reference tool does."""
+    print(json.dumps(data, ensure_ascii=False, indent=2))
+
+
+def complain(*lines: str) -> None:
+    """Print to stderr."""
+    for line in lines:
+        print(line, file=sys.stderr)

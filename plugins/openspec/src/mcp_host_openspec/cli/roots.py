@@ -1,0 +1,41 @@
+"""Which tree a command is about."""
+
+import os
+from pathlib import Path
+
+from ..service import OpenSpec
+from ..storage.roots import Root, from_environment, nearest
+from .output import Failure
+
+
+def open_tree(*, implicit: bool) -> OpenSpec:
+    """The tree named by `OPENSPEC_ROOT`, else the nearest one upwards.
+
+    `implicit`: where there is none, go on as if it were right here.
+    """
+    root = find_root(implicit=implicit)
+    service = OpenSpec(root, user_schemas=user_schemas())
+    service.recover()
+    return service
+
+
+def find_root(*, implicit: bool) -> Root:
+    """Where the tree is or would be."""
+    here = Path.cwd()
+    found = from_environment(here, os.environ, Path.home()) or nearest(here)
+    if found is not None:
+        return found
+    if not implicit:
+        raise Failure(
+            "no_openspec_root",
+            "No OpenSpec tree here or in any folder above.",
+            target="openspec.root",
+            fix="Make one here with: openspec init",
+        )
+    return Root(here.resolve(), "implicit")
+
+
+def user_schemas() -> Path:
+    """Where the reference tool keeps the schemas of a user."""
+    data = os.environ.get("XDG_DATA_HOME")
+    return (Path(data) if data else Path.home() / ".local" / "share") / "openspec" / "schemas"

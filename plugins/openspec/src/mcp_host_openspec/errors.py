@@ -1,0 +1,172 @@
+"""What can go wrong, each with a stable word, the facts, and what to do."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+
+class OpenSpecError(Exception):
+    """The base: `reason` is the stable word, `suggestions` say what to do, `details` the facts."""
+
+    reason = "openspec_error"
+
+    def __init__(self, message: str, *, suggestions: Sequence[str] = (), **details: object) -> None:
+        super().__init__(message)
+        self.suggestions = list(suggestions)
+        self.details: dict[str, Any] = {"reason": self.reason, **details}
+
+
+class NoTree(OpenSpecError):
+    """There is no OpenSpec tree yet."""
+
+    reason = "no_openspec_root"
+
+    def __init__(self, place: Path, remedy: str = "openspec init") -> None:
+        super().__init__(
+            f"No OpenSpec tree at {place}.",
+            suggestions=[f"Make one with: {remedy}"],
+            path=str(place),
+        )
+
+
+class AlreadyInitialised(OpenSpecError):
+    """`init` where a tree already is."""
+
+    reason = "already_initialized"
+
+    def __init__(self, place: Path) -> None:
+        super().__init__(
+            f"OpenSpec is already initialized at {place}.",
+            suggestions=["List what is there with the list tool; nothing was changed."],
+            path=str(place),
+        )
+
+
+class InvalidName(OpenSpecError):
+    """An id that can name nothing in a tree."""
+
+    reason = "invalid_name"
+
+    def __init__(self, kind: str, name: str, problem: str) -> None:
+        shown = "".join(c if c.isprintable() else "?" for c in name)[:120]
+        super().__init__(
+            f"The {kind} '{shown}' {problem}.",
+            suggestions=[f"Give the {kind} as the list tool shows it."],
+            kind=kind,
+        )
+        self.problem = problem
+
+
+class NotFound(OpenSpecError):
+    """A well-formed name that names nothing."""
+
+    reason = "not_found"
+
+    def __init__(self, kind: str, name: str, near: Sequence[str] = ()) -> None:
+        super().__init__(
+            f"{kind} '{name}' not found.",
+            suggestions=[f"Did you mean: {', '.join(near)}?"] if near else [],
+            name=name,
+            near=list(near),
+        )
+        self.kind = kind
+        self.name = name
+        self.near = list(near)
+
+
+class Ambiguous(OpenSpecError):
+    """A name that is both a change and a spec."""
+
+    reason = "ambiguous_item"
+
+    def __init__(self, name: str) -> None:
+        super().__init__(
+            f"'{name}' is both a change and a spec.",
+            suggestions=["Say which with type: change or spec."],
+            name=name,
+        )
+
+
+class OutsideTree(OpenSpecError):
+    """A path that leaves the tree, for example through a symbolic link."""
+
+    reason = "outside_tree"
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(
+            f"{path} leads outside the OpenSpec tree.",
+            suggestions=["Replace the symbolic link by the real file or folder."],
+            path=str(path),
+        )
+
+
+class BadFile(OpenSpecError):
+    """A file or folder that cannot be used as it is."""
+
+    reason = "bad_file"
+
+    def __init__(self, path: Path, problem: str, remedy: str = "") -> None:
+        super().__init__(
+            f"{path}: {problem}", suggestions=[remedy] if remedy else [], path=str(path)
+        )
+        self.path = path
+        self.problem = problem
+
+
+class TooLarge(BadFile):
+    """A file larger than this pack reads."""
+
+    reason = "file_too_large"
+
+    def __init__(self, path: Path, size: int, limit: int) -> None:
+        super().__init__(
+            path,
+            f"the file has {size:,} bytes; the limit is {limit:,}",
+            "Split the document, or raise max_file_bytes in the settings.",
+        )
+
+
+class CannotWrite(BadFile):
+    """The disk refused a write: full, read-only or not permitted. Nothing was changed."""
+
+    reason = "cannot_write"
+
+
+class Refused(OpenSpecError):
+    """An archive that does not go ahead; nothing was changed."""
+
+    reason = "archive_refused"
+
+    def __init__(
+        self,
+        code: str,
+        message: str,
+        *,
+        suggestions: Sequence[str] = (),
+        losses: Sequence[Mapping[str, object]] = (),
+        findings: Sequence[Mapping[str, object]] = (),
+    ) -> None:
+        extra: dict[str, object] = {}
+        if losses:
+            extra["losses"] = [dict(loss) for loss in losses]
+        if findings:
+            extra["findings"] = [dict(finding) for finding in findings]
+        super().__init__(message, suggestions=suggestions, code=code, **extra)
+        self.code = code
+        self.details["reason"] = code
+
+
+class TasksIncomplete(Refused):
+    """A change with open tasks, and no `force`."""
+
+
+class Locked(OpenSpecError):
+    """Another archive is running."""
+
+    reason = "archive_running"
+
+
+class Changed(OpenSpecError):
+    """A file was edited while an archive was under way. Nothing of the archive was kept."""
+
+    reason = "concurrent_edit"

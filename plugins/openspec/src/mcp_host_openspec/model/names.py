@@ -1,0 +1,66 @@
+"""Names of changes and capabilities, and what may not be one."""
+
+import sys
+from typing import Final
+
+from ..errors import InvalidName
+
+_LONGEST: Final = 255
+_DEVICES: Final = frozenset(
+    {"con", "prn", "aux", "nul"}
+    | {f"{port}{number}" for port in ("com", "lpt") for number in range(1, 10)}
+)
+
+
+def check_change_id(change_id: str) -> str:
+    """Return the id of a change, or raise InvalidName saying what is wrong with it."""
+    if change_id == "archive":
+        raise InvalidName(
+            "change id", change_id, "must not be 'archive': that folder keeps the archived changes"
+        )
+    _check_segment("change id", change_id, change_id)
+    return change_id
+
+
+def check_capability(capability: str) -> str:
+    """Return the path of a capability (`auth` or `area/auth`), or raise InvalidName."""
+    for segment in capability.split("/"):
+        _check_segment("capability", capability, segment)
+    return capability
+
+
+def _check_segment(kind: str, whole: str, segment: str) -> None:
+    if problem := _problem(segment):
+        raise InvalidName(kind, whole, problem)
+
+
+def _problem(segment: str) -> str | None:
+    if not segment:
+        return "must not be empty, begin or end with '/', or hold '//'"
+    if segment in (".", ".."):
+        return f"must not hold the folder '{segment}'"
+    if "/" in segment or "\\" in segment:
+        return "must not contain path separators"
+    if any(character < " " or character == "\x7f" for character in segment):
+        return "must not contain control characters"
+    if any("\ud800" <= character <= "\udfff" for character in segment):
+        return "must be valid Unicode"
+    if len(segment.encode()) > _LONGEST:
+        return f"must not be longer than {_LONGEST} bytes"
+    if sys.platform == "win32" and segment.split(".")[0].lower() in _DEVICES:
+        return f"must not be '{segment}': Windows keeps that name for a device"
+    return None
+
+
+def nearest(name: str, candidates: list[str], most: int = 5) -> list[str]:
+    """The candidates fewest single-letter edits away from a name, nearest first."""
+    return sorted(candidates, key=lambda candidate: _distance(name, candidate))[:most]
+
+
+def _distance(left: str, right: str) -> int:
+    row = list(range(len(right) + 1))
+    for i, a in enumerate(left, 1):
+        previous, row[0] = row[0], i
+        for j, b in enumerate(right, 1):
+            previous, row[j] = row[j], min(row[j] + 1, row[j - 1] + 1, previous + (a != b))
+    return row[-1]

@@ -1,0 +1,176 @@
+"""Requirement blocks: a `### Requirement:` heading and the lines below it."""
+
+from collections import Counter
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Final
+
+from .text import ANY, FenceMask, S, fence_mask, pattern, trim, trim_end
+
+REQUIREMENT: Final = pattern(rf"###{S}*Requirement:{S}*({ANY}+){S}*\Z", ignore_case=True)
+"""A requirement heading as merging reads it: no white space is needed after `###`."""
+
+SPACED_REQUIREMENT: Final = pattern(rf"###{S}+Requirement:{S}*({ANY}+){S}*\Z", ignore_case=True)
+"""A requirement heading as listing and validation read it."""
+
+H2: Final = pattern(rf"##{S}+")
+SCENARIO: Final = pattern(rf"####{S}+")
+
+_HEADING: Final = pattern(rf"#{{1,6}}{S}")
+_SCENARIO_END: Final = pattern(rf"#{{1,4}}{S}")
+_METADATA: Final = pattern(r"\*\*[^*]+\*\*:")
+_CLOSING_HASHES: Final = pattern(r"[ \t]+#+[ \t]*\Z")
+_SCENARIO_LABEL: Final = pattern(rf"Scenario:{S}*", ignore_case=True)
+_SPACES: Final = pattern(rf"{S}+")
+
+
+def requirement_name(written: str) -> str:
+    """The name a heading gives: without closing `#` signs and white space around it."""
+    return trim(_CLOSING_HASHES.sub("", written, count=1))
+
+
+def fold(name: str) -> str:
+    """The name with case and spacing evened out, to notice near misses."""
+    return _SPACES.sub(" ", requirement_name(name).lower())
+
+
+def is_requirement(line: str) -> bool:
+    """Say whether a line, outside a fenced block, begins a requirement."""
+    return line.startswith("###") and REQUIREMENT.match(line) is not None
+
+
+def is_h2(line: str) -> bool:
+    """Say whether a line, outside a fenced block, begins a section of level two."""
+    return line.startswith("##") and H2.match(line) is not None
+
+
+def body_text(lines: list[str]) -> str:
+    """The sentence or sentences of a requirement: what stands above its first inner heading.
+
+    Fenced blocks and blank lines are left out, and so are `**Key**: value` lines unless there is
+    nothing else.
+    """
+    mask = fence_mask(lines)
+    prose: list[str] = []
+    metadata: list[str] = []
+    for index, line in enumerate(lines):
+        if mask[index]:
+            continue
+        if line.startswith("#") and _HEADING.match(line):
+            break
+        if stripped := trim(line):
+            (metadata if _METADATA.match(stripped) else prose).append(stripped)
+    return "\n".join(prose or metadata)
+
+
+@dataclass(frozen=True)
+class Block:
+    """A requirement as it is written: heading and all lines below it."""
+
+    name: str
+    raw: str
+    """LF line ends, no white space at the end."""
+    line: int = 0
+    """1-based line of the heading in its file; 0 where it has none."""
+
+    @cached_property
+    def heading(self) -> str:
+        """The heading's line."""
+        return self.raw.split("\n", 1)[0]
+
+    @cached_property
+    def body(self) -> list[str]:
+        """The lines below the heading."""
+        return self.raw.split("\n")[1:]
+
+    @cached_property
+    def text(self) -> str:
+        """The requirement's own sentences; empty where it has none."""
+        return body_text(self.body)
+
+    @cached_property
+    def scenario_bodies(self) -> tuple[str, ...]:
+        """What stands below each scenario heading."""
+        mask = fence_mask(self.body)
+        bodies = []
+        for start in self._scenario_lines(self.body, mask):
+            end = start + 1
+            while end < len(self.body) and (mask[end] or not _SCENARIO_END.match(self.body[end])):
+                end += 1
+            bodies.append("\n".join(self.body[start + 1 : end]))
+        return tuple(bodies)
+
+    @property
+    def full_scenarios(self) -> int:
+        """How many scenarios have a body."""
+        return sum(bool(trim(body)) for body in self.scenario_bodies)
+
+    @cached_property
+    def scenario_names(self) -> tuple[str, ...]:
+        """The names of all scenarios, with or without a body."""
+        lines = self.raw.split("\n")
+        return tuple(
+            scenario_name(lines[index]) for index in self._scenario_lines(lines, fence_mask(lines))
+        )
+
+    def scenarios_missing_from(self, other: "Block") -> list[str]:
+        """The scenarios of this block the other lacks, one entry per lost occurrence."""
+        return list((Counter(self.scenario_names) - Counter(other.scenario_names)).elements())
+
+    def renamed(self, name: str) -> "Block":
+        """The same block under another name."""
+        heading = f"### Requirement: {name}"
+        return Block(name, "\n".join([heading, *self.body]), self.line)
+
+    def with_spaced_heading(self) -> "Block":
+        """The same block with the one space after `###` without which listing cannot see it."""
+        if not self.heading.lower().startswith("###requirement:"):
+            return self
+        return Block(self.name, f"### {self.raw[3:]}", self.line)
+
+    @staticmethod
+    def _scenario_lines(lines: list[str], mask: FenceMask) -> list[int]:
+        return [
+            index
+            for index, line in enumerate(lines)
+            if line.startswith("####") and not mask[index] and SCENARIO.match(line)
+        ]
+
+
+def scenario_name(heading: str) -> str:
+    """The name in a scenario heading: without `####`, `Scenario:` and closing `#` signs."""
+    title = SCENARIO.sub("", heading, count=1)
+    title = _CLOSING_HASHES.sub("", title, count=1)
+    label = _SCENARIO_LABEL.match(title)
+    return trim(title[label.end() :] if label else title)
+
+
+def split_blocks(lines: list[str], mask: FenceMask, first_line: int) -> tuple[int, list[Block]]:
+    """Cut the lines of one section into requirement blocks.
+
+    Returns how many lines stand above the first block, and the blocks. `first_line` is the
+    1-based number of the first line.
+    """
+    starts = []
+    borders = []
+    for index, line in enumerate(lines):
+        if not line.startswith("##") or mask[index]:
+            continue
+        if is_requirement(line):
+            starts.append(index)
+            borders.append(index)
+        elif is_h2(line):
+            borders.append(index)
+    blocks = []
+    for start in starts:
+        end = next((border for border in borders if border > start), len(lines))
+        heading = REQUIREMENT.match(lines[start])
+        assert heading is not None
+        blocks.append(
+            Block(
+                requirement_name(heading[1]),
+                trim_end("\n".join(lines[start:end])),
+                first_line + start,
+            )
+        )
+    return (starts[0] if starts else len(lines)), blocks

@@ -1,0 +1,150 @@
+"""Text as the format reads it: its white space, its line ends, its fenced blocks.
+
+The reference tool runs on JavaScript, whose regular expressions count other characters as white
+space and as line ends than Python's do. Every pattern of this pack is therefore built from the
+classes below, never from `\\s`, `.` or `str.strip()`.
+"""
+
+import re
+from dataclasses import dataclass
+from typing import Final
+
+WHITE: Final = (
+    "\t\n\v\f\r \u00a0\u1680"
+    "\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a"
+    "\u2028\u2029\u202f\u205f\u3000\ufeff"
+)
+"""All white space, for `str.strip`."""
+
+S: Final = "[" + WHITE + "]"
+"""One white space character, in a pattern."""
+
+NOT_S: Final = "[^" + WHITE + "]"
+"""One character that is not white space, in a pattern."""
+
+ANY: Final = "[^\n\r\u2028\u2029]"
+"""Any character but a line end, in a pattern."""
+
+BOL: Final = "(?<![^\n\r\u2028\u2029])"
+"""The begin of a line in a text of many lines, in a pattern."""
+
+EOL: Final = "(?=[\n\r\u2028\u2029]|\\Z)"
+"""The end of a line in a text of many lines, in a pattern."""
+
+_FENCE_OPEN: Final = re.compile(rf"{S}*(`{{3,}}|~{{3,}})")
+_FENCE_CLOSE: Final = re.compile(rf"{S}*(`{{3,}}|~{{3,}}){S}*\Z")
+_LINE_END: Final = re.compile("\r\n?")
+_KEYWORD: Final = re.compile(r"\b(?:SHALL|MUST)\b", re.ASCII)
+
+
+def pattern(source: str, *, ignore_case: bool = False) -> re.Pattern[str]:
+    """Compile a pattern in which only ASCII letters match regardless of case."""
+    return re.compile(source, re.ASCII | re.IGNORECASE if ignore_case else re.ASCII)
+
+
+def decode(data: bytes) -> str:
+    """Read bytes as UTF-8; what is not UTF-8 becomes U+FFFD. A byte order mark stays."""
+    return data.decode("utf-8", errors="replace")
+
+
+def is_utf8(data: bytes) -> bool:
+    """Say whether the bytes are UTF-8 throughout."""
+    try:
+        data.decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def unify_line_ends(text: str) -> str:
+    """Turn CRLF and CR into LF."""
+    return _LINE_END.sub("\n", text) if "\r" in text else text
+
+
+def normalise(text: str) -> str:
+    """Drop one leading byte order mark and turn every line end into LF."""
+    return unify_line_ends(text.removeprefix("\ufeff"))
+
+
+def trim(text: str) -> str:
+    """Strip white space, as the format counts it, from both ends."""
+    return text.strip(WHITE)
+
+
+def trim_end(text: str) -> str:
+    """Strip white space, as the format counts it, from the end."""
+    return text.rstrip(WHITE)
+
+
+def length(text: str) -> int:
+    """Count UTF-16 units, which is how the reference tool measures length."""
+    return len(text) + sum(character > "\uffff" for character in text)
+
+
+def code_unit_key(text: str) -> bytes:
+    """Sort key: by UTF-16 code unit."""
+    return text.encode("utf-16-be", "surrogatepass")
+
+
+def has_keyword(text: str) -> bool:
+    """Say whether SHALL or MUST stands in the text as a word of its own."""
+    return _KEYWORD.search(text) is not None
+
+
+def line_ending(text: str) -> str | None:
+    """Name the line end most of a text uses (CRLF wins a tie); None where it has no line end."""
+    crlf = text.count("\r\n")
+    bare = text.count("\n") - crlf
+    if not crlf and not bare:
+        return None
+    return "\r\n" if crlf >= bare else "\n"
+
+
+def with_line_ending(text: str, ending: str | None) -> str:
+    """Rewrite every line end of a text; None leaves the text alone."""
+    if ending is None:
+        return text
+    unified = text.replace("\r\n", "\n")
+    return unified if ending == "\n" else unified.replace("\n", "\r\n")
+
+
+@dataclass(frozen=True, slots=True)
+class FenceMask:
+    """Which lines lie in a fenced code block, the two fence lines included."""
+
+    inside: bytes
+    unclosed: int | None
+    """Index of the opening line of a block that never ends, if there is one."""
+
+    def __getitem__(self, index: int) -> bool:
+        return bool(self.inside[index])
+
+    def part(self, start: int, end: int) -> "FenceMask":
+        """The mask of a slice of the lines."""
+        return FenceMask(self.inside[start:end], None)
+
+
+def fence_mask(lines: list[str]) -> FenceMask:
+    """Find the fenced blocks. A block that is never closed runs to the end."""
+    inside = bytearray(len(lines))
+    opened_at: int | None = None
+    marker = ""
+    for index, line in enumerate(lines):
+        if opened_at is None:
+            if ("```" in line or "~~~" in line) and (opening := _FENCE_OPEN.match(line)):
+                opened_at, marker = index, opening[1]
+                inside[index] = 1
+            continue
+        inside[index] = 1
+        if marker[0] in line and (closing := _FENCE_CLOSE.match(line)):
+            run = closing[1]
+            if run[0] == marker[0] and len(run) >= len(marker):
+                opened_at = None
+    return FenceMask(bytes(inside), opened_at)
+
+
+def unfenced(text: str) -> list[str]:
+    """The lines of a text that lie outside fenced blocks."""
+    lines = unify_line_ends(text).split("\n")
+    mask = fence_mask(lines)
+    return [line for index, line in enumerate(lines) if not mask[index]]

@@ -1,0 +1,116 @@
+"""The texts that describe a project: instructions, project.md, and setting both up."""
+
+from typing import Final
+
+from ..model.outline import Outline
+from ..model.text import line_ending, trim, with_line_ending
+
+INSTRUCTIONS: Final = """\
+# OpenSpec instructions
+
+How this project keeps its specs, for whoever works on it.
+
+- `specs/<capability>/spec.md` says what is true now. A capability may be nested: `area/name`.
+- `changes/<id>/` proposes a change: `proposal.md` (why, what), `tasks.md` (boxes to tick),
+  `design.md` where decisions need explaining, and `specs/<capability>/spec.md` with deltas.
+- `changes/archive/` keeps what was done, by date.
+
+## Working on a change
+
+1. Read `project.md`, the specs concerned and the other active changes.
+2. Choose an id in kebab-case that begins with a verb: `add-login-limit`.
+3. Write `proposal.md` with `## Why` and `## What Changes`, `tasks.md`, and the deltas.
+4. Validate the change, strictly, and settle every finding before asking for approval.
+5. Once approved, do the tasks in order and tick each when it is done.
+6. When everything is deployed, archive the change: its deltas become part of the specs.
+
+## Writing deltas
+
+- `## ADDED Requirements`: requirements that are new.
+- `## MODIFIED Requirements`: the whole requirement, as it shall read, with all its scenarios.
+- `## REMOVED Requirements`: the headings of those that go.
+- `## RENAMED Requirements`: a line ``- FROM: `### Requirement: Old` `` and below it
+  ``- TO: `### Requirement: New` ``.
+
+A requirement is `### Requirement: <name>`, one or more sentences with SHALL or MUST, and at least
+one `#### Scenario: <name>` with the steps `- **WHEN** …` and `- **THEN** …`.
+"""
+
+PROJECT: Final = """\
+# Project context
+
+## Purpose
+
+What this project is for.
+
+## Tech Stack
+
+- Languages, frameworks and services in use
+
+## Project Conventions
+
+### Code Style
+
+### Architecture Patterns
+
+### Testing Strategy
+
+### Git Workflow
+
+## Domain Context
+
+## Important Constraints
+
+## External Dependencies
+"""
+
+CONFIG: Final = "schema: spec-driven\n"
+
+BLOCK_BEGIN: Final = "<!-- OPENSPEC:START -->"
+BLOCK_END: Final = "<!-- OPENSPEC:END -->"
+
+TOOL_BLOCK: Final = f"""\
+{BLOCK_BEGIN}
+This project keeps specs under `openspec/`. Read `openspec/AGENTS.md` before planning or proposing
+a change, and whenever a request speaks of specs, proposals or changes.
+{BLOCK_END}
+"""
+
+
+def with_tool_block(text: str) -> str:
+    """A tool's instruction file with our block in it: replaced where it stands, else on top."""
+    begin, end = text.find(BLOCK_BEGIN), text.find(BLOCK_END)
+    if 0 <= begin < end:
+        return text[:begin] + TOOL_BLOCK.rstrip("\n") + text[end + len(BLOCK_END) :]
+    return TOOL_BLOCK + (f"\n{text}" if text else "")
+
+
+def appended(text: str, addition: str) -> str:
+    """A document with more at its end, one blank line apart."""
+    ending = line_ending(text)
+    above = text.rstrip("\r\n")
+    joined = (
+        f"{above}\n\n{addition.strip(chr(10))}\n" if trim(text) else f"{addition.rstrip(chr(10))}\n"
+    )
+    return with_line_ending(joined, ending)
+
+
+def with_section(text: str, title: str, content: str, *, merge: bool) -> str:
+    """A document with one section's text replaced, or with `merge` added to.
+
+    The section is found by its title at any level, without regard to case; a section that is not
+    there becomes a new one of level two at the end.
+    """
+    ending = line_ending(text)
+    outline = Outline(text)
+    section = outline.find(title)
+    if section is None:
+        return appended(text, f"## {title}\n\n{content}")
+    body = trim("\n".join(section.lines)) if merge else ""
+    inner = [part for part in (body, content.strip("\n")) if part]
+    begin, end = section.line + 1, section.line + 1 + len(section.lines)
+    below = outline.lines[end:]
+    lines = [*outline.lines[:begin], "", *"\n\n".join(inner).split("\n"), ""]
+    bom = "\ufeff" if text.startswith("\ufeff") else ""
+    joined = "\n".join([*lines, *below] if below else lines)
+    return bom + with_line_ending(joined, ending)

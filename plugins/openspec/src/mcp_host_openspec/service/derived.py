@@ -1,0 +1,67 @@
+"""Answers worked out from documents, kept for as long as the documents are the same."""
+
+from collections.abc import Callable
+from typing import TypeVar
+from weakref import WeakKeyDictionary
+
+from ..model.delta import DeltaDocument
+from ..model.spec import SpecDocument
+from .merging import Merged, MergeRefused, merge
+
+D = TypeVar("D")
+T = TypeVar("T")
+
+
+class Derived:
+    """Remembers what was worked out from one document, or from one document and others."""
+
+    def __init__(self) -> None:
+        self._known: WeakKeyDictionary[object, dict[object, tuple[tuple[object, ...], object]]] = (
+            WeakKeyDictionary()
+        )
+
+    def of(self, document: D, work_out: Callable[[D], T]) -> T:
+        """What the function says of the document, asked once."""
+        return self.with_others(document, (), work_out, lambda: work_out(document))
+
+    def with_others(
+        self,
+        document: object,
+        others: tuple[object, ...],
+        key: object,
+        work_out: Callable[[], T],
+    ) -> T:
+        """What was worked out under the key, as long as all documents are the same."""
+        answers = self._known.setdefault(document, {})
+        known = answers.get(key)
+        if known is not None and all(a is b for a, b in zip(known[0], others, strict=True)):
+            return known[1]  # type: ignore[return-value]  # the key fixes the type
+        answer = work_out()
+        answers[key] = (others, answer)
+        return answer
+
+
+class Merges:
+    """Merges, each worked out once for one delta and one main spec."""
+
+    def __init__(self, derived: Derived) -> None:
+        self.derived = derived
+
+    def attempt(
+        self,
+        document: DeltaDocument,
+        current: SpecDocument | None,
+        capability: str,
+        change: str,
+        accept: frozenset[str] = frozenset(),
+    ) -> Merged | MergeRefused:
+        """The outcome of the merge, or why it is refused."""
+
+        def work_out() -> Merged | MergeRefused:
+            try:
+                return merge(document, current, capability=capability, change=change, accept=accept)
+            except MergeRefused as refused:
+                return refused.with_traceback(None)
+
+        key = ("merge", capability, change, "L9" in accept)
+        return self.derived.with_others(document, (current,), key, work_out)

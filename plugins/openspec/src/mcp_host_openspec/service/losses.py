@@ -1,0 +1,173 @@
+"""What an archive would lose or change without a word, and which of it stops the archive.
+
+The numbers are those of `docs/explanation/openspec-differences.md`. The reference tool lets all
+of these pass, most of them in silence.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from ..model.delta import DeltaDocument, DeltaSection
+from ..model.findings import Note
+from ..model.requirements import SCENARIO, is_requirement
+from ..model.spec import SpecDocument
+from ..model.text import pattern, trim
+from .merging import Merged
+
+REFUSING: Final = ("L2", "L3", "L6", "L7", "L8", "L10")
+"""The losses that stop an archive unless they are accepted by number."""
+
+ACCEPTABLE: Final = (*REFUSING, "L9")
+"""What an override may name. L9 lets a MODIFIED block drop scenarios and two names be swapped."""
+
+_REMOVED_ITEM: Final = pattern(r"[ \t]*[-*+][ \t]*`?###")
+_RENAME_LINE: Final = pattern(r"[ \t]*[-*+]?[ \t]*(?:FROM|TO):")
+
+
+@dataclass(frozen=True, slots=True)
+class Loss:
+    """One thing an archive would lose or change."""
+
+    number: str
+    path: str
+    """Relative to the change's folder, or to the tree for a main spec."""
+    message: str
+    line: int | None = None
+    lines: tuple[str, ...] = ()
+    """The text in question."""
+
+    @property
+    def refuses(self) -> bool:
+        """Whether it stops the archive unless accepted."""
+        return self.number in REFUSING
+
+    def as_note(self) -> Note:
+        """The same as validation shows it."""
+        return Note(self.number, self.path, self.message, self.line)
+
+    def as_dict(self) -> dict[str, object]:
+        """Plain data for answers and errors."""
+        plain: dict[str, object] = {"loss": self.number, "path": self.path, "message": self.message}
+        if self.line is not None:
+            plain["line"] = self.line
+        if self.lines:
+            plain["lines"] = list(self.lines)
+        return plain
+
+
+def delta_losses(document: DeltaDocument, path: str) -> Iterator[Loss]:
+    """What the delta file itself gives away: unclosed fences, cut requirements, dropped text."""
+    if not document.utf8:
+        yield Loss("L8", path, "The file is not UTF-8; merging would put U+FFFD for other bytes.")
+    if document.mask.unclosed is not None:
+        yield Loss(
+            "L2",
+            path,
+            "This fenced block is never closed and swallows all that follows; close it.",
+            document.mask.unclosed + 1,
+        )
+    for heading in _tight_headings(document):
+        yield Loss(
+            "L1",
+            path,
+            "A heading without a space after '###' is written with one; without it, nothing but "
+            "merging would see the requirement.",
+            heading,
+        )
+    yield from _dropped_text(document, path)
+
+
+def merge_losses(merged: Merged, current: SpecDocument | None, path: str) -> Iterator[Loss]:
+    """What shows only when delta and main spec meet."""
+    for name in merged.already_gone:
+        yield Loss(
+            "L6",
+            path,
+            f'REMOVED "{name}" removes nothing: the spec has no requirement of this name. '
+            "Write the name alone, spelled as in the spec, or take the line out.",
+        )
+    if current is not None and not current.utf8:
+        yield Loss("L8", path, "The main spec is not UTF-8; merging would put U+FFFD for bytes.")
+
+
+def _tight_headings(document: DeltaDocument) -> list[int]:
+    delta = document.delta
+    return [
+        block.line
+        for block in (*delta.added, *delta.modified)
+        if block.with_spaced_heading() is not block
+    ]
+
+
+def _dropped_text(document: DeltaDocument, path: str) -> Iterator[Loss]:
+    sections = document.sections
+    above = document.lines[: sections[0].line - 1] if sections else []
+    if kept := _text([line for line in above if not is_requirement(line)]):
+        yield Loss("L4", path, "The text above the first section is not kept.", 1, kept)
+    last: DeltaSection | None = None
+    for section in sections:
+        if section.operation is not None:
+            last = section
+            yield from _dropped_in_delta_section(section, path)
+            continue
+        kept = _text(section.lines)
+        if not kept or section.title.lower() == "purpose":
+            continue
+        yield _dropped_section(section, last, path, kept)
+
+
+def _dropped_section(
+    section: DeltaSection, last: DeltaSection | None, path: str, kept: tuple[str, ...]
+) -> Loss:
+    """A section nothing reads: part of a requirement (L3) where scenarios stand in it."""
+    scenarios = any(
+        SCENARIO.match(line) for i, line in enumerate(section.lines) if not section.mask[i]
+    )
+    named = any(is_requirement(line) for i, line in enumerate(section.lines) if not section.mask[i])
+    inside = last is not None and last.operation in ("ADDED", "MODIFIED")
+    if scenarios and inside and not named:
+        return Loss(
+            "L3",
+            path,
+            f"'## {section.title}' ends the requirement above it: its scenarios below the heading "
+            "are dropped. Use a fence, or a heading of level five.",
+            section.line,
+            kept,
+        )
+    return Loss("L4", path, f"The section '## {section.title}' is not kept.", section.line, kept)
+
+
+def _dropped_in_delta_section(section: DeltaSection, path: str) -> Iterator[Loss]:
+    """Lines of a delta section that belong to no operation."""
+    if section.operation in ("ADDED", "MODIFIED"):
+        first = next(
+            (
+                i
+                for i, line in enumerate(section.lines)
+                if not section.mask[i] and is_requirement(line)
+            ),
+            len(section.lines),
+        )
+        lines = section.lines[:first]
+    elif section.operation == "REMOVED":
+        lines = [
+            line
+            for line in section.lines
+            if not is_requirement(line) and not _REMOVED_ITEM.match(line)
+        ]
+    else:
+        lines = [line for line in section.lines if not _RENAME_LINE.match(line)]
+    if kept := _text(lines):
+        yield Loss(
+            "L4",
+            path,
+            f"Text under '## {section.title}' that belongs to no operation is not kept.",
+            section.line,
+            kept,
+        )
+
+
+def _text(lines: list[str]) -> tuple[str, ...]:
+    """The lines that say something."""
+    return tuple(line for line in map(trim, lines) if line)

@@ -1,0 +1,198 @@
+"""Answers as plain data, key for key as the reference tool prints them, with ours added."""
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from ..model.findings import Finding, Note, Report
+from ..model.spec import Requirement, SpecDocument
+from ..storage.roots import Root
+from .archiving import Plan
+from .showing import ChangeRow, ChangeView, DeltaEntry, SpecRow
+
+Data = dict[str, Any]
+
+
+def root_of(root: Root) -> Data:
+    """Which tree an answer is about."""
+    return {"path": str(root.path), "source": root.source}
+
+
+def change_rows(rows: Iterable[ChangeRow]) -> list[Data]:
+    """`list`."""
+    return [
+        {
+            "name": row.id,
+            "completedTasks": row.progress.completed,
+            "totalTasks": row.progress.total,
+            "lastModified": timestamp(row.modified),
+            "status": row.progress.status,
+            **({"nested": list(row.nested)} if row.nested else {}),
+        }
+        for row in rows
+    ]
+
+
+def wrapping_warnings(rows: Iterable[ChangeRow]) -> list[Data]:
+    """Folders among the changes that only wrap changes."""
+    return [
+        {
+            "code": "nested_change_directory",
+            "name": row.id,
+            "nested": list(row.nested),
+            "message": f"'{row.id}' is no change but a folder around changes; they must stand "
+            "directly under changes/.",
+        }
+        for row in sorted(rows, key=lambda row: os.fsencode(row.id))
+        if row.nested
+    ]
+
+
+def spec_rows(rows: Iterable[SpecRow]) -> list[Data]:
+    """`list --specs`."""
+    return [{"id": row.id, "requirementCount": row.requirements} for row in rows]
+
+
+def change_view(view: ChangeView) -> Data:
+    """`show` of a change; names, texts and progress are ours."""
+    return {
+        "id": view.id,
+        "title": view.title,
+        "deltaCount": len(view.deltas),
+        "deltas": [delta_entry(entry) for entry in view.deltas],
+        "progress": {
+            "total": view.progress.total,
+            "completed": view.progress.completed,
+            "percentage": view.progress.percentage,
+        },
+        "files": list(view.files),
+        "proposal": view.proposal,
+        "tasks": view.tasks,
+        "design": view.design,
+        "specDeltas": dict(view.spec_deltas),
+    }
+
+
+def delta_entry(entry: DeltaEntry) -> Data:
+    """One operation of a change; `name` is ours."""
+    data: Data = {
+        "spec": entry.capability,
+        "operation": entry.operation,
+        "description": entry.description,
+    }
+    if entry.name:
+        data["name"] = entry.name
+    if entry.requirement is not None:
+        shown = requirement(entry.requirement)
+        data["requirement"] = shown
+        data["requirements"] = [shown]
+    if entry.rename is not None:
+        data["rename"] = {"from": entry.rename[0], "to": entry.rename[1]}
+    if entry.diff is not None:
+        data["diff"] = entry.diff
+    if entry.warning is not None:
+        data["warning"] = entry.warning
+    return data
+
+
+def requirement(shown: Requirement, *, scenarios: bool = True) -> Data:
+    """A requirement; the names are ours."""
+    return {
+        "text": shown.text,
+        "scenarios": [
+            {"rawText": scenario.text, "name": scenario.name} for scenario in shown.scenarios
+        ]
+        if scenarios
+        else [],
+        "name": shown.name,
+    }
+
+
+def spec_view(
+    capability: str,
+    spec: SpecDocument,
+    chosen: Sequence[Requirement] | None = None,
+    *,
+    scenarios: bool = True,
+) -> Data:
+    """`show` of a spec; `chosen` are the requirements to show."""
+    shown = spec.requirements if chosen is None else chosen
+    return {
+        "id": capability,
+        "title": capability,
+        "overview": spec.purpose,
+        "requirementCount": len(shown),
+        "requirements": [requirement(one, scenarios=scenarios) for one in shown],
+        "metadata": {"version": "1.0.0", "format": "openspec"},
+    }
+
+
+def finding(found: Finding) -> Data:
+    """One finding; `rule` is ours."""
+    data: Data = {"level": found.level, "path": found.path}
+    if found.line is not None:
+        data["line"] = found.line
+    return {**data, "message": found.message, "rule": found.rule}
+
+
+def note(noted: Note) -> Data:
+    """One note; all of it is ours."""
+    data: Data = {"rule": noted.rule, "path": noted.path}
+    if noted.line is not None:
+        data["line"] = noted.line
+    return {**data, "message": noted.message}
+
+
+def report_item(report: Report, *, strict: bool, milliseconds: int = 0) -> Data:
+    """One validated item; `notes` is ours and there only when there are any."""
+    data: Data = {
+        "id": report.id,
+        "type": report.type,
+        "valid": report.valid(strict=strict),
+        "issues": [finding(found) for found in report.findings],
+        "durationMs": milliseconds,
+    }
+    if report.notes:
+        data["notes"] = [note(noted) for noted in report.notes]
+    return data
+
+
+def summary(items: Sequence[Mapping[str, Any]], types: Iterable[str]) -> Data:
+    """How many items of each type passed."""
+
+    def count(chosen: list[Mapping[str, Any]]) -> Data:
+        passed = sum(bool(item["valid"]) for item in chosen)
+        return {"items": len(chosen), "passed": passed, "failed": len(chosen) - passed}
+
+    return {
+        "totals": count(list(items)),
+        "byType": {kind: count([item for item in items if item["type"] == kind]) for kind in types},
+    }
+
+
+def archived(plan: Plan) -> Data:
+    """`archive` of a change that went through; `dropped` is ours."""
+    data: Data = {
+        "change": plan.change,
+        "archivedAs": plan.target.name,
+        "path": str(plan.target),
+        "specsUpdated": plan.specs_updated,
+    }
+    if plan.totals is not None:
+        data["totals"] = plan.totals.as_dict()
+    if plan.warnings:
+        data["warnings"] = list(plan.warnings)
+    if dropped := dropped_lines(plan):
+        data["dropped"] = dropped
+    return data
+
+
+def dropped_lines(plan: Plan) -> list[Data]:
+    """The text an archive does not keep, place by place."""
+    return [loss.as_dict() for loss in plan.losses if loss.lines]
+
+
+def timestamp(moment: datetime) -> str:
+    """A moment as JavaScript prints it: milliseconds, and Z."""
+    return moment.strftime("%Y-%m-%dT%H:%M:%S.") + f"{moment.microsecond // 1000:03d}Z"

@@ -1,0 +1,94 @@
+"""Files, read and parsed once and again only when they change."""
+
+import os
+import stat
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, TypeVar, cast
+
+from ..errors import BadFile, TooLarge
+
+T = TypeVar("T")
+
+_RACY_NS: Final = 2_000_000_000
+"""A file written so shortly before it was read may change again without a new time stamp."""
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """What tells one state of a file from another without reading it."""
+
+    size: int
+    mtime_ns: int
+    ctime_ns: int
+    inode: int
+
+    @classmethod
+    def of(cls, status: os.stat_result) -> "Identity":
+        """The identity a stat result gives."""
+        return cls(status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino)
+
+
+@dataclass(slots=True)
+class _Entry:
+    identity: Identity
+    data: bytes
+    document: object
+    racy: bool
+
+
+class Files:
+    """Reads files and keeps what was parsed until the file is another.
+
+    A parsed document is the same object for as long as the file is the same, so that what was
+    worked out from it can be kept beside it.
+    """
+
+    def __init__(self, max_bytes: int = 16 * 1024 * 1024) -> None:
+        self.max_bytes = max_bytes
+        self._entries: dict[tuple[str, Callable[[bytes], object]], _Entry] = {}
+        self._lock = threading.Lock()
+
+    def read(self, path: str | Path) -> bytes:
+        """The bytes of a regular file; OSError where there is none, BadFile where it is not fit."""
+        self._check(path, os.stat(path))  # noqa: PTH116 (hot path: a Path costs as much)
+        with open(path, "rb") as file:  # noqa: PTH123 (hot path)
+            return file.read()
+
+    def document(self, path: str | Path, parse: Callable[[bytes], T]) -> T:
+        """The parsed file: from memory when the file has not changed."""
+        key = (str(path), cast(Callable[[bytes], object], parse))
+        status = os.stat(path)  # noqa: PTH116 (hot path)
+        identity = Identity.of(status)
+        known = self._entries.get(key)
+        if known is not None and known.identity == identity and not known.racy:
+            return cast(T, known.document)
+        self._check(path, status)  # before opening: opening a pipe would wait for its other end
+        with open(path, "rb") as file:  # noqa: PTH123 (hot path)
+            status = os.fstat(file.fileno())
+            data = file.read()
+        racy = time.time_ns() - max(status.st_mtime_ns, status.st_ctime_ns) < _RACY_NS
+        document: Any = known.document if known and known.data == data else parse(data)
+        with self._lock:
+            self._entries[key] = _Entry(Identity.of(status), data, document, racy)
+        return cast(T, document)
+
+    def forget(self) -> None:
+        """Drop everything that was read."""
+        with self._lock:
+            self._entries.clear()
+
+    def forget_missing(self, known: set[str]) -> None:
+        """Drop what was read from files that are not among the known ones any more."""
+        with self._lock:
+            for key in [key for key in self._entries if key[0] not in known]:
+                del self._entries[key]
+
+    def _check(self, path: str | Path, status: os.stat_result) -> None:
+        if not stat.S_ISREG(status.st_mode):
+            raise BadFile(Path(path), "this is not a regular file")
+        if status.st_size > self.max_bytes:
+            raise TooLarge(Path(path), status.st_size, self.max_bytes)
