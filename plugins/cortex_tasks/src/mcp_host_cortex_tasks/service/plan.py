@@ -71,12 +71,11 @@ class Plan:
         if done and isinstance(error, Unavailable | TimedOut):
             return Pending(
                 f"{error.message} What is still to do: {'; '.join(entry.pending)}.",
-                reason="pending",
                 suggestions=[
                     f"Run this again to finish it: ctx tasks {self.command}",
                     *error.suggestions,
                 ],
-                details={**error.details, **facts, "cause": error.reason},
+                details={**error.details, **facts, "reason": "pending", "cause": error.reason},
             )
         for name, fact in facts.items():
             error.details.setdefault(name, fact)

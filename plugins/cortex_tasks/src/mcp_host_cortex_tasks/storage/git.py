@@ -291,10 +291,11 @@ def last_line(text: str) -> str:
 
 
 def _run(folder: Path, arguments: tuple[str, ...], limit: float) -> Answer:
-    from git.exc import GitCommandNotFound
+    runner = _runner(folder)
+    from git.exc import GitCommandNotFound  # after the runner, which prepares GitPython's import
 
     try:
-        started = _runner(folder).execute(
+        started = runner.execute(
             ["git", *arguments],
             as_process=True,
             env=_ENVIRONMENT if os.isatty(0) else _ENVIRONMENT | _NOBODY_THERE,
