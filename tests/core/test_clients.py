@@ -1,7 +1,9 @@
 """`install` and `uninstall`: one entry of a client's file changes, and nothing else."""
 
 import json
+import os
 import stat
+import subprocess
 import sys
 import tomllib
 from pathlib import Path, PurePath
@@ -23,6 +25,22 @@ from mcp_host.cli.clients import (
 
 LAUNCH = Launch("/opt/my venv/bin/mcp-host", ("serve", "--config", "/home/ann/mcp-host.toml"))
 ENTRY = {"command": LAUNCH.command, "args": list(LAUNCH.arguments)}
+HELLO = "".join(
+    json.dumps({"jsonrpc": "2.0", **message}) + "\n"
+    for message in (
+        {
+            "id": 1,
+            "method": "initialize",
+            "params": {
+                "protocolVersion": "2025-11-25",
+                "capabilities": {},
+                "clientInfo": {"name": "test", "version": "1"},
+            },
+        },
+        {"method": "notifications/initialized"},
+        {"id": 2, "method": "tools/list"},
+    )
+)
 POSIX = pytest.mark.skipif(sys.platform == "win32", reason="links and modes of POSIX")
 
 
@@ -122,7 +140,9 @@ JSON_FILES = {
         '  "servers": {\n    /* the first, */\n    "a": { "command": "x" }, // a, or b\n'
         '    "b": { "command": "}//" } // last, of all\n    // the end\n  } /* after */\n}\n'
     ),
-    "trailing commas": '{\n    "servers": {\n        "a": {\n            "args": [1,],\n        },\n    },\n}\n',
+    "trailing commas": (
+        '{\n    "servers": {\n        "a": {\n            "args": [1,],\n        },\n    },\n}\n'
+    ),
     "one line": '{"servers": {"a": {"command": "x"}}, "z": [1, 2]}',
     "windows": '\ufeff{\r\n  "servers": {\r\n    "a": {}\r\n  }\r\n}\r\n',
     "comment only": '{\n  "servers": {\n    // none yet\n  }\n}\n',
@@ -337,13 +357,118 @@ def test_the_host_is_started_by_absolute_paths(tmp_path: Path) -> None:
     (tmp_path / "mcp-host").touch()
     config = Path("mcp-host.toml")
 
-    script = this_host(config, tmp_path / "python")
-    module = this_host(config, tmp_path / "empty" / "python")
+    script = this_host(config, Path("project"), tmp_path / "python")
+    module = this_host(config, executable=tmp_path / "empty" / "python")
 
     serve = ("serve", "--config", str(Path.cwd() / "mcp-host.toml"))
-    assert script == Launch(str(tmp_path / "mcp-host"), serve)
+    project = ("--root", str(Path.cwd() / "project"))
+    assert script == Launch(str(tmp_path / "mcp-host"), (*serve, *project))
     assert module == Launch(str(tmp_path / "empty" / "python"), ("-m", "mcp_host", *serve))
     assert Path(this_host(config).command).is_absolute()
+
+
+def command(home: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """`mcp-host` as the owner of this home would run it, inside a folder of theirs."""
+    variables = {
+        "HOME": str(home),
+        "XDG_CONFIG_HOME": str(home / ".config"),
+        "USERPROFILE": str(home),
+    }
+    (home / "work").mkdir(exist_ok=True)
+    return subprocess.run(
+        [sys.executable, "-m", "mcp_host", *arguments],
+        cwd=home / "work",
+        env={**os.environ, **variables},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_install_writes_the_trusted_file_of_the_folder_and_its_project(tmp_path: Path) -> None:
+    assert "mcp-host init" in command(tmp_path, "install", "cursor").stderr
+    command(tmp_path, "init", "todo_db")
+    file = tmp_path / ".cursor" / "mcp.json"
+
+    dry = command(tmp_path, "install", "cursor", "--dry-run")
+    assert (dry.returncode, file.exists()) == (0, False)
+    done = command(tmp_path, "install", "cursor")
+    again = command(tmp_path, "install", "cursor", "--json")
+
+    entry = json.loads(file.read_text())["mcpServers"]["mcp-host"]
+    work = tmp_path / "work"
+    assert Path(entry["command"]).is_absolute()
+    assert entry["args"][-5:] == [
+        "serve",
+        "--config",
+        str(work / "mcp-host.toml"),
+        "--root",
+        str(work),
+    ]
+    assert dry.stdout.startswith(f"--- /dev/null\n+++ {file}\n")
+    assert f"Cursor will start mcp-host: {file}" in done.stdout
+    assert json.loads(again.stdout) == {
+        "client": "cursor",
+        "file": str(file),
+        "changed": False,
+        "diff": "",
+        "copy": None,
+    }
+
+
+def test_what_install_writes_starts_the_host(tmp_path: Path) -> None:
+    command(tmp_path, "init", "todo_db")
+    command(tmp_path, "install", "claude-desktop", "--name", "mine")
+    (file,) = tmp_path.rglob("claude_desktop_config.json")
+    entry = json.loads(file.read_text())["mcpServers"]["mine"]
+
+    answers = subprocess.run(
+        [entry["command"], *entry["args"]],
+        input=HELLO,
+        cwd=tmp_path,
+        env={**os.environ, "XDG_DATA_HOME": str(tmp_path / "data")},
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout.splitlines()
+
+    tools = json.loads(answers[-1])["result"]["tools"]
+    assert [tool["name"] for tool in tools][:1] == ["todo_db_add_task"]
+
+
+def test_uninstall_leaves_the_other_servers(tmp_path: Path) -> None:
+    command(tmp_path, "init", "todo_db")
+    project = tmp_path / "work"
+    file = project / ".vscode" / "mcp.json"
+    file.parent.mkdir()
+    file.write_text(JSON_FILES["comments"])
+
+    command(tmp_path, "install", "vscode", "--project", ".")
+    installed = file.read_text()
+    done = command(tmp_path, "uninstall", "vscode", "--project", ".", "--json")
+
+    assert "mcp-host" in installed
+    assert file.read_text() == JSON_FILES["comments"]
+    report = json.loads(done.stdout)
+    assert report["changed"] is True
+    assert Path(report["copy"]).read_text() == installed
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "said"),
+    [
+        (["install", "emacs"], 1, "no client 'emacs' is known: name one of claude-desktop"),
+        (["uninstall", "windsurf", "--project", "."], 1, "keeps no servers with a project"),
+        (["install"], 2, "CLIENT"),
+    ],
+)
+def test_what_cannot_be_installed_is_told(
+    arguments: list[str], code: int, said: str, tmp_path: Path
+) -> None:
+    done = command(tmp_path, *arguments)
+
+    assert done.returncode == code
+    assert said in done.stderr
 
 
 def is_subsequence(small: str, large: str) -> bool:

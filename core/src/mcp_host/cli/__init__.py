@@ -10,7 +10,7 @@ import typer
 from .. import __version__
 from ..errors import SettingsError
 from ..serving import EXIT_ERROR, EXIT_OK, leave
-from . import calling, enabling, init, lists, packs
+from . import calling, enabling, init, install, lists, packs
 from .common import ConfigOption, JsonOption
 from .config import config_app
 
@@ -62,6 +62,8 @@ app.command()(lists.prompts)
 app.command()(calling.call)
 app.command()(calling.read)
 app.command()(calling.prompt)
+app.command()(install.install)
+app.command()(install.uninstall)
 app.add_typer(config_app, name="config")
 
 

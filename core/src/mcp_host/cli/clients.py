@@ -225,11 +225,12 @@ def file_of(client: Client, project: Path | None = None, machine: Machine | None
     return project.absolute() / client.project_file
 
 
-def this_host(config: Path, executable: Path | None = None) -> Launch:
+def this_host(config: Path, root: Path | None = None, executable: Path | None = None) -> Launch:
     """How to start this very installation with a settings file, from any folder."""
     python = executable or Path(sys.executable)
     command = python.with_name("mcp-host.exe" if python.suffix == ".exe" else "mcp-host")
-    serve = ("serve", "--config", str(config.absolute()))
+    project = ("--root", str(root.absolute())) if root else ()
+    serve = ("serve", "--config", str(config.absolute()), *project)
     if command.is_file():
         return Launch(str(command), serve)
     return Launch(str(python), ("-m", "mcp_host", *serve))
