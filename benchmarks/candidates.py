@@ -106,9 +106,9 @@ def _hosts(folder: Path) -> list[Candidate]:
         _host(
             folder,
             "mcp-host, Todo DB (SQLite)",
-            "todo_db_todo_list",
+            "todo_db_list_tasks",
             "[packs.todo_db]\nenabled = true\n",
-            arguments={},
+            arguments={"user_id": "bench"},
         ),
     ]
 

@@ -28,6 +28,7 @@ ENVELOPE: Params = {
     "io.modelcontextprotocol/clientCapabilities": {},
 }
 LONGEST_START = 60.0
+IDLE = 1.0  # seconds; servers close a connection that is not used for five
 
 
 class Client:
@@ -113,7 +114,7 @@ class StdioClient(Client):
 
 
 class HttpClient(Client):
-    """HTTP/1.1 by hand, on one connection that stays open."""
+    """HTTP/1.1 by hand, on one connection that is made anew when it was idle between rounds."""
 
     def __init__(
         self, era: Era, command: Sequence[str], environment: Mapping[str, str], port: int
@@ -131,6 +132,7 @@ class HttpClient(Client):
         self._port = port
         self._session = ""
         self._socket = self._connect()
+        self._used = time.monotonic()
 
     def __exit__(self, *_: object) -> None:
         self._socket.close()
@@ -155,10 +157,14 @@ class HttpClient(Client):
 
     def _exchange(self, message: Params) -> tuple[Params, float]:
         request = self._request(message)
+        if time.monotonic() - self._used > IDLE:
+            self._socket.close()
+            self._socket = self._connect()
         start = time.perf_counter()
         self._socket.sendall(request)
         head, body = self._receive()
         seconds = time.perf_counter() - start
+        self._used = time.monotonic()
         if session := re.search(rb"mcp-session-id: *(\S+)", head, re.IGNORECASE):
             self._session = session[1].decode()
         answer = body if body.startswith(b"{") else re.findall(rb"^data: *(\{.*)$", body, re.M)[-1]
@@ -183,17 +189,20 @@ class HttpClient(Client):
 
     def _receive(self) -> tuple[bytes, bytes]:
         """One response: its head, and its body with the marks of chunks left in."""
-        got = self._socket.recv(65536)
+        got = b""
         while b"\r\n\r\n" not in got:
-            got += self._socket.recv(65536)
+            got += self._more()
         head, _, body = got.partition(b"\r\n\r\n")
         length = re.search(rb"content-length: *(\d+)", head, re.IGNORECASE)
         while not (len(body) >= int(length[1]) if length else body.endswith(b"0\r\n\r\n")):
-            more = self._socket.recv(65536)
-            if not more:
-                raise RuntimeError(f"the server hung up: {head!r}")
-            body += more
+            body += self._more()
         return head, body
+
+    def _more(self) -> bytes:
+        got = self._socket.recv(65536)
+        if not got:
+            raise RuntimeError(f"the server hung up: {self.process.args!r}")
+        return got
 
 
 def free_port() -> int:

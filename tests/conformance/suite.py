@@ -142,6 +142,8 @@ def _run(*command: str) -> None:
             command, env=environment, check=True, capture_output=True, text=True, timeout=600
         )
     except subprocess.CalledProcessError as error:
-        raise CannotInstall(f"{Path(command[0]).name} failed: {error.stderr[-2000:]}") from None
+        raise CannotInstall(
+            f"{Path(command[0]).name} failed: {error.stderr.strip()[-500:]}"
+        ) from None
     except (OSError, subprocess.TimeoutExpired) as error:
         raise CannotInstall(f"{Path(command[0]).name} failed: {error}") from None
