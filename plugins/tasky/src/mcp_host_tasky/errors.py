@@ -1,0 +1,103 @@
+"""What can go wrong with a plan, in one tree; `code` is the host's word, `reason` is ours."""
+
+from collections.abc import Mapping, Sequence
+from typing import ClassVar, TypeAlias
+
+Json: TypeAlias = bool | int | float | str | Sequence["Json"] | Mapping[str, "Json"] | None
+
+
+class TaskyError(Exception):
+    """A refusal that changed nothing. `suggestions` help, `details["reason"]` is stable."""
+
+    code: ClassVar[str] = "internal_error"
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        reason: str,
+        suggestions: Sequence[str] = (),
+        details: Mapping[str, Json] | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.message = message
+        self.reason = reason
+        self.suggestions = list(suggestions)
+        self.details: dict[str, Json] = {"reason": reason, **(details or {})}
+
+
+class Invalid(TaskyError):
+    """The input itself is wrong, whatever the plan holds."""
+
+    code = "validation_error"
+
+
+class NotFound(TaskyError):
+    """What was named is not in the plan."""
+
+    code = "not_found"
+
+
+class Conflict(TaskyError):
+    """The input is well formed, but the plan as it stands does not allow it."""
+
+    code = "conflict"
+
+
+class Denied(TaskyError):
+    """The caller may not speak for somebody else."""
+
+    code = "permission_denied"
+
+
+class Busy(TaskyError):
+    """Somebody else holds the store for too long; the same call may work later."""
+
+    code = "busy"
+
+
+class Unavailable(TaskyError):
+    """There is no plan to work on: not set up, unreadable, or out of reach."""
+
+    code = "unavailable"
+
+
+class Stopped(TaskyError):
+    """The caller gave up or ran out of time before anything was kept."""
+
+    code = "timeout"
+
+
+_BY_CODE: dict[str, type[TaskyError]] = {
+    kind.code: kind for kind in (NotFound, Conflict, Denied, Invalid)
+}
+
+
+def failed_items(failures: Mapping[int, TaskyError], total: int, noun: str) -> TaskyError:
+    """One error for a bulk call that names every failing item by its index, counted from 0."""
+    items: list[Json] = []
+    for index, failure in sorted(failures.items()):
+        item: dict[str, Json] = {
+            "index": index,
+            "code": failure.code,
+            "reason": failure.reason,
+            "error": failure.message,
+        }
+        if failure.suggestions:
+            item["suggestions"] = failure.suggestions
+        facts = {key: value for key, value in failure.details.items() if key != "reason"}
+        if facts:
+            item["details"] = facts
+        items.append(item)
+    first_index = min(failures)
+    first = failures[first_index]
+    codes = {failure.code for failure in failures.values()}
+    reasons = {failure.reason for failure in failures.values()}
+    kind = _BY_CODE.get(first.code, Invalid) if len(codes) == 1 else Invalid
+    count = "" if len(failures) == 1 else f"{len(failures)} of {total} {noun}s failed; "
+    return kind(
+        f"{count}{noun} {first_index}: {first.message} Nothing was changed.",
+        reason=first.reason if len(reasons) == 1 else "items_failed",
+        suggestions=first.suggestions,
+        details={"items": items},
+    )

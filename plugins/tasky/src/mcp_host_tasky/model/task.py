@@ -1,0 +1,175 @@
+"""Tasks, claims, events and searches, as frozen values.
+
+Times are text: UTC, ISO 8601, of one width each, so that text order is time order in every store.
+"""
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import NamedTuple
+
+from ..errors import Json
+
+NO_DETAILS = "N/A"
+_NEVER = "9999-12-31T23:59:59Z"
+
+
+class Limits(NamedTuple):
+    """How much one call or one field may hold."""
+
+    name: int = 500
+    details: int = 50_000
+    tag: int = 50
+    tags: int = 30
+    relations: int = 1_000
+    items: int = 10_000
+    ids: int = 200
+    page: int = 200
+    key: int = 200
+
+
+LIMITS = Limits()
+
+
+class Status(StrEnum):
+    PENDING = "pending"
+    COMPLETED = "completed"
+    CANCELLED = "cancelled"
+
+    def may_become(self, other: "Status") -> bool:
+        """Pending goes to either end, either end goes back to pending; staying is always fine."""
+        return self is other or Status.PENDING in (self, other)
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """Who works on a task, until when (UTC, to the second), and the token that proves it."""
+
+    claimant: str
+    token: str
+    until: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Task:
+    """One task. `number` counts creations in its plan; `last_event` is the event that made its
+    present content; `due_at` is the instant that `due_date`, a day or an instant, stands for."""
+
+    task_id: str
+    number: int
+    name: str
+    details: str = NO_DETAILS
+    status: Status = Status.PENDING
+    priority: int = 3
+    due_date: str | None = None
+    due_at: str | None = None
+    tags: tuple[str, ...] = ()
+    blockers: tuple[str, ...] = ()
+    subtask_of: str | None = None
+    created_at: str
+    updated_at: str
+    revision: int = 1
+    last_event: int = 0
+    claim: Claim | None = None
+
+    @property
+    def is_open(self) -> bool:
+        return self.status is Status.PENDING
+
+    @property
+    def due_key(self) -> str:
+        return self.due_at or _NEVER
+
+    @property
+    def sort_key(self) -> str:
+        """The order of every list: priority downwards, due date upwards with none last, creation.
+
+        Fixed columns: 1 character of priority, 20 of due instant, 27 of creation, 12 of number.
+        """
+        return f"{5 - self.priority}{self.due_key}{self.created_at}{self.number:012d}"
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """A row of a list. `details` is there only where a snippet must be cut from it."""
+
+    task_id: str
+    name: str
+    status: Status
+    priority: int
+    due_date: str | None
+    sort_key: str
+    details: str | None = None
+
+
+class Change(NamedTuple):
+    """A field's value before and after, as JSON data."""
+
+    before: Json
+    after: Json
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Event:
+    """One change of one task: history, audit and undo.
+
+    `batch` is the id of the first event of the call, `item` the operation's index in it.
+    `previous` is the event that made the content before this one.
+    """
+
+    event_id: int
+    batch: int
+    item: int
+    at: str
+    caller: str
+    action: str
+    task_id: str
+    name: str
+    revision: int
+    changes: dict[str, Change]
+    previous: int = 0
+    undoes: int | None = None
+    undone_by: int | None = None
+
+    @property
+    def can_be_undone(self) -> bool:
+        return self.action not in ("claim", "release", "undo")
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """The answer to a call with an idempotency key, and what that call asked."""
+
+    key: str
+    fingerprint: str
+    answer: str
+    at: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """A search. Times are bounds on text: `created_after` excludes it, `due_until` includes it.
+
+    `ready_for` names a caller: pending, nothing open blocks it, nobody else holds it at `now`.
+    """
+
+    status: Status | None = None
+    words: tuple[str, ...] = ()
+    created_after: str | None = None
+    due_until: str | None = None
+    priority: int | None = None
+    tags: tuple[str, ...] = ()
+    ready_for: str | None = None
+    now: str = ""
+
+    @property
+    def only_status(self) -> bool:
+        """Whether the number of matches is known without looking at tasks."""
+        return self == Wanted(status=self.status, now=self.now)
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A page of a search, one row longer than asked for when more remains."""
+
+    rows: list[Summary] = field(default_factory=list)
+    total: int = 0

@@ -1,0 +1,447 @@
+"""The working copy of one write: every operation is tried here before anything is kept."""
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from ..errors import Conflict, Invalid, Json, NotFound
+from ..model import LIMITS, Change, Claim, Event, Status, Task
+from ..storage import Changes, Reading
+
+# The content that an event can change and an undo can bring back, in the order it is shown.
+_CONTENT = (
+    "name",
+    "details",
+    "status",
+    "priority",
+    "due_date",
+    "due_at",
+    "tags",
+    "blockers",
+    "subtask_of",
+)
+# What stands besides the content in a deleted task's event, so that it can come back whole.
+_IDENTITY = ("number", "created_at")
+_SHOWN_CANDIDATES = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Stamp:
+    """When, by whom, and as which operation of the call a change is made."""
+
+    at: str
+    caller: str
+    item: int
+
+
+class Draft:
+    """Tasks as they would be, over a reading of how they are."""
+
+    def __init__(self, reading: Reading) -> None:
+        self._reading = reading
+        self._before: dict[str, Task | None] = {}
+        self._now: dict[str, Task | None] = {}
+        self._waiting: dict[str, set[str]] = {}
+        self._children: dict[str, set[str]] = {}
+        self._upstream: dict[str, tuple[str, ...]] = {}
+        self._events: list[Event] = []
+        self._undone: dict[int, int] = {}
+        self._first_event = reading.last_event() + 1
+        self._number = reading.last_number()
+
+    @property
+    def changes(self) -> Changes:
+        pairs = ((self._before[key], task) for key, task in self._now.items())
+        return Changes(
+            tasks=[(before, after) for before, after in pairs if before != after],
+            events=self._events,
+            undone=self._undone,
+        )
+
+    # Finding
+
+    def load(self, ids: Iterable[str]) -> None:
+        """Fetch tasks that will be asked for, all at once."""
+        missing = {task_id for task_id in ids if task_id not in self._now}
+        found = self._reading.tasks(missing) if missing else {}
+        for task_id in missing:
+            self._before[task_id] = self._now[task_id] = found.get(task_id)
+
+    def task(self, task_id: str) -> Task | None:
+        if task_id not in self._now:
+            self.load([task_id])
+        return self._now[task_id]
+
+    def found(self, said: str) -> Task:
+        """Return the task of an id or of a unique beginning of one."""
+        task_id = resolve(self._reading, said)
+        task = self.task(task_id)
+        if task is None:
+            raise unknown(said)
+        return task
+
+    def new_number(self) -> int:
+        self._number += 1
+        return self._number
+
+    # Changing
+
+    def add(self, task: Task, stamp: Stamp) -> Task:
+        event_id = self._next_event()
+        task = replace(task, last_event=event_id)
+        self._record("create", stamp, task, {"name": Change(None, task.name)})
+        self._put(task.task_id, task)
+        return task
+
+    def change(self, task: Task, action: str, stamp: Stamp, **content: Any) -> Task:
+        """Give a task other content; content that it already has changes nothing."""
+        wanted = replace(task, **content)
+        if wanted == task:
+            return task
+        changes = _difference(task, wanted)
+        after = replace(
+            wanted,
+            revision=task.revision + 1,
+            updated_at=stamp.at,
+            last_event=self._next_event(),
+            claim=wanted.claim if wanted.is_open else None,
+        )
+        self._record(action, stamp, after, changes, previous=task.last_event)
+        self._put(task.task_id, after)
+        return after
+
+    def set_claim(self, task: Task, action: str, stamp: Stamp, claim: Claim | None) -> Task:
+        """Claims are coordination, not content: the revision stays, and undo leaves them alone."""
+        after = replace(task, claim=claim)
+        if action != "renew":
+            old = task.claim.claimant if task.claim else None
+            new = claim.claimant if claim else None
+            self._record(action, stamp, after, {"claimed_by": Change(old, new)})
+        self._put(task.task_id, after)
+        return after
+
+    def delete(self, task: Task, stamp: Stamp) -> None:
+        """Delete a task; those that waited for it or were part of it are changed with it."""
+        for other in self._referring(task.task_id):
+            self._detach(other, task.task_id, stamp)
+        current = self.task(task.task_id)
+        assert current
+        gone = {name: Change(_json(current, name), None) for name in (*_IDENTITY, *_CONTENT)}
+        self._record("delete", stamp, current, gone, previous=current.last_event)
+        self._put(task.task_id, None)
+
+    def _detach(self, other: Task, task_id: str, stamp: Stamp) -> None:
+        parent = None if other.subtask_of == task_id else other.subtask_of
+        blockers = tuple(blocker for blocker in other.blockers if blocker != task_id)
+        self.change(other, "update", stamp, blockers=blockers, subtask_of=parent)
+
+    # Relations
+
+    def refuse_cycles(self, task: Task) -> None:
+        """Raise when the task waits for itself, or is part of itself, with the path shown."""
+        path = self._way(task.blockers, task.task_id)
+        if path:
+            raise self._cycle([task.task_id, *path], "wait for itself", "blockers")
+        chain = [task.task_id]
+        parent = task.subtask_of
+        while parent and parent not in chain:
+            chain.append(parent)
+            above = self.task(parent)
+            parent = above.subtask_of if above else None
+        if parent == task.task_id:
+            raise self._cycle([*chain, parent], "be part of itself", "subtask_of")
+
+    def _way(self, starts: Sequence[str], goal: str) -> list[str]:
+        """Return a path along blockers from one of the starts to the goal, or nothing."""
+        came_from: dict[str, str | None] = dict.fromkeys(starts)
+        ahead = list(starts)
+        while ahead:
+            here = ahead.pop()
+            if here == goal:
+                return _walked(came_from, here)
+            for blocker in self._blockers(here):
+                if blocker not in came_from:
+                    came_from[blocker] = here
+                    ahead.append(blocker)
+        return []
+
+    def _blockers(self, task_id: str) -> tuple[str, ...]:
+        if task_id in self._now:
+            task = self._now[task_id]
+            return task.blockers if task else ()
+        if task_id not in self._upstream:
+            found = self._reading.upstream([task_id])
+            self._upstream[task_id] = ()
+            for blockers in found.values():
+                self._upstream.update(dict.fromkeys(blockers, ()))
+            self._upstream.update(found)
+        return self._upstream[task_id]
+
+    def _cycle(self, path: list[str], what: str, field: str) -> Conflict:
+        self.load(path)
+        tasks = [self.task(task_id) for task_id in path]
+        steps = [f"“{task.name}” ({task.task_id[:8]})" for task in tasks if task]
+        if len(steps) > 12:
+            steps = [*steps[:6], f"… {len(steps) - 11} more …", *steps[-5:]]
+        return Conflict(
+            f"{steps[0]} would {what}: {' → '.join(steps)}.",
+            reason="cycle",
+            suggestions=[f"Leave one of these relations out of {field}."],
+            details={"path": list(path)},
+        )
+
+    def waiting(self, ids: Collection[str]) -> dict[str, list[str]]:
+        """The tasks that each of these blocks, as the draft has them."""
+        return {
+            task_id: [one.task_id for one in self._referring(task_id) if task_id in one.blockers]
+            for task_id in ids
+        }
+
+    def subtasks(self, ids: Collection[str]) -> dict[str, list[str]]:
+        return {
+            task_id: [one.task_id for one in self._referring(task_id) if one.subtask_of == task_id]
+            for task_id in ids
+        }
+
+    def open_among(self, ids: Collection[str]) -> set[str]:
+        self.load(ids)
+        return {task_id for task_id in ids if (task := self.task(task_id)) and task.is_open}
+
+    def _referring(self, task_id: str) -> list[Task]:
+        """Return the tasks whose blockers or parent name this one, as they are now."""
+        kept = self._reading
+        ids = {
+            *kept.waiting([task_id]).get(task_id, ()),
+            *kept.subtasks([task_id]).get(task_id, ()),
+            *self._waiting.get(task_id, ()),
+            *self._children.get(task_id, ()),
+        }
+        self.load(ids)
+        tasks = (self.task(other) for other in sorted(ids))
+        return [t for t in tasks if t and (task_id in t.blockers or t.subtask_of == task_id)]
+
+    # Undoing
+
+    def undo(self, event_id: int | None, stamp: Stamp) -> list[str]:
+        """Take back a call or one operation of it; return the ids of the tasks that it touched."""
+        events = self._to_undo(event_id, stamp.caller)
+        self.load(event.task_id for event in events)
+        touched = list(dict.fromkeys(event.task_id for event in events))
+        for event in reversed(events):
+            self._take_back(event, stamp)
+        for task_id in touched:
+            self._check_restored(task_id)
+        return touched
+
+    def _to_undo(self, event_id: int | None, caller: str) -> list[Event]:
+        if event_id is None:
+            batch = self._reading.last_batch(caller)
+            if batch is None:
+                raise NotFound(
+                    f"There is nothing of {caller!r} left to undo.", reason="nothing_to_undo"
+                )
+            events = self._reading.batch(batch)
+        else:
+            event = self._reading.events_by_id([event_id]).get(event_id)
+            if event is None:
+                raise NotFound(f"There is no event {event_id}.", reason="event_not_found")
+            _refuse_not_undoable(event)
+            same_batch = self._reading.batch(event.batch)
+            events = [other for other in same_batch if other.item == event.item]
+        return [event for event in events if event.can_be_undone and event.undone_by is None]
+
+    def _take_back(self, event: Event, stamp: Stamp) -> None:
+        task = self.task(event.task_id)
+        gone = event.action == "delete"
+        if event.event_id in self._undone or (task is not None) == gone:
+            raise _changed_since(event)
+        if task is None:
+            restored = _restored(event, stamp.at)
+            changes = {"name": Change(None, restored.name)}
+        elif task.last_event != event.event_id:
+            raise _changed_since(event)
+        else:
+            content = {name: _plain(name, c.before) for name, c in event.changes.items()}
+            restored = replace(
+                task, **(content if event.action != "create" else {}), last_event=event.previous
+            )
+            restored = replace(restored, revision=task.revision + 1, updated_at=stamp.at)
+            if not restored.is_open:
+                restored = replace(restored, claim=None)
+            changes = {name: Change(c.after, c.before) for name, c in event.changes.items()}
+        undo_id = self._next_event()
+        self._record("undo", stamp, restored, changes, undoes=event.event_id)
+        self._undone[event.event_id] = undo_id
+        self._put(event.task_id, None if event.action == "create" else restored)
+
+    def _check_restored(self, task_id: str) -> None:
+        """Refuse an undo whose result would point at tasks that are gone, or in a circle."""
+        task = self.task(task_id)
+        if task is None:
+            referring = self._referring(task_id)
+            if referring:
+                raise _in_the_way(f"“{referring[0].name}” refers to a task that would go away")
+            return
+        needed = [*task.blockers, *([task.subtask_of] if task.subtask_of else [])]
+        self.load(needed)
+        if any(self.task(other) is None for other in needed):
+            raise _in_the_way(f"“{task.name}” would refer to a task that was deleted since")
+        self.refuse_cycles(task)
+
+    # Keeping
+
+    def _next_event(self) -> int:
+        return self._first_event + len(self._events)
+
+    def _record(
+        self,
+        action: str,
+        stamp: Stamp,
+        task: Task,
+        changes: dict[str, Change],
+        *,
+        previous: int = 0,
+        undoes: int | None = None,
+    ) -> None:
+        self._events.append(
+            Event(
+                event_id=self._next_event(),
+                batch=self._first_event,
+                item=stamp.item,
+                at=stamp.at,
+                caller=stamp.caller,
+                action=action,
+                task_id=task.task_id,
+                name=task.name,
+                revision=task.revision,
+                changes=changes,
+                previous=previous,
+                undoes=undoes,
+            )
+        )
+
+    def _put(self, task_id: str, task: Task | None) -> None:
+        if task_id not in self._before:
+            self._before[task_id] = None
+        self._now[task_id] = task
+        if task is None:
+            return
+        for blocker in task.blockers:
+            self._waiting.setdefault(blocker, set()).add(task_id)
+        if task.subtask_of:
+            self._children.setdefault(task.subtask_of, set()).add(task_id)
+
+
+def resolve(reading: Reading, said: str) -> str:
+    """Return the full id that an id or its beginning means; a full id need not exist."""
+    text = said.strip().lower()
+    if len(text) == 32 and "-" not in text:
+        text = "-".join((text[:8], text[8:12], text[12:16], text[16:20], text[20:]))
+    if not text or len(text) > 36 or any(letter not in "0123456789abcdef-" for letter in text):
+        raise Invalid(
+            f"task_id {said[:60]!r} is not an id.",
+            reason="invalid_id",
+            suggestions=["Use a task's id (a UUID) or a unique beginning of it."],
+        )
+    if len(text) == 36:
+        return text
+    found = reading.ids_from(text, _SHOWN_CANDIDATES + 1)
+    if not found:
+        raise unknown(said)
+    if len(found) > 1:
+        known = reading.tasks(found[:_SHOWN_CANDIDATES])
+        raise Invalid(
+            f"task_id {said!r} fits more than one task.",
+            reason="ambiguous_id",
+            suggestions=[f"{task.task_id} {task.name}" for task in known.values()],
+        )
+    return found[0]
+
+
+def unknown(said: str) -> NotFound:
+    return NotFound(
+        f"There is no task {said!r}.",
+        reason="task_not_found",
+        suggestions=["Search for the task; it may have been deleted."],
+    )
+
+
+def refuse_too_many(ids: Collection[str], name: str) -> None:
+    if len(ids) > LIMITS.ids:
+        raise Invalid(
+            f"{name} holds {len(ids):,} ids; at most {LIMITS.ids} are taken.",
+            reason="too_many_ids",
+            suggestions=[f"Ask for at most {LIMITS.ids} at a time."],
+        )
+
+
+def _difference(before: Task, after: Task) -> dict[str, Change]:
+    return {
+        name: Change(_json(before, name), _json(after, name))
+        for name in _CONTENT
+        if getattr(before, name) != getattr(after, name)
+    }
+
+
+def _json(task: Task, name: str) -> Json:
+    value: Any = getattr(task, name)
+    if isinstance(value, Status):
+        return value.value
+    return list(value) if isinstance(value, tuple) else value
+
+
+def _plain(name: str, value: Json) -> Any:
+    """Return a field's value as a task holds it."""
+    if name == "status":
+        return Status(str(value))
+    return tuple(value) if isinstance(value, list) else value
+
+
+def _restored(event: Event, at: str) -> Task:
+    content = {name: _plain(name, change.before) for name, change in event.changes.items()}
+    return Task(
+        task_id=event.task_id,
+        updated_at=at,
+        revision=event.revision + 1,
+        last_event=event.previous,
+        **content,
+    )
+
+
+def _walked(came_from: dict[str, str | None], end: str) -> list[str]:
+    path = [end]
+    while (step := came_from[path[-1]]) is not None:
+        path.append(step)
+    return path[::-1]
+
+
+def _refuse_not_undoable(event: Event) -> None:
+    if event.undone_by is not None:
+        raise Conflict(
+            f"Event {event.event_id} was already undone, by event {event.undone_by}.",
+            reason="already_undone",
+        )
+    if not event.can_be_undone:
+        way = {"claim": "Release the claim instead.", "release": "Claim the task again."}
+        raise Conflict(
+            f"Event {event.event_id} is of the kind {event.action!r}, which cannot be undone.",
+            reason="cannot_undo",
+            suggestions=[way.get(event.action, "Make the change again.")],
+        )
+
+
+def _changed_since(event: Event) -> Conflict:
+    return Conflict(
+        f"“{event.name}” ({event.task_id[:8]}) changed since event {event.event_id}.",
+        reason="changed_since",
+        suggestions=["Undo the later events first, or make the change by an update."],
+        details={"event_id": event.event_id, "task_id": event.task_id},
+    )
+
+
+def _in_the_way(what: str) -> Conflict:
+    return Conflict(
+        f"{what}.",
+        reason="changed_since",
+        suggestions=["Undo the later events first, or make the change by an update."],
+    )

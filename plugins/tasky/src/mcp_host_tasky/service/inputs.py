@@ -1,0 +1,306 @@
+"""The door: plain data from a client becomes new tasks and operations, or a clear refusal."""
+
+import difflib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from ..errors import Denied, Invalid
+from ..model import LIMITS, Status
+
+NEW_FIELDS = (
+    "name",
+    "details",
+    "priority",
+    "due_date",
+    "tags",
+    "blockers",
+    "subtask_of",
+    "ref",
+)
+UPDATE_FIELDS = (
+    "name",
+    "details",
+    "priority",
+    "due_date",
+    "status",
+    "tags",
+    "blockers",
+    "subtask_of",
+)
+STATES = {
+    "complete": Status.COMPLETED,
+    "cancel": Status.CANCELLED,
+    "reopen": Status.PENDING,
+}
+_EXTRA = {
+    "update": UPDATE_FIELDS,
+    "delete": (),
+    "complete": (),
+    "cancel": (),
+    "reopen": (),
+    "claim": ("lease_seconds",),
+    "renew": ("lease_seconds", "token"),
+    "release": ("token",),
+    "undo": ("event_id",),
+}
+ACTIONS = tuple(_EXTRA)
+_LEASE_SECONDS = range(1, 7 * 86_400 + 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """Who calls: `subject` is proven by the connection, `name` is only how the client is known."""
+
+    name: str
+    subject: str | None = None
+
+    def identity(self, agent: str | None) -> str:
+        """Return whom an operation acts for; a proven caller speaks for nobody else."""
+        if self.subject is not None:
+            if agent not in (None, self.subject):
+                raise Denied(
+                    f"You are {self.subject!r} and cannot act as {agent!r}.",
+                    reason="agent_mismatch",
+                    suggestions=["Leave agent out."],
+                )
+            return self.subject
+        return agent or self.name
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewTask:
+    name: str
+    details: str | None = None
+    priority: int | None = None
+    due_date: str | None = None
+    tags: tuple[str, ...] = ()
+    blockers: tuple[str, ...] = ()
+    subtask_of: str | None = None
+    ref: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Operation:
+    """One edit. `fields` holds what an update gives; a field that is not given is not there."""
+
+    action: str
+    task_id: str = ""
+    fields: Mapping[str, object] = field(default_factory=dict)
+    if_revision: int | None = None
+    agent: str | None = None
+    token: str | None = None
+    lease_seconds: int | None = None
+    event_id: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Search:
+    """A search as it was asked, dates still in the asker's words."""
+
+    status: str | None = None
+    search: str | None = None
+    created_after: str | None = None
+    due_before: str | None = None
+    priority: int | None = None
+    tags: Sequence[str] = ()
+    ready: bool = False
+    limit: int | None = None
+    cursor: str | None = None
+
+
+def check_count(items: Sequence[object], noun: str) -> None:
+    if not items:
+        raise Invalid(f"There is no {noun} in the call.", reason="no_items")
+    if len(items) > LIMITS.items:
+        raise Invalid(
+            f"{len(items):,} {noun}s are too many for one call; the most is {LIMITS.items:,}.",
+            reason="too_many_items",
+            suggestions=[f"Send them in calls of at most {LIMITS.items:,}."],
+        )
+
+
+def read_new_task(item: object) -> NewTask:
+    """Return the new task that the item describes."""
+    given = _given(item, "task")
+    _refuse_unknown(given, NEW_FIELDS, "task")
+    if "name" not in given:
+        raise _wrong("name", "is required", "Give every task a name.")
+    return NewTask(
+        name=_name(given["name"]),
+        details=_optional_text(given, "details", LIMITS.details),
+        priority=priority(given["priority"]) if "priority" in given else None,
+        due_date=_optional_text(given, "due_date", LIMITS.name),
+        tags=tags(given.get("tags", ())),
+        blockers=_ids(given.get("blockers", ()), "blockers"),
+        subtask_of=_optional_text(given, "subtask_of", LIMITS.name),
+        ref=_optional_text(given, "ref", LIMITS.name),
+    )
+
+
+def read_operation(item: object) -> Operation:
+    """Return the operation that the item describes; `id` is taken for `task_id`."""
+    given = _given(item, "operation")
+    if "id" in given and "task_id" not in given:
+        given["task_id"] = given.pop("id")
+    action = given.get("action")
+    if not isinstance(action, str) or action not in _EXTRA:
+        raise Invalid(
+            f"action {action!r} is not an action." if "action" in given else "action is required.",
+            reason="invalid_action",
+            suggestions=[f"Valid actions: {', '.join(ACTIONS)}."],
+        )
+    _refuse_unknown(given, _known_to(action), f"{action} operation")
+    if action != "undo" and "task_id" not in given:
+        raise _wrong("task_id", "is required", "Give the task's id or a unique beginning of it.")
+    fields = {name: _field(name, given[name]) for name in UPDATE_FIELDS if name in given}
+    if action == "update" and not fields:
+        raise _wrong("update", "changes nothing", f"Give one of: {', '.join(UPDATE_FIELDS)}.")
+    return Operation(
+        action=action,
+        task_id=_text(given.get("task_id", ""), "task_id", LIMITS.name),
+        fields=fields,
+        if_revision=_whole(given, "if_revision"),
+        agent=_optional_text(given, "agent", LIMITS.key),
+        token=_optional_text(given, "token", LIMITS.key),
+        lease_seconds=_lease(given),
+        event_id=_whole(given, "event_id"),
+    )
+
+
+def status(value: object) -> Status:
+    try:
+        return Status(str(value))
+    except ValueError:
+        raise Invalid(
+            f"status {value!r} is not a status.",
+            reason="invalid_status",
+            suggestions=[f"Valid statuses: {', '.join(Status)}."],
+        ) from None
+
+
+def priority(value: object) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= 5:
+        raise _wrong("priority", f"{value!r} is not a priority", "Use 1 to 5; 5 is the highest.")
+    return value
+
+
+def tags(value: object) -> tuple[str, ...]:
+    """Return the tags in one spelling: trimmed, lower case, sorted, each once."""
+    said = _list(value, "tags", LIMITS.tags)
+    found = {" ".join(_text(tag, "tags", LIMITS.tag).lower().split()) for tag in said}
+    if "" in found:
+        raise _wrong("tags", "hold an empty tag", "Leave it out.")
+    return tuple(sorted(found))
+
+
+def key(value: str | None) -> str | None:
+    if value is not None and not 1 <= len(value) <= LIMITS.key:
+        raise _wrong(
+            "idempotency_key",
+            f"has {len(value)} characters",
+            f"Use 1 to {LIMITS.key} characters.",
+        )
+    return value
+
+
+def _given(item: object, noun: str) -> dict[str, object]:
+    """Return what the item says; null is the same as not said."""
+    if not isinstance(item, Mapping):
+        raise Invalid(
+            f"Each {noun} is an object, not {type(item).__name__}.", reason="invalid_item"
+        )
+    return {str(name): value for name, value in item.items() if value is not None}
+
+
+def _known_to(action: str) -> tuple[str, ...]:
+    return ("task_id", "action", "if_revision", "agent", *_EXTRA[action])
+
+
+def _refuse_unknown(given: Mapping[str, object], known: Sequence[str], noun: str) -> None:
+    for name in given:
+        if name not in known:
+            near = difflib.get_close_matches(name, known, 1)
+            hint = f"Did you mean {near[0]}?" if near else f"It takes: {', '.join(known)}."
+            raise Invalid(
+                f"{name!r} is not part of a {noun}.", reason="unknown_field", suggestions=[hint]
+            )
+
+
+def _field(name: str, value: object) -> object:
+    """Return an update's value in its final form; dates and ids are still in words."""
+    match name:
+        case "name":
+            return _name(value)
+        case "details":
+            return _text(value, "details", LIMITS.details)
+        case "priority":
+            return priority(value)
+        case "status":
+            return status(value)
+        case "tags":
+            return tags(value)
+        case "blockers":
+            return _ids(value, "blockers")
+        case _:
+            return _text(value, name, LIMITS.name).strip()
+
+
+def _name(value: object) -> str:
+    text = " ".join(_text(value, "name", LIMITS.name).split())
+    if not text:
+        raise _wrong("name", "is blank", "Give the task a name.")
+    return text
+
+
+def _text(value: object, name: str, limit: int) -> str:
+    if not isinstance(value, str):
+        raise _wrong(name, f"{value!r} is not text", "Give a string.")
+    if len(value) > limit:
+        raise Invalid(
+            f"{name} has {len(value):,} characters.",
+            reason="text_too_long",
+            suggestions=[f"Use at most {limit:,} characters."],
+        )
+    if "\0" in value or any("\ud800" <= letter <= "\udfff" for letter in value):
+        raise _wrong(name, "holds a character that is no text", "Leave NUL and surrogates out.")
+    return value
+
+
+def _optional_text(given: Mapping[str, object], name: str, limit: int) -> str | None:
+    """Return the text, or None where it is not given or blank."""
+    text = _text(given.get(name, ""), name, limit).strip()
+    return text or None
+
+
+def _ids(value: object, name: str) -> tuple[str, ...]:
+    return tuple(
+        _text(said, name, LIMITS.name).strip() for said in _list(value, name, LIMITS.relations)
+    )
+
+
+def _list(value: object, name: str, limit: int) -> Sequence[object]:
+    if isinstance(value, str) or not isinstance(value, Sequence):
+        raise _wrong(name, f"{value!r} is not a list", f'Give an array, as {name}: ["…"].')
+    if len(value) > limit:
+        raise _wrong(name, f"hold {len(value):,} items", f"Use at most {limit:,}.")
+    return value
+
+
+def _whole(given: Mapping[str, object], name: str) -> int | None:
+    value = given.get(name)
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, int) or value < 1 or value >= 2**63:
+        raise _wrong(name, f"{value!r} is not a number of this kind", "Give a whole number from 1.")
+    return value
+
+
+def _lease(given: Mapping[str, object]) -> int | None:
+    seconds = _whole(given, "lease_seconds")
+    if seconds is not None and seconds not in _LEASE_SECONDS:
+        raise _wrong("lease_seconds", f"{seconds} is too long", "Use 1 to 604800 (a week).")
+    return seconds
+
+
+def _wrong(name: str, what: str, right: str) -> Invalid:
+    return Invalid(f"{name} {what}.", reason=f"invalid_{name}", suggestions=[right])

@@ -1,0 +1,153 @@
+"""Tasks as clients see them: plain data, small where there may be much of it."""
+
+from collections.abc import Collection, Iterable, Sequence
+from typing import Protocol, TypeAlias
+
+from ..errors import Json
+from ..model import Event, Status, Summary, Task, snippet
+
+View: TypeAlias = dict[str, Json]
+
+# A relation with more members than this is cut, and its full size is told.
+SHOWN_RELATIONS = 100
+FIELDS = (
+    "task_id",
+    "name",
+    "status",
+    "priority",
+    "due_date",
+    "details",
+    "tags",
+    "blockers",
+    "blocked_by",
+    "blocks",
+    "subtasks",
+    "subtask_of",
+    "created_at",
+    "updated_at",
+    "revision",
+)
+ON_REQUEST = ("history",)
+
+
+class Relations(Protocol):
+    """Who can say how tasks relate: a reading, or a draft of what is not kept yet."""
+
+    def waiting(self, ids: Collection[str]) -> dict[str, list[str]]: ...
+
+    def subtasks(self, ids: Collection[str]) -> dict[str, list[str]]: ...
+
+    def open_among(self, ids: Collection[str]) -> set[str]: ...
+
+
+def full_views(relations: Relations, tasks: Sequence[Task], now: str) -> list[View]:
+    """Return tasks with all fields and relations, in the order given."""
+    ids = [task.task_id for task in tasks]
+    blocks = relations.waiting(ids)
+    children = relations.subtasks(ids)
+    open_blockers = relations.open_among({blocker for task in tasks for blocker in task.blockers})
+    return [
+        _full(
+            task, blocks.get(task.task_id, ()), children.get(task.task_id, ()), open_blockers, now
+        )
+        for task in tasks
+    ]
+
+
+def _full(
+    task: Task,
+    blocks: Sequence[str],
+    children: Sequence[str],
+    open_ones: Collection[str],
+    now: str,
+) -> View:
+    view: View = {
+        "task_id": task.task_id,
+        "name": task.name,
+        "status": task.status.value,
+        "priority": task.priority,
+        "due_date": task.due_date,
+        "details": task.details,
+        "tags": list(task.tags),
+    }
+    _relation(view, "blockers", task.blockers)
+    _relation(view, "blocked_by", [one for one in task.blockers if one in open_ones])
+    _relation(view, "blocks", blocks)
+    _relation(view, "subtasks", children)
+    view |= {
+        "subtask_of": task.subtask_of,
+        "created_at": task.created_at,
+        "updated_at": task.updated_at,
+        "revision": task.revision,
+    }
+    if task.claim and task.claim.until > now:
+        view |= {"claimed_by": task.claim.claimant, "claimed_until": task.claim.until}
+    return view
+
+
+def _relation(view: View, name: str, ids: Sequence[str]) -> None:
+    view[name] = list(ids[:SHOWN_RELATIONS])
+    if len(ids) > SHOWN_RELATIONS:
+        view[f"{name}_total"] = len(ids)
+
+
+def brief_view(task: Task) -> View:
+    """A changed task where a call changed very many."""
+    return {
+        "task_id": task.task_id,
+        "name": task.name,
+        "status": task.status.value,
+        "priority": task.priority,
+        "due_date": task.due_date,
+        "revision": task.revision,
+    }
+
+
+def deleted_view(task_id: str) -> View:
+    return {"task_id": task_id, "status": "deleted"}
+
+
+def row_view(row: Summary, words: tuple[str, ...]) -> View:
+    """A row of a list; with words, also where they were found."""
+    view: View = {
+        "task_id": row.task_id,
+        "name": row.name,
+        "status": row.status.value,
+        "due_date": row.due_date,
+        "priority": row.priority,
+    }
+    if words:
+        view["snippet"] = snippet(row.details or "", words) or snippet(row.name, words)
+    return view
+
+
+def event_view(event: Event) -> View:
+    view: View = {
+        "event_id": event.event_id,
+        "at": event.at,
+        "caller": event.caller,
+        "action": event.action,
+        "task_id": event.task_id,
+        "name": event.name,
+        "revision": event.revision,
+        "changes": {
+            name: [change.before, change.after]
+            for name, change in event.changes.items()
+            if event.action != "delete" or change.before not in (None, [])
+        },
+    }
+    if event.undoes:
+        view["undoes"] = event.undoes
+    if event.undone_by:
+        view["undone_by"] = event.undone_by
+    return view
+
+
+def only_fields(views: Iterable[View], fields: Sequence[str]) -> list[View]:
+    """Keep the named fields, and the id and marks that the reader needs to tell tasks apart."""
+    kept = {"task_id", "distance", *fields, *(f"{name}_total" for name in fields)}
+    return [{name: value for name, value in view.items() if name in kept} for view in views]
+
+
+def status_counts(counts: dict[Status, int]) -> View:
+    return {status.value: counts[status] for status in Status}

@@ -1,0 +1,94 @@
+"""What every store can do. The service decides; a store only finds, keeps and forgets.
+
+A store gives consistent views: a reading sees one moment of the plan, and a writing is alone,
+sees what it wrote, and is kept whole when its block ends or not at all.
+"""
+
+from collections.abc import Callable, Collection, Iterator
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from typing import Protocol, TypeAlias
+
+from ..model import Event, Found, Kept, Status, Task, Wanted
+
+# Called where work can still be given up: it raises when the caller no longer wants the answer.
+Guard: TypeAlias = Callable[[], None]
+
+
+def no_guard() -> None:
+    """The guard of a caller that waits as long as it takes."""
+
+
+@dataclass(slots=True)
+class Changes:
+    """All that one write keeps: tasks as (before, after), events, and an answer to remember."""
+
+    tasks: list[tuple[Task | None, Task | None]] = field(default_factory=list)
+    events: list[Event] = field(default_factory=list)
+    undone: dict[int, int] = field(default_factory=dict)
+    kept: Kept | None = None
+    forget_kept_before: str = ""
+
+
+class Reading(Protocol):
+    """One moment of the plan. Ids that are not there are left out of every answer."""
+
+    def ids_from(self, prefix: str, limit: int) -> list[str]: ...
+
+    def tasks(self, ids: Collection[str]) -> dict[str, Task]: ...
+
+    def waiting(self, ids: Collection[str]) -> dict[str, list[str]]:
+        """The tasks that each of these blocks, in the order of their ids."""
+
+    def subtasks(self, ids: Collection[str]) -> dict[str, list[str]]: ...
+
+    def open_among(self, ids: Collection[str]) -> set[str]: ...
+
+    def upstream(self, ids: Collection[str]) -> dict[str, tuple[str, ...]]:
+        """The blockers of these, of their blockers, and so on to the end."""
+
+    def search(self, wanted: Wanted, after: str, limit: int, count: bool) -> Found:
+        """The first `limit + 1` matches past the sort key `after`; with `count`, their total."""
+
+    def counts(self) -> dict[Status, int]: ...
+
+    def last_number(self) -> int: ...
+
+    def last_event(self) -> int: ...
+
+    def events(
+        self, *, task_id: str | None = None, after: int = 0, before: int | None = None, limit: int
+    ) -> list[Event]:
+        """Events, the newest first."""
+
+    def events_by_id(self, ids: Collection[int]) -> dict[int, Event]: ...
+
+    def batch(self, batch: int) -> list[Event]:
+        """The events of one call, in their order."""
+
+    def last_batch(self, caller: str) -> int | None:
+        """The caller's newest batch that has something to undo."""
+
+    def kept(self, key: str) -> Kept | None: ...
+
+    def every_task(self) -> Iterator[Task]:
+        """All tasks in the order of their creation."""
+
+    def every_event(self) -> Iterator[Event]:
+        """All events, the oldest first."""
+
+
+class Writing(Reading, Protocol):
+    def apply(self, changes: Changes) -> None: ...
+
+
+class Store(Protocol):
+    """A plan's place. Safe to share between threads; other processes' writes are seen."""
+
+    kind: str
+
+    def read(self, guard: Guard = no_guard) -> AbstractContextManager[Reading]: ...
+
+    def write(self, guard: Guard = no_guard) -> AbstractContextManager[Writing]: ...
+
+    def close(self) -> None: ...

@@ -1,0 +1,433 @@
+"""What the two SQL stores share: rows, the statements both understand, and keeping changes.
+
+Relations and tags stand twice: in the task's own row, so that a task is one row to read, and in
+tables of their own, so that they are found from the other side. `apply` keeps the two alike.
+"""
+
+# ruff: noqa: S608  statements are put together from this room's own constants; values are bound
+
+import json
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from typing import Any
+
+from ..model import Change, Claim, Event, Found, Kept, Status, Summary, Task, Wanted, words_of
+from .base import Changes
+
+TASK = (
+    "task_id, number, name, details, status, priority, due_date, due_at, tags, blockers, "
+    "subtask_of, created_at, updated_at, revision, last_event, claimant, claim_token, claimed_until"
+)
+_TASK_COLUMNS = TASK.split(", ")
+_EVENT = (
+    "event_id, batch, item, at, caller, action, task_id, name, revision, changes, previous, "
+    "undoes, undone_by"
+)
+_UNDOABLE = "undone_by IS NULL AND action NOT IN ('claim', 'release', 'undo')"
+
+# Both databases read these. `{text}` is the type whose order is the order of bytes.
+TABLES = """
+CREATE TABLE tasks (
+    number BIGINT NOT NULL PRIMARY KEY,
+    task_id {text} NOT NULL UNIQUE,
+    name {text} NOT NULL,
+    details {text} NOT NULL,
+    status {text} NOT NULL CHECK (status IN ('pending', 'completed', 'cancelled')),
+    priority INTEGER NOT NULL CHECK (priority BETWEEN 1 AND 5),
+    due_date {text},
+    due_at {text},
+    tags {text} NOT NULL,
+    blockers {text} NOT NULL,
+    subtask_of {text},
+    created_at {text} NOT NULL,
+    updated_at {text} NOT NULL,
+    revision BIGINT NOT NULL,
+    last_event BIGINT NOT NULL,
+    claimant {text},
+    claim_token {text},
+    claimed_until {text},
+    open_blockers INTEGER NOT NULL DEFAULT 0,
+    sort_key {text} NOT NULL
+);
+CREATE INDEX tasks_order ON tasks (sort_key);
+CREATE INDEX tasks_status_order ON tasks (status, sort_key);
+CREATE INDEX tasks_ready ON tasks (sort_key) WHERE status = 'pending' AND open_blockers = 0;
+CREATE INDEX tasks_created ON tasks (created_at);
+CREATE INDEX tasks_due ON tasks (due_at) WHERE due_at IS NOT NULL;
+CREATE INDEX tasks_parent ON tasks (subtask_of) WHERE subtask_of IS NOT NULL;
+CREATE TABLE waits (
+    blocker_id {text} NOT NULL,
+    task_id {text} NOT NULL,
+    PRIMARY KEY (blocker_id, task_id)
+);
+CREATE INDEX waits_task ON waits (task_id, blocker_id);
+CREATE TABLE tagged (tag {text} NOT NULL, number BIGINT NOT NULL, PRIMARY KEY (tag, number));
+CREATE TABLE events (
+    event_id BIGINT NOT NULL PRIMARY KEY,
+    batch BIGINT NOT NULL,
+    item INTEGER NOT NULL,
+    at {text} NOT NULL,
+    caller {text} NOT NULL,
+    action {text} NOT NULL,
+    task_id {text} NOT NULL,
+    name {text} NOT NULL,
+    revision BIGINT NOT NULL,
+    changes {text} NOT NULL,
+    previous BIGINT NOT NULL,
+    undoes BIGINT,
+    undone_by BIGINT
+);
+CREATE INDEX events_task ON events (task_id, event_id);
+CREATE INDEX events_batch ON events (batch);
+CREATE INDEX events_undo ON events (caller, event_id)
+    WHERE undone_by IS NULL AND action NOT IN ('claim', 'release', 'undo');
+CREATE TABLE answers (
+    key {text} NOT NULL PRIMARY KEY,
+    fingerprint {text} NOT NULL,
+    answer {text} NOT NULL,
+    at {text} NOT NULL
+);
+CREATE TABLE counters (name {text} NOT NULL PRIMARY KEY, value BIGINT NOT NULL);
+INSERT INTO counters VALUES ('pending', 0), ('completed', 0), ('cancelled', 0), ('last_number', 0);
+"""
+
+
+class SqlView:
+    """A reading or writing over one connection's transaction.
+
+    A subclass says how its database runs a statement with `?` for values, how it names a set of
+    values, and how it searches and keeps words.
+    """
+
+    def rows(self, sql: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+        raise NotImplementedError
+
+    def run(self, sql: str, many: Iterable[Sequence[Any]]) -> None:
+        """Run a statement once for each row of values."""
+        raise NotImplementedError
+
+    def among(self, values: Collection[Any]) -> tuple[str, Any]:
+        """Return the right side of `column …` for any of these, and its one value."""
+        raise NotImplementedError
+
+    def search(self, wanted: Wanted, after: str, limit: int, count: bool) -> Found:
+        raise NotImplementedError
+
+    def put_words(self, rows: list[tuple[int, str]]) -> None:
+        raise NotImplementedError
+
+    def drop_words(self, numbers: list[int]) -> None:
+        raise NotImplementedError
+
+    # Reading
+
+    def ids_from(self, prefix: str, limit: int) -> list[str]:
+        found = self.rows(
+            "SELECT task_id FROM tasks WHERE task_id >= ? AND task_id < ? ORDER BY task_id LIMIT ?",
+            (prefix, prefix + "~", limit),
+        )
+        return [row[0] for row in found]
+
+    def tasks(self, ids: Collection[str]) -> dict[str, Task]:
+        if not ids:
+            return {}
+        clause, value = self.among(ids)
+        rows = self.rows(f"SELECT {TASK} FROM tasks WHERE task_id {clause}", (value,))
+        return {row[0]: task_of(row) for row in rows}
+
+    def waiting(self, ids: Collection[str]) -> dict[str, list[str]]:
+        clause, value = self.among(ids)
+        sql = f"SELECT blocker_id, task_id FROM waits WHERE blocker_id {clause} ORDER BY 1, 2"
+        return _grouped(self.rows(sql, (value,)))
+
+    def subtasks(self, ids: Collection[str]) -> dict[str, list[str]]:
+        clause, value = self.among(ids)
+        sql = f"SELECT subtask_of, task_id FROM tasks WHERE subtask_of {clause} ORDER BY 1, 2"
+        return _grouped(self.rows(sql, (value,)))
+
+    def open_among(self, ids: Collection[str]) -> set[str]:
+        if not ids:
+            return set()
+        clause, value = self.among(ids)
+        sql = f"SELECT task_id FROM tasks WHERE task_id {clause} AND status = 'pending'"
+        return {row[0] for row in self.rows(sql, (value,))}
+
+    def upstream(self, ids: Collection[str]) -> dict[str, tuple[str, ...]]:
+        clause, value = self.among(ids)
+        sql = (
+            f"WITH RECURSIVE up (id) AS (SELECT task_id FROM tasks WHERE task_id {clause} "
+            "UNION SELECT waits.blocker_id FROM up JOIN waits ON waits.task_id = up.id) "
+            "SELECT waits.task_id, waits.blocker_id FROM up JOIN waits ON waits.task_id = up.id "
+            "ORDER BY 1, 2"
+        )
+        return {key: tuple(found) for key, found in _grouped(self.rows(sql, (value,))).items()}
+
+    def counts(self) -> dict[Status, int]:
+        kept = dict(self.rows("SELECT name, value FROM counters"))
+        return {status: kept[status.value] for status in Status}
+
+    def last_number(self) -> int:
+        found = self.rows("SELECT value FROM counters WHERE name = 'last_number'")
+        return int(found[0][0])
+
+    def last_event(self) -> int:
+        return int(self.rows("SELECT coalesce(max(event_id), 0) FROM events")[0][0])
+
+    def events(
+        self, *, task_id: str | None = None, after: int = 0, before: int | None = None, limit: int
+    ) -> list[Event]:
+        where, values = ["event_id > ?"], [after]
+        if before is not None:
+            where.append("event_id < ?")
+            values.append(before)
+        bound: list[Any] = list(values)
+        if task_id is not None:
+            where.append("task_id = ?")
+            bound.append(task_id)
+        sql = f"SELECT {_EVENT} FROM events WHERE {' AND '.join(where)}"
+        rows = self.rows(f"{sql} ORDER BY event_id DESC LIMIT ?", (*bound, limit))
+        return [event_of(row) for row in rows]
+
+    def events_by_id(self, ids: Collection[int]) -> dict[int, Event]:
+        clause, value = self.among(ids)
+        sql = f"SELECT {_EVENT} FROM events WHERE event_id {clause}"
+        return {row[0]: event_of(row) for row in self.rows(sql, (value,))}
+
+    def batch(self, batch: int) -> list[Event]:
+        sql = f"SELECT {_EVENT} FROM events WHERE batch = ? ORDER BY event_id"
+        return [event_of(row) for row in self.rows(sql, (batch,))]
+
+    def last_batch(self, caller: str) -> int | None:
+        sql = f"SELECT batch FROM events WHERE caller = ? AND {_UNDOABLE}"
+        found = self.rows(f"{sql} ORDER BY event_id DESC LIMIT 1", (caller,))
+        return int(found[0][0]) if found else None
+
+    def kept(self, key: str) -> Kept | None:
+        found = self.rows("SELECT key, fingerprint, answer, at FROM answers WHERE key = ?", (key,))
+        return Kept(*found[0]) if found else None
+
+    def every_task(self) -> Iterator[Task]:
+        for row in self.rows(f"SELECT {TASK} FROM tasks ORDER BY number"):
+            yield task_of(row)
+
+    def every_event(self) -> Iterator[Event]:
+        for row in self.rows(f"SELECT {_EVENT} FROM events ORDER BY event_id"):
+            yield event_of(row)
+
+    # Writing
+
+    def apply(self, changes: Changes) -> None:
+        self._forget([before for before, after in changes.tasks if before and not after])
+        self._insert([after for before, after in changes.tasks if after and not before])
+        self._replace([(old, new) for old, new in changes.tasks if old and new])
+        self._count_blockers(changes)
+        self._count_statuses(changes)
+        self.run(
+            f"INSERT INTO events ({_EVENT}) VALUES ({_marks(13)})",
+            [event_row(event) for event in changes.events],
+        )
+        self.run(
+            "UPDATE events SET undone_by = ? WHERE event_id = ?",
+            [(by, event_id) for event_id, by in changes.undone.items()],
+        )
+        if changes.forget_kept_before:
+            self.rows_of("DELETE FROM answers WHERE at < ?", (changes.forget_kept_before,))
+        if changes.kept:
+            kept = changes.kept
+            self.rows_of(
+                "INSERT INTO answers (key, fingerprint, answer, at) VALUES (?, ?, ?, ?)",
+                (kept.key, kept.fingerprint, kept.answer, kept.at),
+            )
+
+    def rows_of(self, sql: str, values: Sequence[Any]) -> None:
+        """Run a statement that answers nothing."""
+        self.run(sql, [values])
+
+    def _forget(self, tasks: list[Task]) -> None:
+        if not tasks:
+            return
+        numbers = [task.number for task in tasks]
+        for table in ("tasks", "tagged"):
+            self.run(f"DELETE FROM {table} WHERE number = ?", [(number,) for number in numbers])
+        self.run("DELETE FROM waits WHERE task_id = ?", [(task.task_id,) for task in tasks])
+        self.drop_words(numbers)
+
+    def _insert(self, tasks: list[Task]) -> None:
+        if not tasks:
+            return
+        self.run(
+            f"INSERT INTO tasks ({TASK}, sort_key) VALUES ({_marks(19)})",
+            [task_row(task) for task in tasks],
+        )
+        self._relate(tasks)
+        self.put_words([(task.number, indexed(task)) for task in tasks])
+
+    def _replace(self, pairs: list[tuple[Task, Task]]) -> None:
+        if not pairs:
+            return
+        settings = ", ".join(f"{column} = ?" for column in [*_TASK_COLUMNS, "sort_key"])
+        self.run(
+            f"UPDATE tasks SET {settings} WHERE number = ?",
+            [(*task_row(new), new.number) for _, new in pairs],
+        )
+        related = [(o, n) for o, n in pairs if (o.tags, o.blockers) != (n.tags, n.blockers)]
+        self.run("DELETE FROM waits WHERE task_id = ?", [(new.task_id,) for _, new in related])
+        self.run("DELETE FROM tagged WHERE number = ?", [(new.number,) for _, new in related])
+        self._relate([new for _, new in related])
+        reworded = [(o, n) for o, n in pairs if (o.name, o.details) != (n.name, n.details)]
+        if reworded:
+            self.drop_words([new.number for _, new in reworded])
+            self.put_words([(new.number, indexed(new)) for _, new in reworded])
+
+    def _relate(self, tasks: list[Task]) -> None:
+        self.run(
+            "INSERT INTO waits (blocker_id, task_id) VALUES (?, ?)",
+            [(blocker, task.task_id) for task in tasks for blocker in task.blockers],
+        )
+        self.run(
+            "INSERT INTO tagged (tag, number) VALUES (?, ?)",
+            [(tag, task.number) for task in tasks for tag in task.tags],
+        )
+
+    def _count_blockers(self, changes: Changes) -> None:
+        """Count the open blockers anew, of tasks that changed theirs or whose blockers changed."""
+        recount = set()
+        switched = []
+        for before, after in changes.tasks:
+            task = after or before
+            assert task
+            if after and (before.blockers if before else ()) != after.blockers:
+                recount.add(task.task_id)
+            if (before.is_open if before else False) != (after.is_open if after else False):
+                switched.append(task.task_id)
+        # Whoever waits for a task that began to exist in this very write changed its own blockers.
+        for waiting in self.waiting(switched).values() if switched else ():
+            recount.update(waiting)
+        if recount:
+            clause, value = self.among(sorted(recount))
+            self.rows_of(
+                "UPDATE tasks SET open_blockers = (SELECT count(*) FROM waits "
+                "JOIN tasks AS blocker ON blocker.task_id = waits.blocker_id "
+                "WHERE waits.task_id = tasks.task_id "
+                f"AND blocker.status = 'pending') WHERE task_id {clause}",
+                (value,),
+            )
+
+    def _count_statuses(self, changes: Changes) -> None:
+        steps: dict[Status, int] = {}
+        for before, after in changes.tasks:
+            for task, step in ((before, -1), (after, 1)):
+                if task:
+                    steps[task.status] = steps.get(task.status, 0) + step
+        self.run(
+            "UPDATE counters SET value = value + ? WHERE name = ?",
+            [(step, status.value) for status, step in steps.items() if step],
+        )
+        numbers = [after.number for before, after in changes.tasks if after and not before]
+        if numbers:
+            self.rows_of(
+                "UPDATE counters SET value = ? WHERE name = 'last_number' AND value < ?",
+                (max(numbers), max(numbers)),
+            )
+
+
+def indexed(task: Task) -> str:
+    """Return the words that a task is found by, as one folded text."""
+    return " ".join(words_of(f"{task.name} {task.details}"))
+
+
+def task_row(task: Task) -> tuple[Any, ...]:
+    claim = task.claim
+    return (
+        task.task_id,
+        task.number,
+        task.name,
+        task.details,
+        task.status.value,
+        task.priority,
+        task.due_date,
+        task.due_at,
+        json.dumps(task.tags) if task.tags else "[]",
+        json.dumps(task.blockers) if task.blockers else "[]",
+        task.subtask_of,
+        task.created_at,
+        task.updated_at,
+        task.revision,
+        task.last_event,
+        claim.claimant if claim else None,
+        claim.token if claim else None,
+        claim.until if claim else None,
+        task.sort_key,
+    )
+
+
+def task_of(row: Sequence[Any]) -> Task:
+    return Task(
+        task_id=row[0],
+        number=row[1],
+        name=row[2],
+        details=row[3],
+        status=Status(row[4]),
+        priority=row[5],
+        due_date=row[6],
+        due_at=row[7],
+        tags=() if row[8] == "[]" else tuple(json.loads(row[8])),
+        blockers=() if row[9] == "[]" else tuple(json.loads(row[9])),
+        subtask_of=row[10],
+        created_at=row[11],
+        updated_at=row[12],
+        revision=row[13],
+        last_event=row[14],
+        claim=Claim(row[15], row[16], row[17]) if row[15] is not None else None,
+    )
+
+
+def event_row(event: Event) -> tuple[Any, ...]:
+    return (
+        event.event_id,
+        event.batch,
+        event.item,
+        event.at,
+        event.caller,
+        event.action,
+        event.task_id,
+        event.name,
+        event.revision,
+        json.dumps(event.changes, separators=(",", ":")),
+        event.previous,
+        event.undoes,
+        event.undone_by,
+    )
+
+
+def event_of(row: Sequence[Any]) -> Event:
+    return Event(
+        event_id=row[0],
+        batch=row[1],
+        item=row[2],
+        at=row[3],
+        caller=row[4],
+        action=row[5],
+        task_id=row[6],
+        name=row[7],
+        revision=row[8],
+        changes={key: Change(*pair) for key, pair in json.loads(row[9]).items()},
+        previous=row[10],
+        undoes=row[11],
+        undone_by=row[12],
+    )
+
+
+def summary_of(row: Sequence[Any]) -> Summary:
+    """Read `task_id, name, status, priority, due_date, sort_key[, details]`."""
+    return Summary(row[0], row[1], Status(row[2]), row[3], row[4], row[5], *row[6:7])
+
+
+def _grouped(pairs: Iterable[Sequence[str]]) -> dict[str, list[str]]:
+    groups: dict[str, list[str]] = {}
+    for key, value in pairs:
+        groups.setdefault(key, []).append(value)
+    return groups
+
+
+def _marks(count: int) -> str:
+    return ", ".join("?" * count)

@@ -1,0 +1,351 @@
+"""The SQLite store: one file in WAL mode, a few connections, full text by FTS5."""
+
+# ruff: noqa: S608  statements are put together from this room's own constants; values are bound
+
+import json
+import sqlite3
+import threading
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+from ..errors import Busy, TaskyError, Unavailable
+from ..model import Found, Summary, Wanted
+from .base import Guard, no_guard
+from .sql import TABLES, SqlView, summary_of
+from .upgrade import refuse_foreign, upgrade_sqlite
+
+VERSION = 2
+_WAIT_SECONDS = 25
+# Up to this many matches are fetched and sorted; more are met soon on a walk in list order.
+_FEW = 2_000
+# Past this many matches of words a total says no more than "at least".
+_COUNTED = 10_000
+_EXPANSIONS = 50
+_SHORTEST_PREFIX = 3
+
+_SCHEMA = (
+    TABLES.format(text="TEXT").replace("BIGINT NOT NULL PRIMARY KEY", "INTEGER PRIMARY KEY")
+    + """
+CREATE VIRTUAL TABLE words USING fts5 (folded, tokenize = 'ascii', detail = none);
+CREATE TABLE vocabulary (word TEXT NOT NULL PRIMARY KEY) WITHOUT ROWID;
+"""
+)
+
+
+class SqliteFile:
+    """A plan in one SQLite file. Writers wait for each other; readers wait for nobody."""
+
+    kind = "sqlite"
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._idle: list[sqlite3.Connection] = []
+        self._lock = threading.Lock()
+        self._one_writer = threading.Lock()
+        self._closed = False
+        with self._connection() as connection:
+            _prepare(connection, path)
+
+    @contextmanager
+    def read(self, guard: Guard = no_guard) -> Iterator[SqlView]:
+        with self._connection() as connection, _stoppable(connection, guard):
+            connection.execute("BEGIN")
+            try:
+                yield SqliteView(connection)
+            finally:
+                connection.rollback()
+
+    @contextmanager
+    def write(self, guard: Guard = no_guard) -> Iterator[SqlView]:
+        if not self._one_writer.acquire(timeout=_WAIT_SECONDS):
+            raise _busy(self._path)
+        try:
+            with self._connection() as connection, _stoppable(connection, guard):
+                _begin(connection, self._path)
+                try:
+                    yield SqliteView(connection)
+                    guard()
+                    connection.commit()
+                finally:
+                    connection.rollback()
+        finally:
+            self._one_writer.release()
+
+    def close(self) -> None:
+        with self._lock:
+            self._closed = True
+            while self._idle:
+                self._idle.pop().close()
+
+    @contextmanager
+    def _connection(self) -> Iterator[sqlite3.Connection]:
+        with self._lock:
+            connection = self._idle.pop() if self._idle else None
+        connection = connection or _connect(self._path)
+        try:
+            yield connection
+        except sqlite3.DatabaseError as error:
+            # A connection that met trouble is not used again.
+            connection.close()
+            explained = _explained(error, self._path)
+            if explained is None:
+                raise
+            raise explained from error
+        except BaseException:
+            self._give_back(connection)
+            raise
+        else:
+            self._give_back(connection)
+
+    def _give_back(self, connection: sqlite3.Connection) -> None:
+        with self._lock:
+            if not self._closed:
+                self._idle.append(connection)
+                return
+        connection.close()
+
+
+class SqliteView(SqlView):
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+
+    def rows(self, sql: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+        return self._connection.execute(sql, values).fetchall()
+
+    def run(self, sql: str, many: Iterable[Sequence[Any]]) -> None:
+        self._connection.executemany(sql, many)
+
+    def among(self, values: Collection[Any]) -> tuple[str, Any]:
+        return "IN (SELECT value FROM json_each(?))", json.dumps(list(values))
+
+    def put_words(self, rows: list[tuple[int, str]]) -> None:
+        self.run("INSERT INTO words (rowid, folded) VALUES (?, ?)", rows)
+        known = {word for _, text in rows for word in text.split()}
+        self.run("INSERT OR IGNORE INTO vocabulary VALUES (?)", [(word,) for word in sorted(known)])
+
+    def drop_words(self, numbers: list[int]) -> None:
+        self.run("DELETE FROM words WHERE rowid = ?", [(number,) for number in numbers])
+
+    def search(self, wanted: Wanted, after: str, limit: int, count: bool) -> Found:
+        few = self._few(wanted)
+        if few is not None:
+            return self._from_few(few, wanted, after, limit)
+        where, values = self._conditions(wanted)
+        columns = "task_id, name, status, priority, due_date, sort_key" + (
+            ", details" if wanted.words else ""
+        )
+        sql = (
+            f"SELECT {columns} FROM tasks WHERE {where} AND sort_key > ? ORDER BY sort_key LIMIT ?"
+        )
+        if not count:
+            return Found([summary_of(row) for row in self.rows(sql, (*values, after, limit + 1))])
+        if not wanted.words:
+            rows = [summary_of(row) for row in self.rows(sql, (*values, after, limit + 1))]
+            return Found(rows, self._total(wanted, where, values))
+        return self._page_and_total(where, values, after, limit)
+
+    def _page_and_total(self, where: str, values: list[Any], after: str, limit: int) -> Found:
+        """Find the page and count on one walk, so that the words are looked up once."""
+        found = self._connection.execute(
+            f"SELECT number, sort_key FROM tasks WHERE {where} ORDER BY sort_key LIMIT ?",
+            (*values, _COUNTED),
+        ).fetchall()
+        page = [number for number, key in found if key > after][: limit + 1]
+        return Found(self._summaries(page), len(found))
+
+    def _summaries(self, numbers: list[int]) -> list[Summary]:
+        clause, value = self.among(numbers)
+        sql = (
+            "SELECT task_id, name, status, priority, due_date, sort_key, details FROM tasks "
+            f"WHERE number {clause} ORDER BY sort_key"
+        )
+        return [summary_of(row) for row in self.rows(sql, (value,))]
+
+    def _total(self, wanted: Wanted, where: str, values: list[Any]) -> int:
+        if wanted.only_status:
+            counts = self.counts()
+            return counts[wanted.status] if wanted.status else sum(counts.values())
+        return int(self.rows(f"SELECT count(*) FROM tasks WHERE {where}", values)[0][0])
+
+    def _few(self, wanted: Wanted) -> list[int] | None:
+        """Return the numbers that one of the conditions leaves, when they are few."""
+        probes: list[tuple[str, Any]] = []
+        if wanted.words:
+            probes.append(("SELECT rowid FROM words WHERE words MATCH ?", self._match(wanted)))
+        probes += [("SELECT number FROM tagged WHERE tag = ?", tag) for tag in wanted.tags]
+        if wanted.created_after:
+            probes.append(("SELECT number FROM tasks WHERE created_at > ?", wanted.created_after))
+        if wanted.due_until:
+            probes.append(("SELECT number FROM tasks WHERE due_at <= ?", wanted.due_until))
+        for sql, value in probes:
+            found = self.rows(f"{sql} LIMIT {_FEW + 1}", (value,))
+            if len(found) <= _FEW:
+                return [row[0] for row in found]
+        return None
+
+    def _from_few(self, numbers: list[int], wanted: Wanted, after: str, limit: int) -> Found:
+        where, values = self._conditions(wanted)
+        clause, value = self.among(numbers)
+        # The unary plus keeps the planner from walking all tasks in list order instead.
+        sql = (
+            f"SELECT number, sort_key FROM tasks WHERE number {clause} AND {where} "
+            "ORDER BY +sort_key"
+        )
+        found = self.rows(sql, (value, *values))
+        page = [number for number, key in found if key > after][: limit + 1]
+        return Found(self._summaries(page), len(found))
+
+    def _conditions(self, wanted: Wanted) -> tuple[str, list[Any]]:
+        """Return the WHERE clause; what it needs stands in the index of the walk (see sort_key)."""
+        parts, values = ["1"], list[Any]()
+
+        def need(part: str, *bound: Any) -> None:
+            parts.append(part)
+            values.extend(bound)
+
+        if wanted.status:
+            need("status = ?", wanted.status.value)
+        if wanted.priority:
+            level = str(5 - wanted.priority)
+            need("sort_key >= ? AND sort_key < ?", level, level + "~")
+        if wanted.due_until:
+            need("substr(sort_key, 2, 20) <= ?", wanted.due_until)
+        if wanted.created_after:
+            need("substr(sort_key, 22, 27) > ?", wanted.created_after)
+        if wanted.ready_for is not None:
+            need("status = 'pending' AND open_blockers = 0")
+            need(
+                "(claimed_until IS NULL OR claimed_until <= ? OR claimant = ?)",
+                wanted.now,
+                wanted.ready_for,
+            )
+        for tag in wanted.tags:
+            need("+number IN (SELECT number FROM tagged WHERE tag = ?)", tag)
+        if wanted.words:
+            need("+number IN (SELECT rowid FROM words WHERE words MATCH ?)", self._match(wanted))
+        return " AND ".join(parts), values
+
+    def _match(self, wanted: Wanted) -> str:
+        """Return the FTS5 expression: every word, each as the beginning of a word.
+
+        A prefix is spelt out as the known words that begin so, because FTS5 merges the lists of a
+        true prefix before it answers anything; only where they are many it is left to FTS5.
+        """
+        return " AND ".join(self._one_of(word) for word in wanted.words)
+
+    def _one_of(self, word: str) -> str:
+        if len(word) < _SHORTEST_PREFIX:
+            return f'"{word}"'
+        known = self.rows(
+            "SELECT word FROM vocabulary WHERE word >= ? AND word < ? LIMIT ?",
+            (word, word + "\U0010ffff", _EXPANSIONS + 1),
+        )
+        if len(known) > _EXPANSIONS:
+            return f'"{word}" *'
+        spelt = " OR ".join(f'"{row[0]}"' for row in known) or f'"{word}"'
+        return f"({spelt})"
+
+
+def _connect(path: Path) -> sqlite3.Connection:
+    # Autocommit: transactions begin and end where this file says so. A connection serves one
+    # thread at a time, not always the same one.
+    connection = sqlite3.connect(
+        path, timeout=_WAIT_SECONDS, isolation_level=None, check_same_thread=False
+    )
+    connection.execute("PRAGMA synchronous = FULL")
+    connection.execute("PRAGMA cache_size = -32000")
+    connection.execute("PRAGMA mmap_size = 268435456")
+    return connection
+
+
+def _prepare(connection: sqlite3.Connection, path: Path) -> None:
+    version = connection.execute("PRAGMA user_version").fetchone()[0]
+    if version == VERSION:
+        return
+    if version > VERSION:
+        raise Unavailable(
+            f"{path} was written by a newer Tasky (format {version}; this one reads {VERSION}).",
+            reason="newer_store",
+            suggestions=["Upgrade mcp-host-tasky."],
+        )
+    refuse_foreign(connection, path)
+    connection.execute("PRAGMA journal_mode = WAL")
+    _begin(connection, path)
+    try:
+        # Another process may have made or upgraded it while this one waited.
+        if connection.execute("PRAGMA user_version").fetchone()[0] < VERSION:
+            upgrade_sqlite(connection, path, _statements(_SCHEMA), SqliteView(connection))
+            connection.execute(f"PRAGMA user_version = {VERSION}")
+        connection.commit()
+    finally:
+        connection.rollback()
+
+
+def _statements(script: str) -> list[str]:
+    # Not executescript: it would commit, and the schema must come whole or not at all.
+    return [statement for statement in script.split(";\n") if statement.strip()]
+
+
+def _begin(connection: sqlite3.Connection, path: Path) -> None:
+    try:
+        connection.execute("BEGIN IMMEDIATE")
+    except sqlite3.OperationalError as error:
+        if "locked" in str(error) or "busy" in str(error):
+            raise _busy(path) from error
+        raise
+
+
+@contextmanager
+def _stoppable(connection: sqlite3.Connection, guard: Guard) -> Iterator[None]:
+    """Let the guard's refusal interrupt a long statement, and raise it instead of SQLite's word."""
+    if guard is no_guard:
+        yield
+        return
+    refusals: list[Exception] = []
+    connection.set_progress_handler(_asking(guard, refusals), 50_000)
+    try:
+        yield
+    except sqlite3.OperationalError:
+        if refusals:
+            raise refusals[0] from None
+        raise
+    finally:
+        with suppress(sqlite3.ProgrammingError):
+            connection.set_progress_handler(None, 0)
+
+
+def _asking(guard: Guard, refusals: list[Exception]) -> Callable[[], int]:
+    def ask() -> int:
+        try:
+            guard()
+        except Exception as refusal:
+            refusals.append(refusal)
+            return 1
+        return 0
+
+    return ask
+
+
+def _busy(path: Path) -> Busy:
+    return Busy(
+        f"Another process has been writing to {path.name} for {_WAIT_SECONDS} seconds.",
+        reason="store_busy",
+        suggestions=["Try again."],
+    )
+
+
+def _explained(error: sqlite3.DatabaseError, path: Path) -> TaskyError | None:
+    text = str(error)
+    if "not a database" in text or "malformed" in text:
+        return Unavailable(
+            f"{path} is not an intact SQLite plan; it was left as it is.",
+            reason="corrupt_store",
+            suggestions=["Put a backup in its place, or move it away and run: tasky project init"],
+        )
+    if "unable to open" in text or "readonly" in text or "disk is full" in text:
+        return Unavailable(f"{path} cannot be used: {text}.", reason="store_unusable")
+    if "locked" in text:
+        return _busy(path)
+    return None
