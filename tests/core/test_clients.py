@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import stat
 import subprocess
 import sys
@@ -469,6 +470,27 @@ def test_what_cannot_be_installed_is_told(
 
     assert done.returncode == code
     assert said in done.stderr
+
+
+def test_the_page_about_clients_names_every_client_and_its_files() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "how-to" / "connect-a-client.md").read_text()
+    rows = {row.split("|")[1].strip(" `"): row for row in page.splitlines() if row[:3] == "| `"}
+
+    assert list(rows) == list(CLIENTS)
+    for system in ("linux", "darwin", "win32"):
+        for name, file in home_files(system, APPDATA="%APPDATA%").items():
+            shown = file.replace("/", "\\") if file.startswith("%") else file
+            assert f"`{shown}`" in rows[name]
+    for name, client in CLIENTS.items():
+        assert f"| `{client.project_file}` |" in rows[name] or client.project_file is None
+    (entry,) = re.findall(r"^```json\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
+    launch = Launch(
+        "/home/ann/venv/bin/mcp-host",
+        this_host(Path("/home/ann/project/mcp-host.toml"), Path("/home/ann/project")).arguments[
+            -5:
+        ],
+    )
+    assert json.loads(entry) == {"mcpServers": {"mcp-host": CLIENTS["cursor"].entry(launch)}}
 
 
 def is_subsequence(small: str, large: str) -> bool:

@@ -45,8 +45,12 @@ class Server:
         login = f"{USER}:{quote(PASSWORD, safe='')}"
         return f"postgres://{login}@127.0.0.1:{self.port}/postgres?search_path={schema}{more}"
 
+    @property
+    def admin_url(self) -> str:
+        return f"postgresql://postgres@127.0.0.1:{self.port}/postgres"
+
     async def execute(self, sql: str) -> None:
-        connection = await asyncpg.connect(f"postgresql://postgres@127.0.0.1:{self.port}/postgres")
+        connection = await asyncpg.connect(self.admin_url)
         try:
             await connection.execute(sql)
         finally:

@@ -51,7 +51,7 @@ def install(
     settings_file = chosen_file(config).absolute()
     launch = this_host(settings_file, root or _root(load(settings_file), settings_file))
     change = plan_install(found, file_of(found, project), launch, name)
-    _carry_out(found, change, dry_run, as_json, f"{found.title} will start {name}")
+    _carry_out(change, found, dry_run, as_json, f"{found.title} will start {name}", found.after)
 
 
 def uninstall(
@@ -65,7 +65,7 @@ def uninstall(
     """Let a client forget this host; its other servers stay. The settings file is not needed."""
     found = find(client)
     change = plan_uninstall(found, file_of(found, project), name)
-    _carry_out(found, change, dry_run, as_json, f"{found.title} no longer knows {name}")
+    _carry_out(change, found, dry_run, as_json, f"{found.title} no longer knows {name}")
 
 
 def _root(settings: Settings, settings_file: Path) -> Path | None:
@@ -77,7 +77,9 @@ def _root(settings: Settings, settings_file: Path) -> Path | None:
     return folder if is_of_project and folder not in (Path.home(), Path(folder.anchor)) else None
 
 
-def _carry_out(client: Client, change: Change, dry_run: bool, as_json: bool, done: str) -> None:
+def _carry_out(
+    change: Change, client: Client, dry_run: bool, as_json: bool, done: str, then: str = ""
+) -> None:
     output = Output()
     copy = apply(change) if change.is_needed and not dry_run else None
     if as_json:
@@ -95,5 +97,5 @@ def _carry_out(client: Client, change: Change, dry_run: bool, as_json: bool, don
     elif dry_run:
         output.text(change.diff.removesuffix("\n"))
     else:
-        kept = f"\nWhat the file was is kept in {copy}." if copy else ""
-        output.text(f"{done}: {change.path}{kept}\n{client.after}")
+        kept = f"What the file was is kept in {copy}." if copy else ""
+        output.text("\n".join(filter(None, (f"{done}: {change.path}", kept, then))))
