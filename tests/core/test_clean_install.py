@@ -1,0 +1,88 @@
+"""The wheels, installed where nothing of this project was: what a user gets, and no more."""
+
+import json
+import os
+import subprocess
+import sys
+import venv
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+from mcp_host.testing import stdio_client
+
+ROOT = Path(__file__).parents[2]
+BIN = "Scripts" if os.name == "nt" else "bin"
+OFFLINE = ("Failed to establish a new connection", "Temporary failure in name resolution")
+
+
+@pytest.fixture(scope="module")
+def programs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of programs of an empty environment into which the Todo DB extra went."""
+    folder = tmp_path_factory.mktemp("clean")
+    wheels, environment = folder / "wheels", folder / "venv"
+    distributions = [ROOT / "core", *sorted(ROOT.glob("plugins/*/"))]
+    pip("wheel", "--no-deps", "--no-build-isolation", "--wheel-dir", wheels, *distributions)
+    assert len(list(wheels.glob("*.whl"))) == len(distributions)
+    venv.create(environment, symlinks=os.name != "nt")
+    python = environment / BIN / "python"
+    constraints = ROOT / "constraints.txt"
+    pip(
+        *("--python", python, "install", "--no-compile", "--constraint", constraints),
+        *("--find-links", wheels, "mcp-host[todo-db]"),
+    )
+    return environment / BIN
+
+
+def test_an_extra_brings_its_own_pack_alone(programs: Path) -> None:
+    listing = (
+        "import importlib.metadata as m;"
+        "print(*sorted(d.name for d in m.distributions() if d.name.startswith('mcp-host')))"
+    )
+
+    found = subprocess.check_output([programs / "python", "-c", listing], text=True)
+
+    assert found.split() == ["mcp-host", "mcp-host-todo-db"]
+
+
+def test_the_host_finds_the_pack(programs: Path, tmp_path: Path) -> None:
+    done = subprocess.run(
+        [programs / "mcp-host", "packs", "--json"],
+        env=account(tmp_path),
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+
+    (pack,) = json.loads(done.stdout)["packs"]
+    assert (pack["name"], pack["distribution"]) == ("todo_db", "mcp-host-todo-db")
+
+
+@pytest.mark.anyio
+async def test_the_pack_serves_alone(programs: Path, tmp_path: Path) -> None:
+    environment = {**account(tmp_path), "DATABASE_URL": ""}
+    async with stdio_client([programs / "todo-db-mcp"], environment=environment) as client:
+        assert len(await client.tools()) == 5
+        await client.value("add_task", user_id="ann", title="t")
+
+        assert (await client.value("list_tasks", user_id="ann"))["total"] == 1
+
+
+def pip(*arguments: str | Path) -> None:
+    """Run this environment's pip; where there is no network, there is nothing to show."""
+    done = subprocess.run(
+        [sys.executable, "-m", "pip", "--disable-pip-version-check", "--quiet", *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if any(sign in done.stderr for sign in OFFLINE):
+        pytest.skip("the package index cannot be reached: a clean installation was not tried")
+    assert done.returncode == 0, done.stderr
+
+
+def account(folder: Path) -> Mapping[str, str]:
+    """The variables of an account in which nothing was set up."""
+    kinds = ("CONFIG", "DATA", "CACHE")
+    return {**os.environ, **{f"XDG_{kind}_HOME": str(folder / kind) for kind in kinds}}
