@@ -40,6 +40,14 @@ class HostTable(_Table):
     page_size: Count = Field(1000, description="Entries on one page of a list.")
     asking_timeout: Seconds = Field(300, description="Seconds a call waits for a person's answer.")
     grace: Seconds = Field(5, description="Seconds that running calls get when the host stops.")
+    start_timeout: Seconds = Field(
+        10, description="Seconds a pack may take for each step: import, each answer, opening."
+    )
+    retry_after: Seconds = Field(
+        5,
+        description="Seconds until a pack that could not be opened is tried again; doubled each "
+        "time, up to 5 minutes.",
+    )
     max_message_bytes: Annotated[int, Field(ge=1024)] = Field(
         4 * 1024 * 1024, description="The longest message that is read, in bytes."
     )
@@ -238,8 +246,12 @@ def parse(
             if isinstance(table, Mapping) and isinstance(table.get("settings"), Mapping):
                 plain["packs"][name] = {k: v for k, v in table.items() if k != "settings"}
                 try:
+                    # Each on its own: the whole may have a key `file` and is still no secret.
                     keys: Keys = ("packs", name, "settings")
-                    own[name] = reader.resolve(table["settings"], keys)
+                    own[name] = {
+                        key: reader.resolve(value, (*keys, key))
+                        for key, value in table["settings"].items()
+                    }
                 except SettingsError as error:
                     problems[name] = str(error)
     try:
