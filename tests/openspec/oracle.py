@@ -344,13 +344,17 @@ def compare_tree(score: Score, where: str, root: Path, expected: Path) -> None:
         ("list-name", ("list", "--json", "--sort", "name")),
         ("list-specs", ("list", "--specs", "--json")),
     ):
-        compare_plain(score, f"{where} {name}", run(root, *arguments), read(expected / f"{name}.json"))
+        compare_plain(
+            score, f"{where} {name}", run(root, *arguments), read(expected / f"{name}.json")
+        )
     for name, arguments in (
         ("validate-all", ("validate", "--all", "--json")),
         ("validate-all-strict", ("validate", "--all", "--strict", "--json")),
         ("validate-archived", ("validate", "--archived", "--json")),
     ):
-        compare_items(score, f"{where} {name}", run(root, *arguments), read(expected / f"{name}.json"))
+        compare_items(
+            score, f"{where} {name}", run(root, *arguments), read(expected / f"{name}.json")
+        )
     for kind in ("change", "spec"):
         for item, theirs in read(expected / f"show-{kind}s.json").items():
             ours = run(root, "show", "--type", kind, "--json", "--", item)
@@ -375,7 +379,9 @@ def compare_tree(score: Score, where: str, root: Path, expected: Path) -> None:
 def compare_extra(score: Score, where: str, ours: Json, theirs: Json) -> None:
     """Compare an odd command: exit code, codes, and contents but for texts of our own."""
     for answer in (ours, theirs):
-        for item in answer.get("json", {}).get("items", answer.get("json", {}).get("itemFindings", [])):
+        for item in answer.get("json", {}).get(
+            "items", answer.get("json", {}).get("itemFindings", [])
+        ):
             item["issues"] = findings(item)
         for delta in answer.get("json", {}).get("deltas", []):
             for key in ("diff", "warning"):

@@ -21,10 +21,10 @@ class NoTree(OpenSpecError):
 
     reason = "no_openspec_root"
 
-    def __init__(self, place: Path, remedy: str = "openspec init") -> None:
+    def __init__(self, place: Path) -> None:
         super().__init__(
             f"No OpenSpec tree at {place}.",
-            suggestions=[f"Make one with: {remedy}"],
+            suggestions=["Make one with the init tool, or with: openspec init"],
             path=str(place),
         )
 

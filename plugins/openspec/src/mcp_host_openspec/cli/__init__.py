@@ -10,7 +10,12 @@ from .output import Failure, complain, print_json
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; returns its exit code."""
-    options = parse(sys.argv[1:] if arguments is None else arguments)
+    given = sys.argv[1:] if arguments is None else arguments
+    if given[:1] == ["mcp"]:
+        from .mcp import serve  # the host is loaded only to serve
+
+        return serve(given[1:])
+    options = parse(given)
     try:
         return _command(options.command)(options)
     except Failure as failed:

@@ -78,8 +78,8 @@ def _parser() -> argparse.ArgumentParser:
     init.add_argument("--tools", help="assistants to point at it: all, none, or names")
     init.add_argument("--force", action="store_true", help="accepted and without effect")
 
-    serve = commands.add_parser("mcp", help="serve the tree to assistants")
-    serve.add_argument("--debug", action="store_true", help="log more, and how paths were chosen")
+    # Listed for the help alone: `mcp` has the options of a server, which the host knows.
+    commands.add_parser("mcp", help="serve the tree to assistants")
 
     for command in (listing, show, validate, archive, init):
         command.add_argument("--json", action="store_true", help="print JSON")

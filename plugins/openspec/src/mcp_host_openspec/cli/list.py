@@ -13,7 +13,9 @@ from .roots import open_tree
 
 def run(options: Namespace) -> int:
     """List the changes, or the specs."""
-    empty: dict[str, object] = {"specs": [], "root": None} if options.specs else {"changes": [], "root": None}
+    empty: dict[str, object] = (
+        {"specs": [], "root": None} if options.specs else {"changes": [], "root": None}
+    )
     try:
         # A project of the old layout may have nothing but project.md yet.
         old_layout = (Path.cwd() / "openspec" / "project.md").exists()

@@ -36,7 +36,9 @@ class Failure(Exception):
 
 def failure(error: OpenSpecError, code: str, *, payload: Data | None = None) -> Failure:
     """A domain error as a command's failure."""
-    facts: Data = {key: error.details[key] for key in ("losses", "findings") if key in error.details}
+    facts: Data = {
+        key: error.details[key] for key in ("losses", "findings") if key in error.details
+    }
     return Failure(
         code,
         str(error),

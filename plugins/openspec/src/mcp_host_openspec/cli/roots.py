@@ -4,7 +4,7 @@ import os
 from pathlib import Path
 
 from ..service import OpenSpec
-from ..storage.roots import Root, from_environment, nearest
+from ..storage.roots import Root, from_environment, nearest, user_schemas
 from .output import Failure
 
 
@@ -14,7 +14,7 @@ def open_tree(*, implicit: bool) -> OpenSpec:
     `implicit`: where there is none, go on as if it were right here.
     """
     root = find_root(implicit=implicit)
-    service = OpenSpec(root, user_schemas=user_schemas())
+    service = OpenSpec(root, user_schemas=user_schemas(os.environ, Path.home()))
     service.recover()
     return service
 
@@ -33,9 +33,3 @@ def find_root(*, implicit: bool) -> Root:
             fix="Make one here with: openspec init",
         )
     return Root(here.resolve(), "implicit")
-
-
-def user_schemas() -> Path:
-    """Where the reference tool keeps the schemas of a user."""
-    data = os.environ.get("XDG_DATA_HOME")
-    return (Path(data) if data else Path.home() / ".local" / "share") / "openspec" / "schemas"

@@ -276,9 +276,7 @@ class _PlannedSpecs:
         try:
             paths = self._tree.delta_paths(self._source)
         except NotADirectoryError as error:
-            raise Refused(
-                "archive_error", f"{self._source / 'specs'} must be a folder."
-            ) from error
+            raise Refused("archive_error", f"{self._source / 'specs'} must be a folder.") from error
         for capability, path in paths.items():
             try:
                 document = self._tree.delta_at(path)

@@ -155,6 +155,11 @@ class OpenSpec:
         self.check_change(change)
         return self.tree.text(self.tree.change_path(change), name)
 
+    def title(self, change: str) -> str:
+        """The title of a change: its proposal's, else its id."""
+        proposal = self.tree.proposal(self.tree.change_path(change))
+        return proposal.title(change) if proposal else change
+
     def kind_of(self, name: str) -> ItemType:
         """Whether a name is a change or a spec; Ambiguous for both, NotFound for neither."""
         self.tree.check_there()
@@ -178,6 +183,14 @@ class OpenSpec:
         return self._text("project.md") or self.tree.context() or PROJECT
 
     # ----- validation
+
+    def validate(self, name: str, kind: ItemType) -> Report:
+        """All findings about one item; NotFound where there is none."""
+        if kind == "change":
+            self.check_change(name)
+            return self.validate_change(name)
+        self.spec(name)
+        return self.validate_spec(name)
 
     def validate_change(self, change: str, *, notes: bool = True) -> Report:
         """All findings about one change."""

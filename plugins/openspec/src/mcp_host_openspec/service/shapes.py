@@ -5,8 +5,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from ..model.findings import Finding, Note, Report
+from ..model.findings import Finding, Level, Note, Report
 from ..model.spec import Requirement, SpecDocument
+from ..model.tasks import Progress
 from ..storage.roots import Root
 from .archiving import Plan
 from .showing import ChangeRow, ChangeView, DeltaEntry, SpecRow
@@ -61,17 +62,21 @@ def change_view(view: ChangeView) -> Data:
         "title": view.title,
         "deltaCount": len(view.deltas),
         "deltas": [delta_entry(entry) for entry in view.deltas],
-        "progress": {
-            "total": view.progress.total,
-            "completed": view.progress.completed,
-            "percentage": view.progress.percentage,
-        },
+        "progress": progress(view.progress),
         "files": list(view.files),
         "proposal": view.proposal,
         "tasks": view.tasks,
         "design": view.design,
-        "specDeltas": dict(view.spec_deltas),
+        "specDeltas": [
+            {"capability": capability, "content": text}
+            for capability, text in view.spec_deltas.items()
+        ],
     }
+
+
+def progress(done: Progress) -> Data:
+    """How far a change is."""
+    return {"total": done.total, "completed": done.completed, "percentage": done.percentage}
 
 
 def delta_entry(entry: DeltaEntry) -> Data:
@@ -158,6 +163,24 @@ def report_item(report: Report, *, strict: bool, milliseconds: int = 0) -> Data:
     return data
 
 
+def flat(reports: Iterable[Report], level: Level) -> list[Data]:
+    """The findings of one level over many items, each naming its item."""
+    return [
+        {"item": report.id, "type": report.type, **finding(found)}
+        for report in reports
+        for found in report.at(level)
+    ]
+
+
+def flat_notes(reports: Iterable[Report]) -> list[Data]:
+    """The notes over many items, each naming its item."""
+    return [
+        {"item": report.id, "type": report.type, **note(noted)}
+        for report in reports
+        for noted in report.notes
+    ]
+
+
 def summary(items: Sequence[Mapping[str, Any]], types: Iterable[str]) -> Data:
     """How many items of each type passed."""
 
@@ -186,6 +209,20 @@ def archived(plan: Plan) -> Data:
     if dropped := dropped_lines(plan):
         data["dropped"] = dropped
     return data
+
+
+def operations(plan: Plan, *, diffs: bool) -> list[Data]:
+    """What becomes of each spec a change touches."""
+    return [
+        {
+            "capability": spec.capability,
+            "operation": spec.outcome,
+            "path": f"openspec/specs/{spec.capability}/spec.md",
+            "counts": spec.counts.as_dict(),
+            **({"diff": spec.diff} if diffs else {}),
+        }
+        for spec in plan.specs
+    ]
 
 
 def dropped_lines(plan: Plan) -> list[Data]:

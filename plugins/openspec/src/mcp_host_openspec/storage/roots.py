@@ -33,10 +33,15 @@ def from_environment(project: Path, variables: Mapping[str, str], home: Path) ->
     root = Path(base).expanduser().absolute()
     if variables.get("OPENSPEC_AUTO_PROJECT_ROOT") != "true":
         return Root(root, "OPENSPEC_ROOT")
+    return Root(place_of(project, root, home), "OPENSPEC_AUTO_PROJECT_ROOT")
+
+
+def place_of(project: Path, base: Path, home: Path) -> Path:
+    """Where, below one folder for all projects, a project has its tree."""
     project, home = project.resolve(), home.resolve()
-    inside = project.relative_to(home) if project.is_relative_to(home) else None
-    below = inside if inside is not None else Path("_root") / project.relative_to(project.anchor)
-    return Root(root / below, "OPENSPEC_AUTO_PROJECT_ROOT")
+    if project.is_relative_to(home):
+        return base / project.relative_to(home)
+    return base / "_root" / project.relative_to(project.anchor)
 
 
 def nearest(start: Path) -> Root | None:
@@ -68,3 +73,9 @@ def config_file(project: Path) -> Path | None:
         if (path := project / "openspec" / name).exists():
             return path
     return None
+
+
+def user_schemas(variables: Mapping[str, str], home: Path) -> Path:
+    """Where the reference tool keeps the schemas of a user."""
+    data = variables.get("XDG_DATA_HOME")
+    return (Path(data) if data else home / ".local" / "share") / "openspec" / "schemas"

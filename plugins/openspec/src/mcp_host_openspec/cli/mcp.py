@@ -1,0 +1,56 @@
+"""`openspec mcp`: serve the tree to assistants."""
+
+import os
+from collections.abc import Mapping, Sequence
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from mcp_host import Standalone
+
+from ..storage.roots import from_environment
+from .output import complain
+
+
+def serve(arguments: Sequence[str]) -> int:
+    """Serve until the client or a signal ends it; ends the process itself."""
+    server = Standalone(
+        pack="openspec",
+        module="mcp_host_openspec.plugin",
+        server_name="openspec",
+        version=version("mcp-host-openspec"),
+        program="openspec mcp",
+        description="Serve an OpenSpec tree to assistants.",
+        distribution="mcp-host-openspec",
+        tables=settings_from,
+        started="[openspec-mcp] Server started on stdio",
+    )
+    parser = server.parser()
+    parser.add_argument("--debug", action="store_true", help="log more, and how paths were chosen")
+    given = parser.parse_args(arguments)
+    if given.debug:
+        given.log_level = given.log_level or "debug"
+        complain(*(f"[openspec-mcp] {line}" for line in _paths(given.root)))
+    server.serve(given)
+
+
+def settings_from(variables: Mapping[str, str]) -> dict[str, Any]:
+    """The settings that `OPENSPEC_ROOT` and `OPENSPEC_AUTO_PROJECT_ROOT` stand for."""
+    base = variables.get("OPENSPEC_ROOT")
+    if not base:
+        return {}
+    is_auto = variables.get("OPENSPEC_AUTO_PROJECT_ROOT") == "true"
+    where = str(Path(base).expanduser().absolute())
+    return {"packs": {"openspec": {"settings": {"specs_root" if is_auto else "root": where}}}}
+
+
+def _paths(root: Path | None) -> list[str]:
+    project = (root or Path.cwd()).absolute()
+    chosen = from_environment(project, os.environ, Path.home())
+    tree = chosen.openspec if chosen else project / "openspec"
+    return [
+        f"Project: {project}",
+        f"OPENSPEC_ROOT: {os.environ.get('OPENSPEC_ROOT', 'not set')}",
+        f"OPENSPEC_AUTO_PROJECT_ROOT: {os.environ.get('OPENSPEC_AUTO_PROJECT_ROOT', 'not set')}",
+        f"OpenSpec tree: {tree} ({'there' if tree.is_dir() else 'not there yet'})",
+    ]

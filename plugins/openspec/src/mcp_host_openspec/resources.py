@@ -1,0 +1,184 @@
+"""What clients may read: ten resources, all Markdown."""
+
+from typing import TYPE_CHECKING, Annotated, Any, Final
+from urllib.parse import quote
+
+from mcp_host import Complete, Embedded, Text, resource
+
+from .errors import NotFound, OpenSpecError
+
+if TYPE_CHECKING:
+    from .opened import Opened
+
+MIME: Final = "text/markdown"
+INSTRUCTIONS: Final = "openspec://instructions"
+PROJECT: Final = "openspec://project"
+SPECS: Final = "openspec://specs"
+CHANGES: Final = "openspec://changes"
+ARCHIVE: Final = "openspec://archive"
+
+
+def spec_uri(capability: str) -> str:
+    """The URI of a spec; a slash in the capability is written %2F."""
+    return f"{SPECS}/{quote(capability, safe='')}"
+
+
+def change_uri(change: str, text: str | None = None) -> str:
+    """The URI of a change, or of its proposal, tasks or design."""
+    uri = f"{CHANGES}/{quote(change, safe='')}"
+    return f"{uri}/{text}" if text else uri
+
+
+def changes_like(opened: "Opened", /, value: str) -> list[str]:
+    """The active changes that begin with, or else contain, what was typed."""
+    return _like(opened.openspec.change_ids(), value)
+
+
+def capabilities_like(opened: "Opened", /, value: str) -> list[str]:
+    """The capabilities that begin with, or else contain, what was typed."""
+    return _like(opened.openspec.capabilities(), value)
+
+
+ChangeId = Annotated[str, Complete(changes_like)]
+Capability = Annotated[str, Complete(capabilities_like)]
+
+
+@resource(INSTRUCTIONS, name="instructions", title="OpenSpec instructions", mime=MIME)
+def instructions(opened: "Opened", /) -> str:
+    """How this project works with specs and changes (openspec/AGENTS.md)."""
+    return opened.openspec.instructions()
+
+
+@resource(PROJECT, name="project", title="Project context", mime=MIME)
+def project(opened: "Opened", /) -> str:
+    """What the project is about and its conventions (openspec/project.md)."""
+    return opened.openspec.project()
+
+
+@resource(SPECS, name="specs", title="Specs", mime=MIME)
+def specs(opened: "Opened", /) -> str:
+    """All specs, with links to each."""
+    openspec = opened.openspec
+    if not openspec.is_there:
+        return _nothing_yet("Specs", opened)
+    rows = [
+        f"- [{row.id}]({spec_uri(row.id)}): {_count(row.requirements, 'requirement')}"
+        for row in openspec.list_specs()
+    ]
+    return _page("Specs", rows, "There are no specs yet.")
+
+
+@resource(f"{SPECS}/{{capability}}", name="spec", title="A spec", mime=MIME)
+def spec(opened: "Opened", /, capability: Capability) -> Text:
+    """What is required of one capability; a '/' in its name is written %2F."""
+    try:
+        return Text(opened.openspec.spec(capability).text.removeprefix("\ufeff"))
+    except NotFound as missing:
+        return _not_found(missing)
+
+
+@resource(CHANGES, name="changes", title="Active changes", mime=MIME)
+def changes(opened: "Opened", /) -> str:
+    """All active changes, with links to each; archived ones are not among them."""
+    openspec = opened.openspec
+    if not openspec.is_there:
+        return _nothing_yet("Changes", opened)
+    rows = [
+        f"- [{row.id}]({change_uri(row.id)}): "
+        + (
+            f"{row.progress.completed} of {_count(row.progress.total, 'task')} done"
+            if row.progress.total
+            else "no tasks"
+        )
+        for row in openspec.list_changes(recent_first=False)
+    ]
+    return _page("Changes", rows, "There are no active changes.")
+
+
+@resource(f"{CHANGES}/{{changeId}}", name="change", title="A change", mime=MIME)
+def change(opened: "Opened", /, changeId: ChangeId) -> list[Embedded] | Text:
+    """The proposal, tasks and design of one change, those that are there."""
+    openspec = opened.openspec
+    try:
+        openspec.check_change(changeId)
+    except NotFound as missing:
+        return _not_found(missing)
+    texts = {
+        name: text
+        for name in ("proposal", "tasks", "design")
+        if (text := openspec.change_text(changeId, f"{name}.md")) is not None
+    }
+    if not texts:
+        return Text(f"The change '{changeId}' has no proposal.md, tasks.md or design.md yet.")
+    return [Embedded(change_uri(changeId, name), text, MIME) for name, text in texts.items()]
+
+
+@resource(f"{CHANGES}/{{changeId}}/proposal", name="change-proposal", mime=MIME)
+def proposal(opened: "Opened", /, changeId: ChangeId) -> Text:
+    """Why a change is made, and what changes."""
+    return _change_text(opened, changeId, "proposal.md")
+
+
+@resource(f"{CHANGES}/{{changeId}}/tasks", name="change-tasks", mime=MIME)
+def tasks(opened: "Opened", /, changeId: ChangeId) -> Text:
+    """What is to be done for a change, with boxes to tick."""
+    return _change_text(opened, changeId, "tasks.md")
+
+
+@resource(f"{CHANGES}/{{changeId}}/design", name="change-design", mime=MIME)
+def design(opened: "Opened", /, changeId: ChangeId) -> Text:
+    """The decisions behind a change."""
+    return _change_text(opened, changeId, "design.md")
+
+
+@resource(ARCHIVE, name="archive", title="Archived changes", mime=MIME)
+def archive(opened: "Opened", /) -> str:
+    """The archived changes, newest first."""
+    if not opened.openspec.is_there:
+        return _nothing_yet("Archive", opened)
+    rows = [f"- {name}" for name in opened.openspec.archived()]
+    return _page("Archive", rows, "Nothing is archived yet.")
+
+
+def _change_text(opened: "Opened", change_id: str, name: str) -> Text:
+    try:
+        text = opened.openspec.change_text(change_id, name)
+    except NotFound as missing:
+        return _not_found(missing)
+    if text is None:
+        return _not_found(NotFound("File", f"changes/{change_id}/{name}"))
+    return Text(text)
+
+
+def _not_found(missing: OpenSpecError) -> Text:
+    """The text a reader gets, and the error for whoever looks at the metadata."""
+    envelope: dict[str, Any] = {
+        "success": False,
+        "error": str(missing),
+        "code": "not_found",
+        "retryable": False,
+        "details": missing.details,
+    }
+    if missing.suggestions:
+        envelope["suggestions"] = missing.suggestions
+    hint = f" {missing.suggestions[0]}" if missing.suggestions else ""
+    return Text(f"Not found: {missing}{hint}", MIME, {"mcp-host/error": envelope})
+
+
+def _nothing_yet(title: str, opened: "Opened") -> str:
+    return _page(
+        title, [], f"There is no OpenSpec tree yet. Make one with {opened.tool_name('init')}."
+    )
+
+
+def _page(title: str, rows: list[str], otherwise: str) -> str:
+    return "\n".join([f"# {title}", "", *(rows or [otherwise]), ""])
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def _like(names: list[str], typed: str) -> list[str]:
+    begin = [name for name in names if name.startswith(typed)]
+    return begin + [name for name in names if typed in name and name not in begin]
