@@ -199,7 +199,7 @@ class Ctx:
 @contextlib.contextmanager
 def _standing(folder: Path, environment: dict[str, str]) -> Iterator[None]:
     """Be in a folder with an environment, and come back."""
-    here, before = os.getcwd(), dict(os.environ)
+    here, before = Path.cwd(), dict(os.environ)
     os.chdir(folder)
     os.environ.clear()
     os.environ.update(environment)

@@ -98,7 +98,7 @@ class Pull:
 
 
 class Forge(Server):
-    """What the three forges have in common. `wants` is the token; `tip` asks the bare repository."""
+    """What the three forges have in common; `tip` asks the bare repository."""
 
     kind: str
     path = "acme/app"

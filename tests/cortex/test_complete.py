@@ -205,7 +205,7 @@ def test_a_worktree_is_deleted_from_within_and_one_with_work_stays(ctx: Ctx, rep
 def test_a_server_out_of_reach_leaves_the_branch_and_running_again_finishes(
     submitted: tuple[Ctx, Repo, int, str],
 ) -> None:
-    ctx, repo, number, branch = submitted
+    ctx, repo, _, branch = submitted
     ctx.set(delete_local_on_done="true")
     repo.merge_on_remote(branch)
     ctx.set(url="http://127.0.0.1:9/api/v1", access_token="some-token")

@@ -19,7 +19,7 @@ from mcp_host_cortex_tasks.storage.forges import (
 )
 from mcp_host_cortex_tasks.storage.git import last_line, refusal
 
-MAX_MESSAGE = 50_000
+MAX_MESSAGE = 30_000  # with four bytes each still an argument that Linux takes
 
 
 @dataclass(slots=True)

@@ -1,0 +1,46 @@
+"""Two ways to begin: with a task, and with its review."""
+
+import json
+from typing import TYPE_CHECKING, Annotated
+
+from mcp_host import prompt
+from pydantic import Field
+
+if TYPE_CHECKING:
+    from mcp_host_cortex_tasks.service.command import Ctx
+
+
+@prompt(name="cortex-start", title="Start a task")
+async def start(
+    ctx: "Ctx", /, task_id: Annotated[str, Field(description="The task's number")]
+) -> str:
+    """Begin a task with all that is known about it."""
+    task = await ctx.task(task_id)
+    begin, submit = ctx.named("start_task"), ctx.named("submit_pr")
+    return (
+        f"Work on this task:\n\n{json.dumps(task, ensure_ascii=False, indent=2)}\n\n"
+        f"1. Start it with the tool {begin} (task_id {task['id']}). Work in `worktree` if the"
+        " answer names one.\n"
+        "2. Make the change and check it.\n"
+        f"3. Hand it in with {submit}: a commit message that says why, and new files in `paths`.\n"
+        "Do not complete the task: that is for after the merge."
+    )
+
+
+@prompt(name="cortex-review", title="Review the current task")
+async def review(ctx: "Ctx", /) -> str:
+    """Look over the current task's work before it is submitted."""
+    standing = await ctx.status()
+    number = standing["task_id"]
+    task = await ctx.task(number) if isinstance(number, int) else None
+    about = json.dumps(task, ensure_ascii=False, indent=2) if task else "This is no task's branch."
+    return (
+        f"Review the work on branch {standing['branch']}.\n\n{about}\n\n"
+        f"State of the repository: {json.dumps(standing, ensure_ascii=False)}\n\n"
+        "Read the difference to the main branch. Does it do what the task asks, and nothing else?"
+        " Look for mistakes, missing tests, and files that should not be committed. Say what must"
+        f" change; when nothing must, submit it with {ctx.named('submit_pr')}."
+    )
+
+
+ALL = (start, review)

@@ -1,0 +1,248 @@
+"""The `ctx` that the MCP tools run: argv in, one JSON object out, every failure one of ours."""
+
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Protocol
+
+from mcp_host_cortex_tasks.errors import (
+    CortexError,
+    Invalid,
+    LoginNeeded,
+    NotFound,
+    Refused,
+    TimedOut,
+    Unavailable,
+    by_code,
+)
+from mcp_host_cortex_tasks.model import task_id
+from mcp_host_cortex_tasks.redaction import redact, redact_all
+from mcp_host_cortex_tasks.service.submit import check_message
+
+MAX_OUTPUT = 32 * 1024 * 1024
+TASKS, STATUS = "cortex://tasks", "cortex://status"
+
+Facts = dict[str, Any]  # JSON of a program that may not be ours: each reader checks what it needs
+
+
+class Ended(Protocol):
+    """A program that ended, or was ended."""
+
+    @property
+    def returncode(self) -> int | None: ...
+    @property
+    def stdout(self) -> bytes: ...
+    @property
+    def stderr(self) -> bytes: ...
+    @property
+    def timed_out(self) -> bool: ...
+    @property
+    def truncated(self) -> bool: ...
+
+
+class Run(Protocol):
+    """Runs a program without a shell, in a process group that ends with the call."""
+
+    async def __call__(
+        self,
+        argv: Sequence[str],
+        *,
+        cwd: str | Path | None,
+        timeout: float,
+        max_output: int,
+        env: Mapping[str, str] | None,
+    ) -> Ended: ...
+
+
+class Ctx:
+    """The command in one repository.
+
+    `changed` hears the address of what a call has changed, `noticed` how every call ended, and
+    `watched` that somebody wants to hear of changes. `named` gives the name that clients know a
+    tool by.
+    """
+
+    def __init__(
+        self,
+        run: Run,
+        program: Sequence[str],
+        folder: Path,
+        *,
+        list_limit: float = 30,
+        git_limit: float = 60,
+        environment: Mapping[str, str] | None = None,
+        changed: Callable[[str], None] = lambda uri: None,
+        noticed: Callable[[CortexError | None], None] = lambda error: None,
+        watched: Callable[[], None] = lambda: None,
+        named: Callable[[str], str] = lambda tool: tool,
+    ) -> None:
+        self._run = run
+        self._program = tuple(program)
+        self._folder = folder
+        self._list_limit = list_limit
+        self._git_limit = git_limit
+        self._environment = dict(environment or {})
+        self._changed = changed
+        self._noticed = noticed
+        self.watched = watched
+        self.named = named
+
+    async def tasks(self) -> Facts:
+        """Return `{tasks, message}`: all tasks of the caller."""
+        data = await self._json(["tasks", "list"], self._list_limit)
+        rows = data.get("tasks")
+        if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
+            raise self._garbled(["tasks", "list"], "it holds no list of tasks")
+        return data
+
+    async def task(self, wanted: object) -> Facts:
+        """Return one task."""
+        words = ["tasks", "show", str(task_id(wanted))]
+        task = (await self._json(words, self._list_limit)).get("task")
+        if not isinstance(task, dict):
+            raise self._garbled(words, "it holds no task")
+        return task
+
+    async def status(self) -> Facts:
+        """Return where the repository stands."""
+        data = await self._json(["tasks", "status"], self._git_limit)
+        return self._with(data, ["tasks", "status"], "branch", "is_task_branch", "task_id")
+
+    async def start(self, wanted: object, branch: str | None = None) -> Facts:
+        """Start a task."""
+        number = task_id(wanted)
+        words = ["tasks", "start", str(number)]
+        if branch is not None:
+            words.append(f"--branch={_argument(branch)}")
+        data = await self._json(words, self._git_limit)
+        self._tell(number)
+        return self._with({**data, "task_id": number}, words, "branch")
+
+    async def submit(self, message: str | None, paths: Sequence[str] = ()) -> Facts:
+        """Submit the current task."""
+        check_message(message)
+        words = ["tasks", "pr"]
+        if message is not None:
+            words.append(f"--message={message}")
+        words += [f"--add={_argument(path)}" for path in paths]
+        data = await self._json(words, self._git_limit)
+        self._tell(data.get("task_id"))
+        return self._with(data, words[:2], "task_id", "branch")
+
+    async def complete(self) -> Facts:
+        """Complete the current task."""
+        data = await self._json(["tasks", "done"], self._git_limit)
+        self._tell(data.get("task_id"))
+        return self._with(data, ["tasks", "done"], "task_id")
+
+    def _tell(self, number: object) -> None:
+        for uri in (TASKS, STATUS, f"{TASKS}/{number}"):
+            self._changed(uri)
+
+    # running
+
+    async def _json(self, words: Sequence[str], limit: float) -> Facts:
+        """Run `ctx WORDS --json` and return its object; raise what it complains of."""
+        try:
+            data = await self._answer(words, limit)
+        except CortexError as error:
+            error.details.setdefault("command", _shown(words))
+            self._noticed(error)
+            raise
+        self._noticed(None)
+        return data
+
+    async def _answer(self, words: Sequence[str], limit: float) -> Facts:
+        argv = [*self._program, *words, "--json"]
+        try:
+            ended = await self._run(
+                argv,
+                cwd=self._folder,
+                timeout=limit,
+                max_output=MAX_OUTPUT,
+                env=self._environment,
+            )
+        except OSError as error:
+            raise Unavailable(
+                f"{self._program[0]} cannot be started in {self._folder}: {error.strerror}",
+                reason="ctx_missing",
+                suggestions=[
+                    "Install it (pip install mcp-host-cortex-tasks),"
+                    " or name it in the setting 'command'."
+                ],
+            ) from None
+        if ended.timed_out:
+            raise TimedOut(
+                f"{_shown(words)} did not end within {limit:g} s and was stopped.",
+                reason="ctx_timeout",
+                suggestions=["Run it again: it finishes what was begun."],
+            )
+        if ended.truncated:
+            raise self._garbled(words, f"it is longer than {MAX_OUTPUT // 2**20} MiB")
+        return self._read(words, ended)
+
+    def _read(self, words: Sequence[str], ended: Ended) -> Facts:
+        try:
+            data = json.loads(ended.stdout)
+        except (ValueError, RecursionError):
+            data = None
+        failed = ended.returncode != 0
+        if isinstance(data, dict) and not failed and data.get("success") is not False:
+            return data
+        if isinstance(data, dict) and isinstance(data.get("error"), str):
+            raise _told(data)
+        complaint = redact(ended.stderr.decode("utf-8", "replace")).strip()[-2000:]
+        if failed and complaint:
+            raise _told({"error": complaint.removeprefix("Error:").strip()})
+        raise self._garbled(words, f"it ended with {ended.returncode} and printed no JSON object")
+
+    def _with(self, data: Facts, words: Sequence[str], *keys: str) -> Facts:
+        missing = [key for key in keys if key not in data]
+        if missing:
+            raise self._garbled(words, f"it lacks {', '.join(missing)}")
+        return data
+
+    def _garbled(self, words: Sequence[str], what: str) -> Unavailable:
+        return Unavailable(
+            f"The answer of {_shown(words)} makes no sense: {what}.",
+            reason="ctx_garbled",
+            details={"command": _shown(words)},
+        )
+
+
+def _told(data: Facts) -> CortexError:
+    """Return a `ctx`'s own error; one that gives no code is known by its words."""
+    code = data.get("code")
+    message = redact(data["error"])
+    kind = by_code(code) if isinstance(code, str) else _by_words(message)
+    details = redact_all(data.get("details"))
+    suggestions = redact_all(data.get("suggestions"))
+    return kind(
+        message or "ctx failed and did not say why.",
+        suggestions=[text for text in suggestions if isinstance(text, str)]
+        if isinstance(suggestions, list)
+        else [],
+        details=details if isinstance(details, dict) else {},
+    )
+
+
+def _by_words(message: str) -> type[CortexError]:
+    known: tuple[tuple[str, type[CortexError]], ...] = (
+        (r"(?i)log(ged)? ?in|credentials|not authenticated", LoginNeeded),
+        (r"(?i)not in a git repository|not found", NotFound),
+        (r"(?i)invalid", Invalid),
+        (r"(?i)connect|unreachable|network|resolve", Unavailable),
+    )
+    return next((kind for shape, kind in known if re.search(shape, message)), Refused)
+
+
+def _argument(text: str) -> str:
+    if "\0" in text or len(text) > 4096:
+        raise Invalid("An argument cannot hold a NUL character or more than 4096 characters.")
+    return text
+
+
+def _shown(words: Sequence[str]) -> str:
+    """The command as a person would type it, without what could be long or private."""
+    return " ".join(["ctx", *(word.split("=")[0] for word in words)])

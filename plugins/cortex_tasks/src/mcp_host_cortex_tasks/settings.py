@@ -1,0 +1,32 @@
+"""The pack's settings."""
+
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict, Field
+
+
+class CortexSettings(BaseModel):
+    """`[packs.cortex.settings]`"""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    root: Path | None = Field(default=None, description="The repository the tasks are worked in.")
+    command: str | tuple[str, ...] = Field(
+        default="ctx",
+        description="The ctx to run: a name or a path, or a list of program and arguments.",
+    )
+    home: Path | None = Field(
+        default=None, description="The folder of ctx's config.json, instead of ~/.cortex."
+    )
+    list_timeout: float = Field(
+        default=30, gt=0, le=3600, description="Seconds a ctx that only reads tasks may take."
+    )
+    git_timeout: float = Field(
+        default=60, gt=0, le=3600, description="Seconds a ctx that works with git may take."
+    )
+    poll: float = Field(
+        default=30,
+        ge=0,
+        le=86400,
+        description="Seconds between looks for tasks changed by others; 0 never looks.",
+    )

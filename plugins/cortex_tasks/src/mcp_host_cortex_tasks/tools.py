@@ -1,0 +1,205 @@
+"""The five tools: what a model sees of Cortex."""
+
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NotRequired
+
+from mcp_host import tool
+from pydantic import Field
+from typing_extensions import TypedDict  # pydantic cannot use typing's before Python 3.12
+
+from mcp_host_cortex_tasks.errors import Invalid
+
+if TYPE_CHECKING:
+    from mcp_host_cortex_tasks.service.command import Ctx
+
+SHOWN = ("id", "title", "status", "priority", "branch_name", "type", "deadline")
+PAGE = 50
+# Beyond the program's own limit, so that the answer names the command.
+GRACE = 5.0
+
+TaskId = Annotated[int | str, Field(description="The task's number, as {tool:list_tasks} shows it")]
+Status = Literal["TODO", "IN_PROGRESS", "REVIEW", "DONE"]
+
+
+class Row(TypedDict):
+    id: int
+    title: str
+    status: str
+    priority: str
+    branch_name: str | None
+    type: NotRequired[str | None]
+    deadline: NotRequired[str | None]
+
+
+class TaskList(TypedDict):
+    message: str
+    total: int
+    truncated: bool
+    next_cursor: str | None
+    tasks: list[Row]
+
+
+class Started(TypedDict):
+    success: bool
+    task_id: int
+    branch: str
+    already: bool
+    worktree: NotRequired[str]
+    warnings: NotRequired[list[str]]
+
+
+class Submitted(TypedDict):
+    success: bool
+    task_id: int
+    branch: str
+    pr_url: str | None
+    created: bool
+    message: NotRequired[str]
+    left_out: NotRequired[list[str]]
+    warnings: NotRequired[list[str]]
+
+
+class Completed(TypedDict):
+    success: bool
+    task_id: int
+    cleaned: list[str]
+    already: NotRequired[bool]
+    warnings: NotRequired[list[str]]
+
+
+class Standing(TypedDict):
+    branch: str | None
+    is_task_branch: bool
+    task_id: int | None
+    changed: NotRequired[int]
+    untracked: NotRequired[int]
+    ahead: NotRequired[int]
+    behind: NotRequired[int]
+    in_progress: NotRequired[str | None]
+    pending: NotRequired[dict[str, Any]]
+
+
+@tool(read_only=True)
+async def list_tasks(
+    ctx: "Ctx",
+    /,
+    status: Annotated[Status | None, Field(description="Only tasks in this state")] = None,
+    limit: Annotated[int, Field(ge=1, le=500)] = PAGE,
+    cursor: Annotated[str | None, Field(description="next_cursor of the page before")] = None,
+) -> TaskList:
+    """List the tasks assigned to you or shared with you."""
+    data = await ctx.tasks()
+    rows = [row for row in data["tasks"] if status is None or row.get("status") == status]
+    begin = _position(cursor)
+    end = begin + limit
+    more = end < len(rows)
+    return {
+        "message": str(data.get("message") or ("" if rows else "No assigned tasks")),
+        "total": len(rows),
+        "truncated": more,
+        "next_cursor": str(end) if more else None,
+        "tasks": [_row(row) for row in rows[begin:end]],
+    }
+
+
+@tool(idempotent=True, destructive=False)
+async def start_task(
+    ctx: "Ctx",
+    /,
+    task_id: TaskId,
+    branch: Annotated[str | None, Field(description="Another name for a new branch")] = None,
+) -> Started:
+    """Start a task: make or find its git branch, switch to it, and mark the task in progress.
+
+    Starting it again finds the same branch. With `worktree` in the answer, work in that folder.
+    """
+    data = await ctx.start(task_id, branch)
+    fixed = {
+        "success": True,
+        "task_id": data["task_id"],
+        "branch": data["branch"],
+        "already": bool(data.get("already")),
+    }
+    answer: Started = _answer(fixed, data, "worktree", "warnings")
+    return answer
+
+
+@tool(idempotent=True, destructive=False)
+async def submit_pr(
+    ctx: "Ctx",
+    /,
+    commit_message: Annotated[
+        str | None, Field(description="Needed when there are changes to commit")
+    ] = None,
+    paths: Annotated[list[str] | None, Field(description="Untracked files to add")] = None,
+) -> Submitted:
+    """Submit the current task for review: commit tracked changes, push, open the pull request.
+
+    Untracked files that were not named are in `left_out`.
+    """
+    data = await ctx.submit(commit_message, paths or ())
+    fixed = {
+        "success": True,
+        "task_id": data["task_id"],
+        "branch": data["branch"],
+        "pr_url": data.get("pr_url"),
+        "created": bool(data.get("created")),
+    }
+    answer: Submitted = _answer(fixed, data, "message", "left_out", "warnings")
+    return answer
+
+
+@tool(idempotent=True, destructive=True)
+async def complete_task(ctx: "Ctx", /) -> Completed:
+    """Complete the current task once its branch is merged, and clean up as the user configured."""
+    data = await ctx.complete()
+    fixed = {
+        "success": True,
+        "task_id": data["task_id"],
+        "cleaned": list(data.get("cleaned") or []),
+    }
+    answer: Completed = _answer(fixed, data, "already", "warnings")
+    return answer
+
+
+@tool(read_only=True)
+async def get_task_status(ctx: "Ctx", /) -> Standing:
+    """Tell the current git branch, whether it is a task's, and which task's."""
+    data = await ctx.status()
+    fixed = {
+        "branch": data["branch"],
+        "is_task_branch": bool(data["is_task_branch"]),
+        "task_id": data["task_id"],
+    }
+    answer: Standing = _answer(
+        fixed, data, "changed", "untracked", "ahead", "behind", "in_progress", "pending"
+    )
+    return answer
+
+
+READERS = (list_tasks,)
+WORKERS = (start_task, submit_pr, complete_task, get_task_status)
+
+
+def _row(data: dict[str, Any]) -> Row:
+    fixed = {
+        "id": data.get("id"),
+        "title": str(data.get("title") or ""),
+        "status": str(data.get("status") or ""),
+        "priority": str(data.get("priority") or ""),
+        "branch_name": data.get("branch_name"),
+    }
+    row: Row = _answer(fixed, data, "type", "deadline")
+    return row
+
+
+def _answer(fixed: dict[str, Any], data: dict[str, Any], *optional: str) -> Any:
+    """Return what is always told and, of the rest, what there is."""
+    return fixed | {key: data[key] for key in optional if data.get(key) is not None}
+
+
+def _position(cursor: str | None) -> int:
+    if cursor is None:
+        return 0
+    if not (cursor.isascii() and cursor.isdigit() and len(cursor) < 10):
+        raise Invalid("cursor must be the next_cursor of an earlier page.", reason="bad_cursor")
+    return int(cursor)
