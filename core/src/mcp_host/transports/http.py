@@ -282,20 +282,6 @@ class _Forgetting:
             self._adapter.forget(session.decode("latin-1"))
 
 
-def listen(host: str, port: int) -> socket.socket:
-    """A socket that listens; `OSError` where the address or the port is not to be had."""
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    listening = socket.socket(family, socket.SOCK_STREAM)
-    try:
-        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listening.bind((host.strip("[]"), port))
-        listening.listen(256)
-    except BaseException:
-        listening.close()
-        raise
-    return listening
-
-
 async def serve(
     host: Host,
     make_adapter: Callable[[], Adapter],
