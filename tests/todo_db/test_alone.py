@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from mcp_host.testing import CallFailed, StdioClient, stdio_client
+from mcp import Client
+from mcp_host.testing import CallFailed, StdioClient, http_server, stdio_client
 from mcp_host_todo_db.storage import create_tables, read_url
 
 if TYPE_CHECKING:
@@ -303,6 +304,22 @@ async def test_the_stateless_era_is_served_as_well(tmp_path: Path) -> None:
         assert page["total"] == 1
         with pytest.raises(CallFailed, match=NOT_FOUND):
             await client.value("delete_task", user_id="bob", task_id=page["result"][0]["id"])
+
+
+async def test_over_http_the_same_five_are_served(tmp_path: Path) -> None:
+    argv = [COMMAND, "--transport", "http", "--port", "0"]
+    async with (
+        http_server(argv, environment=environment(tmp_path, None), cwd=tmp_path) as server,
+        Client(server.url) as client,
+    ):
+        assert len((await client.list_tools()).tools) == 5
+        added = await client.call_tool("add_task", {"user_id": "ann", "title": "t"})
+
+        wrong = await client.call_tool("add_task", {"user_id": "ann", "title": ""})
+
+        assert added.structured_content["status"] == "created"
+        assert wrong.is_error
+        assert "title is required" in wrong.content[0].text
 
 
 async def test_without_a_url_tasks_are_kept_in_the_packs_folder(tmp_path: Path) -> None:
