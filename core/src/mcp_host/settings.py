@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import os
 import tomllib
+import types
 import typing
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -12,7 +13,7 @@ from dataclasses import replace as dataclass_replace
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, model_validator
 
 from .errors import SettingsError
 
@@ -25,14 +26,42 @@ Count = Annotated[int, Field(ge=1, le=100_000)]
 Keys = tuple[str | int, ...]
 
 
+class _FromSecret(str):
+    """A text from the environment or a file: the one place where "8000" may stand for a number."""
+
+    __slots__ = ()
+
+
 class _Table(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _read_texts(cls, data: Any) -> Any:
+        if not isinstance(data, Mapping):
+            return data
+        return {
+            key: cls._read_text(key, value) if isinstance(value, _FromSecret) else value
+            for key, value in data.items()
+        }
+
+    @classmethod
+    def _read_text(cls, key: str, text: str) -> Any:
+        if key not in cls.model_fields:
+            return text
+        annotation: Any = cls.model_fields[key].annotation
+        try:
+            return TypeAdapter(annotation).validate_python(str(text))
+        except ValidationError:
+            return text  # the field itself says what is wrong with it
 
 
 class HostTable(_Table):
     """The table [host]."""
 
-    root: Path | None = Field(None, description="The project's folder, for packs about a project.")
+    root: Path | None = Field(
+        None, strict=False, description="The project's folder, for packs about a project."
+    )
     timeout: Seconds = Field(30, description="Seconds a call may take, where nothing else says so.")
     max_concurrency: Count = Field(
         64, description="Calls that run at once; four times as many wait, others hear `busy`."
@@ -249,7 +278,7 @@ def parse(
                     # Each on its own: the whole may have a key `file` and is still no secret.
                     keys: Keys = ("packs", name, "settings")
                     own[name] = {
-                        key: reader.resolve(value, (*keys, key))
+                        key: reader.resolve(value, (*keys, key), str)
                         for key, value in table["settings"].items()
                     }
                 except SettingsError as error:
@@ -265,7 +294,10 @@ def parse(
     _tokens_are_secrets(where, tables.http, reader.secrets)
     host = tables.host
     if host.root is not None and source is not None:
-        host = host.model_copy(update={"root": source.parent / host.root.expanduser()})
+        try:
+            host = host.model_copy(update={"root": source.parent / host.root.expanduser()})
+        except RuntimeError as error:  # "~nobody/x"
+            raise SettingsError(f"{where}: host.root: {error}") from None
     return Settings(
         host=host,
         http=tables.http,
@@ -286,21 +318,25 @@ class _Secrets:
         self._folder, self._environment = folder, environment
         self.secrets = Secrets()
 
-    def resolve(self, value: Any, keys: Keys) -> Any:
+    def resolve(self, value: Any, keys: Keys, text: type[str] = _FromSecret) -> Any:
+        """The value with its secrets read; `text` is the type that they get."""
         if isinstance(value, Mapping):
-            if "env" in value and set(value) <= {"env", "default"}:
-                return self._from_environment(value, keys)
+            if isinstance(value.get("env"), str) and set(value) <= {"env", "default"}:
+                found = self._from_environment(value, keys)
+                return text(found) if isinstance(found, str) else found
             if set(value) == {"file"} and isinstance(value["file"], str):
-                return self._from_file(value["file"], keys)
-            return {key: self.resolve(item, (*keys, key)) for key, item in value.items()}
+                return text(self._from_file(value["file"], keys))
+            return {key: self.resolve(item, (*keys, key), text) for key, item in value.items()}
         if isinstance(value, list):
-            return [self.resolve(item, (*keys, index)) for index, item in enumerate(value)]
+            return [self.resolve(item, (*keys, i), text) for i, item in enumerate(value)]
         return value
 
     def _from_environment(self, value: Mapping[str, Any], keys: Keys) -> Any:
         variable = value["env"]
-        if not isinstance(variable, str) or not variable:
+        if not variable:
             raise SettingsError(f"{dotted(keys)}: env must name a variable")
+        if isinstance(value.get("default"), list | Mapping):
+            raise SettingsError(f"{dotted(keys)}: a default is a text, a number, true or false")
         if variable in self._environment:
             return self._keep(self._environment[variable], keys, variable)
         if "default" in value:
@@ -343,16 +379,42 @@ def pack_settings(
         if given:
             raise SettingsError(f"packs.{name}.settings: this pack has no settings")
         return None
-    for key, info in model.model_fields.items():
-        value = given.get(info.alias or key)
-        if isinstance(value, str) and wants_path(info.annotation):
-            given[info.alias or key] = settings.folder / Path(value).expanduser()
+    try:
+        given = _placed(given, model, settings.folder)
+    except RuntimeError as error:  # "~nobody/x"
+        raise SettingsError(f"packs.{name}.settings: {error}") from None
     if about_project(model) and given.get("root") is None:
         given["root"] = root
     try:
         return model.model_validate(given)
     except ValidationError as error:
         raise SettingsError(f"packs.{name}.settings.{explain(error, model)}") from None
+
+
+def _placed(value: Any, annotation: Any, folder: Path) -> Any:
+    """The value with its relative paths made absolute, wherever the annotation wants a path."""
+    arms = [arm for arm in _arms(annotation) if arm is not type(None)]
+    if isinstance(value, str):
+        return folder / Path(value).expanduser() if Path in arms else value
+    for arm in arms:
+        inner = get_args(arm)
+        if isinstance(value, list) and inner and typing.get_origin(arm) is not dict:
+            return [_placed(item, inner[0], folder) for item in value]
+        if isinstance(value, dict) and typing.get_origin(arm) is dict:
+            return {key: _placed(item, inner[1], folder) for key, item in value.items()}
+        if isinstance(value, dict) and isinstance(arm, type) and issubclass(arm, BaseModel):
+            wanted = {info.alias or key: info.annotation for key, info in arm.model_fields.items()}
+            return {key: _placed(item, wanted.get(key), folder) for key, item in value.items()}
+    return value
+
+
+def _arms(annotation: Any) -> tuple[Any, ...]:
+    """What a value may be: the arms of a union, or the annotation itself."""
+    if typing.get_origin(annotation) is Annotated:
+        return _arms(get_args(annotation)[0])
+    if typing.get_origin(annotation) in (typing.Union, types.UnionType):
+        return tuple(arm for each in get_args(annotation) for arm in _arms(each))
+    return (annotation,)
 
 
 def about_project(model: type[BaseModel] | None) -> bool:

@@ -86,28 +86,12 @@ def file_schema(models: dict[str, Any]) -> dict[str, Any]:
 
     Wherever a scalar stands, `{ env = … }` or `{ file = … }` may stand as well.
     """
-    from ..settings import FileTables
+    from ..settings import PACK_NAME, RESERVED_PACK_NAME, FileTables
 
     whole = FileTables.model_json_schema()
     whole["$schema"] = "https://json-schema.org/draft/2020-12/schema"
     whole["title"] = "mcp-host.toml"
     definitions = whole["$defs"]
-    definitions["Secret"] = {
-        "oneOf": [
-            {
-                "type": "object",
-                "properties": {"env": {"type": "string"}, "default": {}},
-                "required": ["env"],
-                "additionalProperties": False,
-            },
-            {
-                "type": "object",
-                "properties": {"file": {"type": "string"}},
-                "required": ["file"],
-                "additionalProperties": False,
-            },
-        ]
-    }
     known = {}
     for name, model in models.items():
         own = model.model_json_schema(ref_template=f"#/$defs/{name}.{{model}}")
@@ -116,27 +100,57 @@ def file_schema(models: dict[str, Any]) -> dict[str, Any]:
         definitions[f"{name}.settings"] = own
         settings = {"properties": {"settings": {"$ref": f"#/$defs/{name}.settings"}}}
         known[name] = {"allOf": [{"$ref": "#/$defs/PackTable"}, settings]}
-    whole["properties"]["packs"]["properties"] = known
-    for definition in definitions.values():
-        for name, about in definition.get("properties", {}).items():
-            if name not in ("env", "file", "default") and _is_scalar(about):
-                definition["properties"][name] = _or_secret(about)
+    packs = whole["properties"]["packs"]
+    packs["properties"] = known
+    packs["propertyNames"] = {"pattern": PACK_NAME, "not": {"const": RESERVED_PACK_NAME}}
+    for name, definition in definitions.items():
+        definitions[name] = _with_secrets(definition)
+    token = definitions["TokenTable"]["properties"]["token"]
+    token["anyOf"] = [{"$ref": "#/$defs/Secret"}]  # never the token itself
+    definitions["Secret"] = _SECRET
     return whole
 
 
-def _is_scalar(about: dict[str, Any]) -> bool:
-    kinds = [about, *about.get("anyOf", ())]
-    scalar = ("string", "integer", "number", "boolean")
-    return any(kind.get("type") in scalar for kind in kinds)
+_SCALARS = ("string", "integer", "number", "boolean")
+_SECRET = {
+    "oneOf": [
+        {
+            "type": "object",
+            "properties": {
+                "env": {"type": "string", "minLength": 1},
+                "default": {"type": list(_SCALARS)},
+            },
+            "required": ["env"],
+            "additionalProperties": False,
+        },
+        {
+            "type": "object",
+            "properties": {"file": {"type": "string"}},
+            "required": ["file"],
+            "additionalProperties": False,
+        },
+    ]
+}
 
 
-def _or_secret(about: dict[str, Any]) -> dict[str, Any]:
-    words: dict[str, Any] = {
-        key: about[key] for key in ("title", "description", "default") if key in about
+def _with_secrets(schema: Any) -> Any:
+    """The schema where a secret may stand in place of every scalar."""
+    if not isinstance(schema, dict):
+        return schema
+    inner = {
+        key: {name: _with_secrets(sub) for name, sub in value.items()}
+        if key in ("properties", "patternProperties")
+        else _with_secrets(value)
+        if key in ("items", "additionalProperties")
+        else value
+        for key, value in schema.items()
     }
-    rest = {key: value for key, value in about.items() if key not in words}
-    arms = rest.get("anyOf", [rest])
-    return {**words, "anyOf": [*arms, {"$ref": "#/$defs/Secret"}]}
+    arms = inner.get("anyOf", [inner])
+    if not any(arm.get("type") in _SCALARS or "enum" in arm or "const" in arm for arm in arms):
+        return inner
+    words = {key: inner[key] for key in ("title", "description", "default") if key in inner}
+    rest = {key: value for key, value in inner.items() if key not in words}
+    return {**words, "anyOf": [*rest.get("anyOf", [rest]), {"$ref": "#/$defs/Secret"}]}
 
 
 def _without_none(value: Any) -> Any:
