@@ -307,6 +307,8 @@ def _make(kind: type[Any], function: Function, options: Mapping[str, Any]) -> An
 
 def verify(contribution: Contribution, has_service: bool) -> None:
     """Read everything that a list would need; `DeclarationError` where something cannot work."""
+    if not isinstance(contribution.name, str):
+        raise DeclarationError(f"{contribution.name!r} is no name; a name is a text")
     read = contribution.signature
     if read.service and not has_service:
         raise DeclarationError(
@@ -322,7 +324,13 @@ def verify(contribution: Contribution, has_service: bool) -> None:
             )
         if "://" not in contribution.uri:
             raise DeclarationError(f"{contribution.name}: {contribution.uri!r} has no scheme")
-    contribution.listed(contribution.name, lambda text: text)
+    listed = contribution.listed(contribution.name, lambda text: text)
+    try:
+        json.dumps(listed, ensure_ascii=False).encode()
+    except (TypeError, ValueError) as error:  # one such entry would spoil the lists of all packs
+        raise DeclarationError(
+            f"{contribution.name}: what stands in the list is no JSON: {error}"
+        ) from error
 
 
 # -- small pieces ----------------------------------------------------------------------------------

@@ -35,7 +35,7 @@ from .middleware.run import Run
 from .middleware.slots import Slots
 from .middleware.validation import Validation
 from .packs import Declared, Failure, Loading, Offer, Outcome
-from .running import Condition, PackHandle, Runtime
+from .running import Condition, Explained, PackHandle, Runtime
 from .settings import PackTable, Secrets, Settings
 
 log = logging.getLogger("mcp_host")
@@ -165,22 +165,27 @@ class Host:
         for name, outcome in late:
             self._arrived(name, outcome)
 
+    @property
+    def is_loading(self) -> bool:
+        """Whether a pack is being imported still."""
+        return any(pack.now.code == "loading" for pack in self.packs.values())
+
     async def settled(self) -> None:
         """Wait until every pack has been loaded and opened, or has failed to."""
+        await self._decided(list(self.packs.values()))
+
+    async def required_decided(self) -> None:
+        """Wait until every required pack has been loaded and opened, or has failed to."""
+        await self._decided([pack for pack in self.packs.values() if self._is_required(pack)])
+
+    async def _decided(self, packs: Sequence[Pack]) -> None:
         changed = asyncio.Event()
         stop = self.listen(lambda _: changed.set())
-        while any(pack.now.code == "loading" for pack in self.packs.values()):
+        while any(pack.now.code == "loading" for pack in packs):
             changed.clear()
             await changed.wait()
         stop()
-        runtimes = [pack.runtime for pack in self.packs.values() if pack.runtime]
-        await asyncio.gather(*(runtime.decided() for runtime in runtimes))
-
-    async def required_decided(self) -> None:
-        """Wait until every required pack has opened or failed to."""
-        for pack in list(self.packs.values()):
-            if pack.runtime and (pack.table.required or pack.name == self.alone):
-                await pack.runtime.decided()
+        await asyncio.gather(*(pack.runtime.decided() for pack in packs if pack.runtime))
 
     async def failed(self) -> str:
         """Wait until a required pack fails; why it did."""
@@ -214,9 +219,11 @@ class Host:
             if isinstance(outcome, Failure):
                 raise outcome
             self._refuse_exposed(outcome)
-            self.catalog.add(outcome, prefixed=self.alone is None)
             Naming(outcome, self.alone is None).resolve(outcome.instructions)
+            self.catalog.add(outcome, prefixed=self.alone is None)
         except Failure as failure:
+            if not failure.remedy and self.alone is None:
+                failure.remedy = f"correct the pack, or do without it: mcp-host disable {name}"
             pack.condition = self._redacted(failure.condition)
             self._log_condition(pack)
             self._check_required(pack)
@@ -253,6 +260,8 @@ class Host:
             handle,
             partial(self._condition_changed, pack),
             lambda error: self._describe(error, declared),
+            open_timeout=self.settings.host.start_timeout,
+            retry_after=None if self._is_required(pack) else self.settings.host.retry_after,
         )
 
     def _start(self, pack: Pack) -> None:
@@ -268,11 +277,14 @@ class Host:
         if pack.runtime is not None:
             pack.runtime.report(self._redacted(condition) if condition else None)
 
-    def _describe(self, error: BaseException, declared: Declared) -> str:
+    def _describe(self, error: BaseException, declared: Declared) -> Explained:
         known = as_error(error, declared.errors)
-        if known.code != "internal_error":
-            return self.settings.secrets.redact(str(known))
-        return self.settings.secrets.redact(f"{type(error).__name__}: {error}")
+        redact = self.settings.secrets.redact
+        if known.code == "internal_error":
+            remedy = "see to what the reason names; the log of `mcp-host serve` has the traceback"
+            hint = "" if self.alone else remedy
+            return Explained(redact(f"{type(error).__name__}: {error}"), hint)
+        return Explained(redact(str(known)), redact("; ".join(known.suggestions)), expected=True)
 
     def _redacted(self, condition: Condition) -> Condition:
         redact = self.settings.secrets.redact
@@ -308,8 +320,11 @@ class Host:
             pack.was_listed = listed
             self._lists_changed()
 
+    def _is_required(self, pack: Pack) -> bool:
+        return pack.table.required or pack.name == self.alone
+
     def _check_required(self, pack: Pack) -> None:
-        if pack.now.state == "failed" and (pack.table.required or pack.name == self.alone):
+        if pack.now.state == "failed" and self._is_required(pack):
             self.fatal = self.fatal or _sentence(pack)
             self._fatal_event.set()
 

@@ -28,7 +28,6 @@ from .signature import DeclarationError
 log = logging.getLogger("mcp_host.packs")
 
 GROUP = "mcp_host.packs"
-STEP_TIMEOUT = 10.0
 PATIENCE = 1.0
 INSTRUCTIONS_LIMIT = 500
 HOOKS = tuple(name for name in vars(hookspecs) if name.startswith("mcp_host_"))
@@ -180,8 +179,9 @@ class Loading:
             offer = chosen(name, table, offers)
         except Failure as failure:
             return failure
-        attempt = _Attempt(lambda step: self._packs.declare(offer, self._settings, step))
-        outcome = attempt.wait(PATIENCE)
+        limit = self._settings.host.start_timeout
+        attempt = _Attempt(lambda step: self._packs.declare(offer, self._settings, step), limit)
+        outcome = attempt.wait(min(PATIENCE, limit))
         if outcome is None:
             watch = threading.Thread(
                 target=lambda: self._later(name, attempt.result()), daemon=True
@@ -191,10 +191,10 @@ class Loading:
 
 
 class _Attempt:
-    """Loading one pack in a thread; a step that takes over `STEP_TIMEOUT` seconds is given up."""
+    """Loading one pack in a thread; a step that takes over `limit` seconds is given up."""
 
-    def __init__(self, declare: Callable[[Callable[[str], None]], Declared]) -> None:
-        self._declare = declare
+    def __init__(self, declare: Callable[[Callable[[str], None]], Declared], limit: float) -> None:
+        self._declare, self._limit = declare, limit
         self._changed = threading.Condition()
         self._step, self._steps = "starting", 0
         self._outcome: Outcome | None = None
@@ -213,12 +213,12 @@ class _Attempt:
                 before = self._steps
                 moved = self._changed.wait_for(
                     lambda: self._outcome is not None or self._steps != before,  # noqa: B023
-                    STEP_TIMEOUT,
+                    self._limit,
                 )
                 if not moved:
                     self._outcome = Failure(
                         "load_timeout",
-                        f"{self._step} took longer than {STEP_TIMEOUT:g} s",
+                        f"{self._step} took longer than {self._limit:g} s",
                         "look at what the pack does at that moment, or disable it",
                     )
             return self._outcome
@@ -236,7 +236,11 @@ class _Attempt:
             outcome = failure
         except BaseException as error:
             log.warning("a pack could not be loaded", exc_info=error)
-            outcome = Failure("load_failed", f"{type(error).__name__}: {error}")
+            outcome = Failure(
+                "load_failed",
+                f"{type(error).__name__}: {error}",
+                "the log of `mcp-host serve` has the traceback",
+            )
         with self._changed:
             if self._outcome is None:
                 self._outcome = outcome
@@ -285,7 +289,7 @@ class _Packs:
             raise Failure(
                 "hook_failed",
                 f"{hook} raised {type(error).__name__}: {error}",
-                "the log has the traceback",
+                "the log of `mcp-host serve` has the traceback",
             ) from error
         return answers[0] if answers else None
 
@@ -318,7 +322,7 @@ class _Packs:
             instructions=_instructions(self._ask(plugin, "mcp_host_instructions", **given)),
             errors=_errors(self._ask(plugin, "mcp_host_errors")),
             acts_as_server_user=_acts_as(self._ask(plugin, "mcp_host_acts_as")),
-            checks=tuple(self._ask(plugin, "mcp_host_checks", **given) or ()),
+            checks=_checks(self._ask(plugin, "mcp_host_checks", **given)),
         )
         step("reading the signatures of its tools, resources and prompts")
         _verify(declared)
@@ -358,7 +362,8 @@ def _imported(offer: Offer) -> Any:
         raise Failure(
             "import_failed",
             f"importing {offer.module} raised {type(error).__name__}: {error}",
-            f"the fault is in {offer.distribution or offer.module}; the log has the traceback",
+            f"the fault is in {offer.distribution or offer.module}; the log of `mcp-host serve` "
+            "has the traceback",
         ) from error
 
 
@@ -466,7 +471,7 @@ def _errors(answer: Any) -> Mapping[type[BaseException], str]:
     for kind, code in answer.items():
         if not (isinstance(kind, type) and issubclass(kind, Exception)):
             raise Failure("answer_invalid", f"mcp_host_errors: {kind!r} is no exception class")
-        if code not in BY_CODE:
+        if not isinstance(code, str) or code not in BY_CODE:
             known = ", ".join(BY_CODE)
             raise Failure(
                 "answer_invalid",
@@ -482,6 +487,16 @@ def _acts_as(answer: Any) -> bool:
             "answer_invalid", f"mcp_host_acts_as returned {answer!r}; known is 'server-user'"
         )
     return answer is not None
+
+
+def _checks(answer: Any) -> tuple[Callable[[], Any], ...]:
+    if answer is None:
+        return ()
+    if not isinstance(answer, Sequence) or not all(callable(check) for check in answer):
+        raise Failure(
+            "answer_invalid", f"mcp_host_checks returned {_kind(answer)}, not a list of functions"
+        )
+    return tuple(answer)
 
 
 def _verify(declared: Declared) -> None:

@@ -12,9 +12,11 @@ import logging
 import os
 import signal
 import threading
+import time
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from queue import SimpleQueue
 from typing import Any, Literal, TypeAlias
@@ -24,12 +26,11 @@ from .errors import Busy, Unavailable
 log = logging.getLogger("mcp_host.packs")
 
 State = Literal["opening", "ready", "degraded", "failed", "disabled"]
-OPEN_TIMEOUT = 10.0
 CLOSE_TIMEOUT = 5.0
 MOMENT = 0.3
 LEFT_BEHIND_LIMIT = 32
 LEFT_BEHIND_PATIENCE = 1.0
-FIRST_RETRY, LAST_RETRY = 5.0, 300.0
+LAST_RETRY = 300.0
 NOT_SET_UP = "not_set_up"
 
 CHILD_VARIABLES = (
@@ -287,7 +288,7 @@ class PackLoop:
 
     def __init__(self, name: str) -> None:
         self.loop = asyncio.new_event_loop()
-        self._stopping = False
+        self.stopping = False
         self._thread = threading.Thread(target=self._run, name=f"pack-{name}", daemon=True)
         self._thread.start()
 
@@ -298,16 +299,20 @@ class PackLoop:
 
     def stop(self) -> None:
         """End the loop as soon as what runs on it lets go."""
-        self._stopping = True
+        self.stopping = True
         self.post(self.loop.stop)
 
     def _run(self) -> None:
         asyncio.set_event_loop(self.loop)
-        while not self._stopping:
+        while not self.stopping:
             try:
                 self.loop.run_forever()
             except BaseException:
                 log.exception("a background task of the pack ended its event loop; it goes on")
+        if rest := asyncio.all_tasks(self.loop):  # calls that still run hear that it is over
+            for task in rest:
+                task.cancel()
+            self.loop.run_until_complete(asyncio.wait(rest, timeout=MOMENT))
 
 
 class Workers:
@@ -359,20 +364,21 @@ class _Job:
 
     # in the pack's loop
 
-    def begin(self, loop: asyncio.AbstractEventLoop, work: Work) -> None:
+    def begin(self, loop: PackLoop, work: Work) -> None:
         if self.abandoned:
             self._deliver(None, None)
             return
-        self._task = loop.create_task(_contained(work), context=self._context)
-        self._task.add_done_callback(self._ended)
+        self._task = loop.loop.create_task(_contained(work), context=self._context)
+        self._task.add_done_callback(partial(self._ended, loop))
 
     def cancel(self) -> None:
         if self._task is not None:
             self._task.cancel()
 
-    def _ended(self, task: asyncio.Task[Any]) -> None:
+    def _ended(self, loop: PackLoop, task: asyncio.Task[Any]) -> None:
         if task.cancelled():
-            self._deliver(None, PackExit("the work cancelled itself"))
+            over = Unavailable("The pack was closed while the call ran")
+            self._deliver(None, over if loop.stopping else PackExit("the work cancelled itself"))
         else:
             error = task.exception()
             self._deliver(None if error else task.result(), error)
@@ -380,10 +386,14 @@ class _Job:
     # in a worker thread
 
     def call(self, function: Callable[[], Any]) -> None:
-        result, error = None, None
+        result: Any = None
+        error: BaseException | None = None
         if not self.abandoned:
             try:
                 result = self._context.run(function)
+            except StopIteration as raised:  # no future takes this one
+                error = RuntimeError("StopIteration in a pack")
+                error.__cause__ = raised
             except Exception as raised:
                 error = raised
             except BaseException as raised:
@@ -410,14 +420,27 @@ class _Job:
 async def _contained(work: Work) -> Any:
     try:
         return await work()
-    except (SystemExit, KeyboardInterrupt) as raised:
+    except (Exception, asyncio.CancelledError):
+        raise
+    except BaseException as raised:  # the host's own loop would end with it
         raise PackExit(f"{type(raised).__name__} in a pack") from raised
+
+
+@dataclass(frozen=True)
+class Explained:
+    """An exception of a pack in words; `expected` when it is one that the pack has declared."""
+
+    reason: str
+    remedy: str = ""
+    expected: bool = False
 
 
 class Runtime:
     """One pack at work; its condition and all its methods belong to the host's loop.
 
-    `opens` makes the context manager whose value is the service; None where the pack has none.
+    `opens` makes the context manager whose value is the service; None where the pack has none. It
+    may take `open_timeout` seconds, and is tried again `retry_after` seconds after a failure; None
+    for a pack without which the host ends anyway.
     """
 
     def __init__(
@@ -426,9 +449,13 @@ class Runtime:
         opens: Callable[[PackHandle], AbstractAsyncContextManager[Any]] | None,
         handle: PackHandle | None,
         on_condition: Callable[[Runtime], None],
-        describe: Callable[[BaseException], str],
+        describe: Callable[[BaseException], Explained],
+        *,
+        open_timeout: float,
+        retry_after: float | None,
     ) -> None:
         self.name = name
+        self._open_timeout, self._retry_after = open_timeout, retry_after
         self.service: Any = None
         self._opens, self._handle = opens, handle
         self._on_condition, self._describe = on_condition, describe
@@ -481,41 +508,67 @@ class Runtime:
     # -- opening and closing
 
     async def open(self) -> None:
-        """Open the pack, and after a failure again and again, ever more rarely. Ends when open."""
-        pause = FIRST_RETRY
-        while not await self._open_once(pause):
-            await asyncio.sleep(pause)
-            pause = min(pause * 2, LAST_RETRY)
+        """Open the pack, and after a failure again and again, ever more rarely; until cancelled.
 
-    async def _open_once(self, pause: float) -> bool:
+        A service that ends while it is open, since a background task of it died, is a failure too.
+        """
+        pause = self._retry_after
+        while True:
+            began = time.monotonic()
+            if await self._open_once(pause):
+                await self._lost(pause)
+            if self._retry_after is None or pause is None:
+                return
+            was_open_long = time.monotonic() - began > LAST_RETRY
+            await asyncio.sleep(pause)
+            pause = self._retry_after if was_open_long else min(pause * 2, LAST_RETRY)
+
+    async def _open_once(self, pause: float | None) -> bool:
         self._loop = PackLoop(self.name)
         if self._opens is None or self._handle is None:
             self._become(Condition("ready"))
             return True
         self._keeper = _Keeper(self._loop, self._opens, self._handle)
         try:
-            async with asyncio.timeout(OPEN_TIMEOUT):
+            async with asyncio.timeout(self._open_timeout):
                 self.service = await self._keeper.opened
         except TimeoutError:
             self._drop_loop()
-            reason = f"it did not open within {OPEN_TIMEOUT:g} s"
-            self._fail("open_timeout", reason, pause)
+            reason = f"it did not open within {self._open_timeout:g} s"
+            why = Explained(reason, "look at what its `mcp_host_open` waits for")
+            self._fail("open_timeout", why, pause)
             return False
         except asyncio.CancelledError:
             self._drop_loop()
             raise
         except BaseException as error:
-            log.warning("pack %s could not be opened", self.name, exc_info=error)
+            why = self._describe(error)
+            if not why.expected:
+                log.warning("pack %s could not be opened", self.name, exc_info=error)
             self._drop_loop()
-            self._fail("open_failed", self._describe(error), pause)
+            self._fail("open_failed", why, pause)
             return False
         self._become(Condition("ready"))
         return True
 
-    def _fail(self, code: str, reason: str, pause: float) -> None:
-        remedy = f"it is tried again in {pause:g} s; `mcp-host doctor` says more"
+    async def _lost(self, pause: float | None) -> None:
+        """Wait until the service ends without having been told to, and say so."""
+        if self._keeper is None:
+            await asyncio.Event().wait()  # there is nothing to lose
+            return
+        await asyncio.wait({self._keeper.closed})
+        error = self._keeper.closed.exception()
+        log.warning("pack %s ended by itself", self.name, exc_info=error)
+        self._drop_loop()
+        why = self._describe(error) if error else Explained("nothing was raised")
+        reason = f"what it had opened ended by itself: {why.reason}"
+        self._fail("service_lost", replace(why, reason=reason), pause)
+
+    def _fail(self, code: str, why: Explained, pause: float | None) -> None:
+        again = "" if pause is None else f"it is tried again in {pause:g} s"
         self._reported = None
-        self._become(Condition("failed", code, reason, remedy))
+        remedy = "; ".join(filter(None, (why.remedy, again)))
+        self._become(Condition("failed", code, why.reason, remedy))
 
     def _drop_loop(self) -> None:
         """Give the loop up: it ends when the pack lets go of it, and nobody waits for that."""
@@ -562,7 +615,7 @@ class Runtime:
             raise Unavailable(f"The pack '{self.name}' is not open")
         job = _Job(self._one_came_back)
         if asyncio.iscoroutinefunction(function):
-            loop.post(job.begin, loop.loop, lambda: function(*arguments, **named))
+            loop.post(job.begin, loop, lambda: function(*arguments, **named))
         else:
             self._workers.post(lambda: job.call(lambda: function(*arguments, **named)))
         try:

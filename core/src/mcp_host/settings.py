@@ -7,7 +7,7 @@ import os
 import tomllib
 import types
 import typing
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from dataclasses import replace as dataclass_replace
 from pathlib import Path
@@ -85,6 +85,9 @@ class HostTable(_Table):
         min_length=32,
         description="Seals questions carried by the client, so that another process can take the "
         "answer; at least 32 characters, from a secret. Without it, each start makes its own.",
+    )
+    catalogue: bool = Field(
+        True, description="Save what clients see first, to show it at once at the next start."
     )
     log_level: Literal["debug", "info", "warning", "error"] = Field(
         "info", description="The least level that is logged."
@@ -184,10 +187,14 @@ class Secrets:
     keys: frozenset[Keys] = frozenset()
     values: frozenset[str] = frozenset()
     variables: frozenset[str] = frozenset()
+    files: frozenset[str] = frozenset()
 
     def __or__(self, other: Secrets) -> Secrets:
         return Secrets(
-            self.keys | other.keys, self.values | other.values, self.variables | other.variables
+            self.keys | other.keys,
+            self.values | other.values,
+            self.variables | other.variables,
+            self.files | other.files,
         )
 
     def redact(self, text: str) -> str:
@@ -349,6 +356,7 @@ class _Secrets:
 
     def _from_file(self, name: str, keys: Keys) -> str:
         path = self._folder / Path(name).expanduser()
+        self.secrets |= Secrets(files=frozenset({str(path)}))
         try:
             return self._keep(path.read_text("utf-8").strip(), keys)
         except (OSError, UnicodeDecodeError) as error:
@@ -385,6 +393,10 @@ def pack_settings(
         raise SettingsError(f"packs.{name}.settings: {error}") from None
     if about_project(model) and given.get("root") is None:
         given["root"] = root
+    known = {n for key, info in model.model_fields.items() for n in (key, info.alias) if n}
+    if model.model_config.get("extra") is None:  # a model that does not say it wants more
+        for key in given.keys() - known:
+            raise SettingsError(f"packs.{name}.settings.{key}: {_unknown(key, sorted(known))}")
     try:
         return model.model_validate(given)
     except ValidationError as error:
@@ -459,9 +471,13 @@ def explain(error: ValidationError, model: type[BaseModel]) -> str:
     if item["type"] != "extra_forbidden":
         return f"{where or 'settings'}: {item['msg'].removeprefix('Value error, ')}{more}"
     known = _known_keys(model, item["loc"][:-1])
-    near = difflib.get_close_matches(str(item["loc"][-1]), known, 1)
+    return f"{where}: {_unknown(str(item['loc'][-1]), known)}{more}"
+
+
+def _unknown(key: str, known: Sequence[str]) -> str:
+    near = difflib.get_close_matches(key, known, 1)
     hint = f"did you mean '{near[0]}'?" if near else f"known are {', '.join(known)}"
-    return f"{where}: unknown key; {hint}{more}"
+    return f"unknown key; {hint}"
 
 
 def _known_keys(model: type[BaseModel], keys: tuple[int | str, ...]) -> list[str]:

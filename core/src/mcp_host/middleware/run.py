@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, cast
 
+from pydantic_core import to_json
+
 from ..calls import Call, Wire
 from ..contributions import Resource
 from ..running import Runtime
@@ -27,11 +29,15 @@ class Run:
         given = (runtime.service,) if signature.service is not None else ()
         function = signature.function
 
-        # The answer is made where the value is: a large one must not hold up the host's loop.
+        # The answer is made where the value is: a large one must not hold up the host's loop, and
+        # what cannot be written as JSON is the pack's fault, not the transport's.
         def finish(value: Any) -> Wire:
             if isinstance(contribution, Resource):
-                return contribution.answer(call.name, value)
-            return contribution.answer(value)
+                answer = contribution.answer(call.name, value)
+            else:
+                answer = contribution.answer(value)
+            to_json(answer)
+            return answer
 
         if signature.is_async:
 

@@ -1,0 +1,5 @@
+"""A pack that takes itself for a program."""
+
+import sys
+
+sys.exit(7)

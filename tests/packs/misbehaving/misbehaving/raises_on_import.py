@@ -1,0 +1,3 @@
+"""A pack with a fault in it."""
+
+raise RuntimeError("broken on purpose")
