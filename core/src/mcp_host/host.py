@@ -449,7 +449,8 @@ class Host:
             error = as_error(raised, entry.errors)
             log.warning("completion of %s failed", entry.name, exc_info=raised)
             envelope = error.envelope(str(uuid.uuid4()))
-            raise as_protocol_error(error, envelope) from None
+            shown = self.settings.secrets.redact_data(envelope)
+            raise as_protocol_error(error, shown) from None
 
     def check_access(self, uri: str, caller: Caller) -> None:
         """`McpHostError` where this caller may not watch this resource."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import json
 import os
 import tomllib
 import types
@@ -10,8 +11,10 @@ import typing
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from dataclasses import replace as dataclass_replace
+from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args
+from urllib.parse import quote
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, model_validator
 
@@ -20,6 +23,8 @@ from .errors import SettingsError
 PACK_NAME = r"^[a-z][a-z0-9_]{0,31}$"
 RESERVED_PACK_NAME = "host"
 MASK = "********"
+SHORTEST_MASKED = 4
+"""A secret shorter than this stands in every other word: texts with it masked would say nothing."""
 
 Seconds = Annotated[float, Field(gt=0, le=86400)]
 Count = Annotated[int, Field(ge=1, le=100_000)]
@@ -198,11 +203,16 @@ class Secrets:
         )
 
     def redact(self, text: str) -> str:
-        """The text with every secret value masked."""
-        for value in sorted(self.values, key=len, reverse=True):
-            if len(value) >= 4:
-                text = text.replace(value, MASK)
+        """The text with every secret value masked, also as JSON, `repr` or a URL writes it."""
+        for written in self._written:
+            text = text.replace(written, MASK)
         return text
+
+    @cached_property
+    def _written(self) -> list[str]:
+        values = [value for value in self.values if len(value) >= SHORTEST_MASKED]
+        ways = {w for v in values for w in (v, json.dumps(v)[1:-1], repr(v)[1:-1], quote(v, ""))}
+        return sorted(ways, key=len, reverse=True)
 
     def redact_data(self, data: Any) -> Any:
         """Plain data with every secret value in its strings masked."""
