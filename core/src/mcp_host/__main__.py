@@ -11,7 +11,7 @@ def main() -> None:
         from .cli.serve import main as serve
 
         serve(sys.argv[2:])
-    from .cli import main as run
+    from .cli.app import main as run
 
     run()
 

@@ -1,8 +1,9 @@
-"""Which network addresses can be reached from this machine alone."""
+"""Network addresses: which can be reached from this machine alone, and listening on one."""
 
 from __future__ import annotations
 
 import ipaddress
+import socket
 
 
 def is_loopback(host: str) -> bool:
@@ -21,3 +22,19 @@ def is_address(name: str) -> bool:
 
 def _parsed(name: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address:
     return ipaddress.ip_address(name.strip("[]"))
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """A socket that listens; `OSError` where the address or the port is not to be had."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    # asyncio sends small writes at once (TCP_NODELAY) only where the socket names its protocol;
+    # else an answer in two parts waits 40 ms for the client's acknowledgement.
+    listening = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    try:
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listening.bind((host.strip("[]"), port))
+        listening.listen(256)
+    except BaseException:
+        listening.close()
+        raise
+    return listening

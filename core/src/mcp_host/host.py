@@ -22,13 +22,13 @@ from .calls import Call, Wire
 from .catalog import Catalog, Entry, Naming, What
 from .context import Caller, Context
 from .contributions import Resource
-from .errors import INVALID_PARAMS, ProtocolError, as_protocol_error
+from .errors import INVALID_PARAMS, ProtocolError, Unavailable, as_protocol_error
 from .middleware import fold
 from .middleware.answer import Answer, as_error
 from .middleware.deadline import Deadline
 from .middleware.log import log as log_calls
-from .middleware.opening import Opening
-from .middleware.policy import allows, check, policy
+from .middleware.opening import Opening, unavailable
+from .middleware.policy import allows, check, may_read, policy
 from .middleware.questions import Questions
 from .middleware.request_id import request_id
 from .middleware.run import Run
@@ -115,7 +115,7 @@ class Host:
                 log_calls,
                 Answer(lambda: self.settings.secrets),
                 policy,
-                Validation(self._known_names),
+                Validation(self._known_names, self._why_missing),
                 Opening(runtime),
                 Questions(runtime, settings.host.asking_timeout),
                 Deadline(settings.packs, settings.host.timeout),
@@ -262,6 +262,7 @@ class Host:
             lambda error: self._describe(error, declared),
             open_timeout=self.settings.host.start_timeout,
             retry_after=None if self._is_required(pack) else self.settings.host.retry_after,
+            close_timeout=self.settings.host.grace,
         )
 
     def _start(self, pack: Pack) -> None:
@@ -468,6 +469,16 @@ class Host:
         if call.kind == "resource":
             return [str(r["uri"]) for r in self.visible("resources", call.context.caller)]
         return [str(item["name"]) for item in self.visible(what, call.context.caller)]
+
+    def _why_missing(self, call: Call) -> Unavailable | None:
+        """Why nothing has this name, where it would be a name of a pack that has failed."""
+        caller = call.context.caller
+        for name, pack in self.packs.items():
+            prefix = name if pack.table.prefix is None else pack.table.prefix
+            mine = prefix and call.name.startswith((f"{prefix}_", f"{prefix}-"))
+            if mine and pack.now.state == "failed" and may_read(name, caller):
+                return unavailable(name, pack.now)
+        return None
 
     # -- what the host says of itself
 

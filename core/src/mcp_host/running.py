@@ -26,7 +26,6 @@ from .errors import Busy, Unavailable
 log = logging.getLogger("mcp_host.packs")
 
 State = Literal["opening", "ready", "degraded", "failed", "disabled"]
-CLOSE_TIMEOUT = 5.0
 MOMENT = 0.3
 LEFT_BEHIND_LIMIT = 32
 LEFT_BEHIND_PATIENCE = 1.0
@@ -453,9 +452,11 @@ class Runtime:
         *,
         open_timeout: float,
         retry_after: float | None,
+        close_timeout: float,
     ) -> None:
         self.name = name
-        self._open_timeout, self._retry_after = open_timeout, retry_after
+        self._open_timeout, self._close_timeout = open_timeout, close_timeout
+        self._retry_after = retry_after
         self.service: Any = None
         self._opens, self._handle = opens, handle
         self._on_condition, self._describe = on_condition, describe
@@ -580,13 +581,13 @@ class Runtime:
         await self._decided.wait()
 
     async def close(self) -> None:
-        """Close the service in the task that opened it, within `CLOSE_TIMEOUT` seconds.
+        """Close the service in the task that opened it, within `close_timeout` seconds.
 
         A pack with calls left behind may have lost its loop to one of them: it gets a moment only.
         """
         if self._keeper is not None and self._lifecycle.state == "ready":
             self._keeper.let_go()
-            limit = MOMENT if self._left_behind else CLOSE_TIMEOUT
+            limit = MOMENT if self._left_behind else self._close_timeout
             try:
                 async with asyncio.timeout(limit):
                     await self._keeper.closed

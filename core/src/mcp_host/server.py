@@ -49,6 +49,8 @@ Handler: TypeAlias = Callable[[Ctx, Any], Awaitable[dict[str, Any]]]
 
 STDIO = "stdio"
 CONNECTIONS = 10_000
+ACKNOWLEDGED = 0.05
+"""Seconds after which a new listen stream has surely been acknowledged to its client."""
 LIST_TTL_MS = 60_000
 LIST_METHODS: Mapping[str, What] = {
     "tools/list": "tools",
@@ -176,7 +178,11 @@ async def _nothing() -> None:
 
 
 class Adapter:
-    """One host, served by the SDK; transports run `server`."""
+    """One host, served by the SDK; transports run `server`.
+
+    `stale` says that the client was shown lists which have changed since: it is told as soon as it
+    can be.
+    """
 
     def __init__(
         self,
@@ -186,8 +192,10 @@ class Adapter:
         version: str,
         title: str | None = None,
         stateless: bool = False,
+        stale: bool = False,
     ) -> None:
         self.host = host
+        self._stale = stale
         self._bus = InMemorySubscriptionBus()
         self.listening = ListenHandler(self._bus)
         self._connections: OrderedDict[str, _Connection] = OrderedDict()
@@ -377,6 +385,7 @@ class Adapter:
         connection = self.connection(ctx)
         if connection is not None:
             connection.session = ctx.session
+            self._tell_stale()
 
     async def _set_level(self, ctx: Ctx, params: types.SetLevelRequestParams) -> dict[str, Any]:
         connection = self.connection(ctx)
@@ -407,7 +416,13 @@ class Adapter:
             except McpHostError as error:
                 plain = as_protocol_error(error, error.envelope(str(uuid.uuid4())), str(uri))
                 raise MCPError(plain.number, str(plain), plain.data) from None
+        if self._stale:
+            asyncio.get_running_loop().call_later(ACKNOWLEDGED, self._tell_stale)
         return await self.listening(ctx, params)
+
+    def _tell_stale(self) -> None:
+        if self._stale:
+            self._changed(LISTS_CHANGED)
 
     # -- changes
 

@@ -1,37 +1,50 @@
-"""From settings to a running server and its exit code; what `serve` and stand-alone packs share."""
+"""From a command line to a running server and its exit code; what `serve` and packs alone share.
+
+On stdio a client's first questions are answered while the SDK is still loading, from the saved
+catalogue even before the settings are read. So what this module needs later is imported where it is
+needed: an import at its top would be paid before the first answer.
+"""
 
 from __future__ import annotations
 
-import asyncio
 import gc
-import logging
 import os
 import signal
 import sys
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, NoReturn
+from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
-from . import logs, stdout
-from .errors import SettingsError
-from .host import Host, RequiredPackFailed
-from .packs import Offer
-from .settings import Settings
+from . import saved, stdout
+from .early import LISTS, Early, Shown
+from .frames import Handover
+from .prelude import Prelude
+from .saved import Identity, Saved
 
-log = logging.getLogger("mcp_host")
+if TYPE_CHECKING:
+    import socket
+
+    from .host import Host
+    from .packs import Offer
+    from .settings import Settings
 
 Transport = Literal["stdio", "http"]
 EXIT_OK, EXIT_ERROR, EXIT_REQUIRED_PACK = 0, 1, 3
+FIRST_LIMIT = 4 * 1024 * 1024
+SWITCH_INTERVAL = 0.0005
+"""Seconds that the loading thread may hold the interpreter while a client's answer is due."""
 
 
 @dataclass(frozen=True)
 class Serving:
     """What is to be served, and as whom.
 
-    `alone` names the one pack of a stand-alone server; `offers` tells where packs are without
-    asking the metadata of all that is installed. `started` is the line that a stand-alone server
-    writes to standard error once requests can be taken.
+    `identity` finds the saved catalogue; None does without. `alone` names the one pack of a
+    stand-alone server, and `offers` where packs are without asking the metadata of all that is
+    installed. `started` is the line that is written to standard error once requests can be taken.
+    `variables` are the names of the environment that the command itself reads.
     """
 
     name: str
@@ -41,31 +54,23 @@ class Serving:
     title: str | None = None
     offers: Mapping[str, Sequence[Offer]] | None = None
     started: str | None = None
+    identity: Identity | None = None
+    variables: tuple[str, ...] = ()
 
 
 def serve(what: Serving, read_settings: Callable[[], Settings]) -> NoReturn:
     """Serve until the client or a signal ends it; ends the process with its exit code."""
     gc.disable()  # nothing of what is imported goes away again; looking for it costs a tenth
-    _end_on_signals()
-    descriptors = stdout.claim() if what.transport == "stdio" else None
-    try:
-        settings = read_settings()
-        logs.configure(settings.host.log_level, settings.host.log_format, settings.secrets)
-        if what.transport == "http":
-            _refuse_open_address(settings)
-        code = _serve(what, settings, descriptors)
-    except (SettingsError, OSError) as error:
-        code = _fail(EXIT_ERROR, str(error))
-    except RequiredPackFailed as error:
-        code = _fail(EXIT_REQUIRED_PACK, str(error))
-    except KeyboardInterrupt:
-        code = EXIT_OK
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: os._exit(EXIT_OK))  # there is nothing to finish yet
+    code = _Start(what, read_settings).run()
     leave(code)
 
 
 def leave(code: int) -> NoReturn:
     """End the process now: a thread that hangs must not hold the exit."""
-    logging.shutdown()
+    if "logging" in sys.modules:
+        sys.modules["logging"].shutdown()
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()
@@ -74,78 +79,279 @@ def leave(code: int) -> NoReturn:
     os._exit(code)
 
 
-def refused_address(settings: Settings) -> str | None:
-    """Why the settings' address may not be listened on; None where it may."""
+class _Start:
+    """One start of a server: what is loaded, in which thread, and what is answered meanwhile."""
+
+    def __init__(self, what: Serving, read_settings: Callable[[], Settings]) -> None:
+        self._what, self._read_settings = what, read_settings
+        self._host: Host | None = None
+        self._error: BaseException | None = None
+        self._saved = Saved(None, "it is switched off")
+        self._saving = threading.Lock()
+
+    def run(self) -> int:
+        try:
+            if self._what.transport == "http":
+                return self._serve_http()
+            if sys.platform == "win32":
+                return self._serve_on_windows()
+            return self._serve_stdio()
+        except BaseException as error:
+            return _explain(error)
+
+    # -- loading
+
+    def _load(self) -> None:
+        """Read the settings and load the packs; then `_host` is there."""
+        from . import logs
+        from .host import Host
+
+        what = self._what
+        settings = self._read_settings()
+        logs.configure(settings.host.log_level, settings.host.log_format, settings.secrets)
+        exposed = False
+        if what.transport == "http":
+            from .addresses import is_loopback
+
+            refuse_open_address(settings)
+            exposed = not is_loopback(settings.http.host)
+        host = Host(settings, alone=what.alone, exposed=exposed, offers=what.offers)
+        self._host = host
+        host.load()
+
+    def _import_sdk(self) -> None:
+        if self._what.transport == "http":
+            from .transports import http  # noqa: F401 - loaded here, used later
+        else:
+            from .transports import stdio  # noqa: F401 - loaded here, used later
+        gc.freeze()
+        gc.enable()
+
+    # -- stdio
+
+    def _serve_stdio(self) -> int:
+        descriptors = stdout.claim()
+        if self._what.identity is not None:
+            self._saved = saved.read(self._what.identity)
+        is_good = self._saved.shown is not None and not self._saved.refusal
+        if not is_good:
+            self._load()
+        shown = self._saved.shown if is_good else self._shown()
+        assert shown is not None
+        before = self._prelude(shown, descriptors, load=is_good)
+        if before is None:
+            self._save()
+            return EXIT_OK
+        if self._error is not None:
+            raise self._error
+        return self._go_on(shown, before, descriptors)
+
+    def _prelude(
+        self, shown: Shown, descriptors: tuple[int, int], *, load: bool
+    ) -> Handover | None:
+        """Answer what can be answered while a thread loads; None where the client has left."""
+        prelude = Prelude(*descriptors, FIRST_LIMIT, Early(shown), self._may_leave)
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, lambda *_: _stop(prelude))
+        wake, loaded = os.pipe()
+        usual = sys.getswitchinterval()
+        sys.setswitchinterval(SWITCH_INTERVAL)
+        threading.Thread(
+            target=self._finish_loading, args=(load, loaded), name="loading", daemon=True
+        ).start()
+        before = prelude.run(wake)
+        sys.setswitchinterval(usual)
+        os.close(wake)
+        return before
+
+    def _finish_loading(self, load: bool, loaded: int) -> None:
+        try:
+            if load:
+                self._load()
+            else:
+                self._save()
+            self._import_sdk()
+        except BaseException as error:
+            self._error = error
+        os.write(loaded, b".")
+        os.close(loaded)
+
+    def _may_leave(self) -> bool:
+        """Whether the process may end before it has loaded: not when a pack must open first."""
+        if self._what.alone is not None or self._error is not None:
+            return False
+        if self._host is None:
+            return not self._saved.must_stay
+        return not _must_stay(self._host)
+
+    def _shown(self) -> Shown:
+        """What the loaded host shows first."""
+        assert self._host is not None
+        from .context import Caller
+
+        pages = {what: self._host.page(what, None, Caller()) for what in LISTS.values()}  # type: ignore[arg-type]
+        what = self._what
+        return Shown(what.name, what.version, what.title, self._host.instructions, pages)
+
+    def _save(self) -> None:
+        """Save what was loaded for the next start; a pack that is still loading is waited for."""
+        host, identity = self._host, self._what.identity
+        if host is None or identity is None or not host.settings.host.catalogue or host.is_loading:
+            return
+        from .depending import dependencies
+
+        with self._saving:
+            shown = self._shown()
+            if shown != self._saved.shown or self._saved.refusal:
+                depends = dependencies(host, self._what.variables)
+                saved.write(identity, shown, depends, must_stay=_must_stay(host))
+                self._saved = Saved(shown, "")
+
+    def _go_on(self, shown: Shown, before: Handover, descriptors: tuple[int, int]) -> int:
+        """Serve with the SDK, from where the prelude left off."""
+        import asyncio
+
+        from .server import Adapter
+        from .transports import stdio
+
+        host = self._host
+        assert host is not None
+        now = self._shown()
+        is_stale = before.listed and now.pages != shown.pages
+        if now != shown:
+            _log("the saved catalogue was not what the packs now show; it is replaced")
+            self._save()
+        self._warn()
+        _say(self._what, f"{self._what.name} {self._what.version} serving on stdio")
+        code = asyncio.run(
+            stdio.serve(
+                host,
+                lambda: self._adapter(Adapter, stale=is_stale),
+                descriptors,
+                before=before,
+                at_once=lambda: leave(EXIT_OK),
+            )
+        )
+        return _fail(code, host.fatal) if host.fatal else code
+
+    def _serve_on_windows(self) -> int:
+        """Over the SDK's own transport, whose descriptors Windows can wait for."""
+        import asyncio
+
+        from .transports import windows
+
+        self._load()
+        self._import_sdk()
+        from .server import Adapter
+
+        assert self._host is not None
+        _say(self._what, f"{self._what.name} {self._what.version} serving on stdio")
+        return asyncio.run(windows.serve(self._host, lambda: self._adapter(Adapter)))
+
+    # -- http
+
+    def _serve_http(self) -> int:
+        import asyncio
+
+        settings = self._read_settings()
+        refuse_open_address(settings)
+        listening = _listening(settings)
+        self._load()
+        self._import_sdk()
+        from .server import Adapter
+        from .transports import http
+
+        assert self._host is not None
+        host, what = self._host, self._what
+        self._warn()
+        line = f"{what.name} {what.version} listening on {http.describe(listening)}"
+        code = asyncio.run(
+            http.serve(
+                host,
+                lambda: self._adapter(Adapter),
+                listening,
+                ready=lambda: _say(what, line),
+                at_once=lambda: leave(EXIT_OK),
+            )
+        )
+        return _fail(code, host.fatal) if host.fatal else code
+
+    def _adapter(self, adapter: type, *, stale: bool = False) -> Any:
+        host, what = self._host, self._what
+        assert host is not None
+        return adapter(
+            host,
+            name=what.name,
+            version=what.version,
+            title=what.title,
+            stateless=what.transport == "http" and host.settings.http.stateless,
+            stale=stale,
+        )
+
+    def _warn(self) -> None:
+        assert self._host is not None
+        for warning in self._host.catalog.warnings:
+            _log(warning)
+
+
+def _must_stay(host: Host) -> bool:
+    return any(pack.table.required for pack in host.packs.values())
+
+
+def _stop(prelude: Prelude) -> None:
+    """A signal while loading: whoever waits for an answer gets it, then the process ends."""
+    if prelude.stopping or not prelude.owes:
+        os._exit(EXIT_OK)
+    prelude.stopping = True
+
+
+def refuse_open_address(settings: Settings) -> None:
+    """`SettingsError` where the settings would let everybody call everything."""
     from .addresses import is_loopback
+    from .errors import SettingsError
 
     http = settings.http
     if is_loopback(http.host) or http.tokens or http.allow_unauthenticated:
-        return None
-    return (
+        return
+    raise SettingsError(
         f"refusing to listen on {http.host}: everybody who reaches it could call everything. "
         "Either set up tokens ([[http.tokens]] with token, subject and scopes), or say in so many "
         "words that nobody need be known: allow_unauthenticated = true in [http]"
     )
 
 
-def _refuse_open_address(settings: Settings) -> None:
-    reason = refused_address(settings)
-    if reason is not None:
-        raise SettingsError(reason)
+def _listening(settings: Settings) -> socket.socket:
+    from .addresses import listen
+    from .errors import SettingsError
+
+    http = settings.http
+    try:
+        return listen(http.host, http.port)
+    except OSError as error:
+        raise SettingsError(
+            f"cannot listen on {http.host}:{http.port}: {error.strerror or error}; choose another "
+            "with --port (0 takes a free one)"
+        ) from None
 
 
-def _serve(what: Serving, settings: Settings, descriptors: tuple[int, int] | None) -> int:
-    from .addresses import is_loopback
+def _explain(error: BaseException) -> int:
+    """The one clear line of what ended the start, and its exit code."""
+    from .errors import SettingsError
+    from .host import RequiredPackFailed
 
-    exposed = what.transport == "http" and not is_loopback(settings.http.host)
-    listening = None
-    if what.transport == "http":
-        from .transports import http
+    if isinstance(error, RequiredPackFailed):
+        return _fail(EXIT_REQUIRED_PACK, str(error))
+    if isinstance(error, SettingsError | OSError):
+        return _fail(EXIT_ERROR, str(error))
+    if isinstance(error, KeyboardInterrupt):
+        return EXIT_OK
+    raise error
 
-        try:
-            listening = http.listen(settings.http.host, settings.http.port)
-        except OSError as error:
-            where = f"{settings.http.host}:{settings.http.port}"
-            raise SettingsError(
-                f"cannot listen on {where}: {error.strerror or error}; choose another with --port "
-                "(0 takes a free one)"
-            ) from None
-    host = Host(settings, alone=what.alone, exposed=exposed, offers=what.offers)
-    host.load()
-    for warning in host.catalog.warnings:
-        log.warning("%s", warning)
 
-    from .server import Adapter
+def _log(text: str) -> None:
+    import logging
 
-    def make_adapter() -> Adapter:
-        return Adapter(
-            host,
-            name=what.name,
-            version=what.version,
-            title=what.title,
-            stateless=what.transport == "http" and settings.http.stateless,
-        )
-
-    gc.freeze()
-    gc.enable()
-    at_once = lambda: leave(EXIT_OK)  # noqa: E731
-    if listening is not None:
-        from .transports import http
-
-        url = http.describe(listening)
-        ready = lambda: _say(what, f"{what.name} {what.version} listening on {url}")  # noqa: E731
-        code = asyncio.run(http.serve(host, make_adapter, listening, ready=ready, at_once=at_once))
-    else:
-        from .transports import stdio
-
-        assert descriptors is not None
-        ready = lambda: _say(what, f"{what.name} {what.version} serving on stdio")  # noqa: E731
-        code = asyncio.run(
-            stdio.serve(host, make_adapter, descriptors, ready=ready, at_once=at_once)
-        )
-    if host.fatal:
-        _fail(code, host.fatal)
-    return code
+    logging.getLogger("mcp_host").warning("%s", text)
 
 
 def _say(what: Serving, line: str) -> None:
@@ -155,12 +361,6 @@ def _say(what: Serving, line: str) -> None:
 def _fail(code: int, reason: str) -> int:
     print(f"error: {reason}", file=sys.stderr, flush=True)  # noqa: T201 - the one clear line
     return code
-
-
-def _end_on_signals() -> None:
-    """Until requests are taken there is nothing to finish: a signal ends the process with 0."""
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, lambda *_: os._exit(EXIT_OK))
 
 
 def with_root(settings: Settings, root: Path | None) -> Settings:

@@ -73,7 +73,9 @@ class HostTable(_Table):
     )
     page_size: Count = Field(1000, description="Entries on one page of a list.")
     asking_timeout: Seconds = Field(300, description="Seconds a call waits for a person's answer.")
-    grace: Seconds = Field(5, description="Seconds that running calls get when the host stops.")
+    grace: Seconds = Field(
+        5, description="Seconds that running calls get when the host stops, and then its packs."
+    )
     start_timeout: Seconds = Field(
         10, description="Seconds a pack may take for each step: import, each answer, opening."
     )

@@ -1,21 +1,26 @@
-"""One pack as a server of its own, under its own name: nothing of the host shows."""
+"""One pack as a server of its own, under its own name: nothing of the host shows.
+
+What is needed only when the settings are read is imported then: before that, a client may have got
+its first answers from the saved catalogue.
+"""
 
 from __future__ import annotations
 
 import argparse
 import os
-import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
-from .errors import SettingsError
-from .packs import Offer
-from .serving import EXIT_ERROR, Serving, Transport, serve, with_root
-from .settings import Settings, about_project, load, pack_settings, parse, project_root
+from .saved import Identity
+from .serving import Serving, Transport, serve, with_root
 from .trust import VARIABLE
+
+if TYPE_CHECKING:
+    from .packs import Offer
+    from .settings import Settings
 
 Tables = Mapping[str, Any]
 
@@ -31,7 +36,7 @@ class Standalone:
     `module` is the pack's plugin module. `tables` makes settings, in the shape of mcp-host.toml,
     from the environment variables that the pack's own specification names; what a file given by
     `--config` says comes before them, and the command line before both. `{"env": "X"}` in them
-    marks a secret, as in the file.
+    marks a secret, as in the file. `variables` are the names that `tables` reads.
     """
 
     pack: str
@@ -44,6 +49,7 @@ class Standalone:
     transport: Transport = "stdio"
     started: str | None = None
     tables: Callable[[Mapping[str, str]], Tables] = _no_tables
+    variables: tuple[str, ...] = ()
 
     def main(self, arguments: Sequence[str] | None = None) -> NoReturn:
         """Parse a command line and serve; ends the process with its exit code."""
@@ -60,23 +66,22 @@ class Standalone:
     def serve(self, given: argparse.Namespace) -> NoReturn:
         """Serve with the options that `parser` has read."""
         transport: Transport = given.transport
-        is_stdio = transport == "stdio"
         what = Serving(
             name=self.server_name,
             version=self.version,
             transport=transport,
             alone=self.pack,
-            offers={
-                self.pack: [
-                    Offer(self.pack, self.module, self.distribution or self.pack, self.version)
-                ]
-            },
-            started=self.started if is_stdio else None,
+            offers=_Here(self),
+            started=self.started if transport == "stdio" else None,
+            identity=identity(self.program, _named(given.config, os.environ), given),
+            variables=self.variables,
         )
         serve(what, lambda: overridden(self.settings(given.config), given))
 
     def pack_settings(self, config: Path | None = None) -> Any:
         """The pack's own checked settings, for a command beside the server; as `settings`."""
+        from .settings import about_project, pack_settings, project_root
+
         settings = self.settings(config)
         plugin = import_module(self.module)
         model = plugin.mcp_host_settings() if hasattr(plugin, "mcp_host_settings") else None
@@ -88,11 +93,12 @@ class Standalone:
         self, config: Path | None = None, environment: Mapping[str, str] | None = None
     ) -> Settings:
         """The settings of the pack alone; `SettingsError` says what is wrong."""
+        from .settings import parse
+
         env = os.environ if environment is None else environment
         defaults: Tables = {"packs": {self.pack: {"enabled": True}}}
         tables = _merged(defaults, self.tables(env))
-        named = config or (Path(env[VARIABLE]) if env.get(VARIABLE) else None)
-        source = named.expanduser().absolute() if named else None
+        source = _named(config, env)
         if source is not None:
             of_file = _read(source)
             own = of_file.get("packs", {}).get(self.pack, {})
@@ -101,8 +107,45 @@ class Standalone:
         return parse(tables, source, env)
 
 
+class _Here(Mapping[str, "Sequence[Offer]"]):
+    """The one offer of a stand-alone pack; made when it is asked for."""
+
+    def __init__(self, pack: Standalone) -> None:
+        self._pack = pack
+
+    def __getitem__(self, name: str) -> Sequence[Offer]:
+        from .packs import Offer
+
+        pack = self._pack
+        if name != pack.pack:
+            raise KeyError(name)
+        return [Offer(name, pack.module, pack.distribution or name, pack.version)]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter((self._pack.pack,))
+
+    def __len__(self) -> int:
+        return 1
+
+
+def _named(config: Path | None, environment: Mapping[str, str]) -> Path | None:
+    """The settings file that was named, by `--config` or the variable."""
+    named = config or (Path(environment[VARIABLE]) if environment.get(VARIABLE) else None)
+    return named.expanduser().absolute() if named else None
+
+
+def identity(program: str, source: Path | None, given: argparse.Namespace) -> Identity | None:
+    """Which saved catalogue belongs to a command line; None where it wants none."""
+    if given.no_catalogue or given.transport == "http":
+        return None
+    root = str(given.root.absolute() if given.root else Path.cwd())
+    return Identity(program, source, root)
+
+
 def _read(path: Path) -> dict[str, Any]:
     import tomllib
+
+    from .settings import load
 
     load(path)  # says what is wrong with the file, also outside this pack's part of it
     return tomllib.loads(path.read_text("utf-8"))
@@ -136,6 +179,11 @@ def add_options(parser: argparse.ArgumentParser, transport: Transport) -> None:
     parser.add_argument("--port", type=_port, help="port to listen on, with http; 0: a free one")
     parser.add_argument("--root", type=Path, help="the project's folder, for packs about a project")
     parser.add_argument("--config", type=Path, help="the settings file")
+    parser.add_argument(
+        "--no-catalogue",
+        action="store_true",
+        help="neither show nor save what clients saw first when the server last started",
+    )
     parser.add_argument("--log-level", choices=("debug", "info", "warning", "error"))
     parser.add_argument("--log-format", choices=("text", "json"))
 
@@ -155,9 +203,3 @@ def overridden(settings: Settings, given: argparse.Namespace) -> Settings:
         host=settings.host.model_copy(update={k: v for k, v in host.items() if v is not None}),
     )
     return with_root(settings, given.root)
-
-
-def report(error: SettingsError) -> int:
-    """Say what is wrong on standard error; the exit code for it."""
-    print(f"error: {error}", file=sys.stderr)  # noqa: T201 - the one clear line
-    return EXIT_ERROR

@@ -6,13 +6,15 @@ import argparse
 import os
 import sys
 from collections.abc import Sequence
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 from .. import __version__
 from ..serving import Serving, serve
-from ..settings import Settings, load
-from ..standalone import add_options, overridden
-from ..trust import choose
+from ..standalone import add_options, identity, overridden
+from ..trust import Choice, choose
+
+if TYPE_CHECKING:
+    from ..settings import Settings
 
 NO_PACKS = "MCP_HOST_NO_PACKS"
 
@@ -20,8 +22,17 @@ NO_PACKS = "MCP_HOST_NO_PACKS"
 def main(arguments: Sequence[str]) -> NoReturn:
     """Serve the packs that the settings file enables."""
     given = parser().parse_args(arguments)
-    what = Serving(name="mcp-host", version=__version__, transport=given.transport)
-    serve(what, lambda: overridden(read_settings(given), given))
+    choice = choose(given.config)
+    for line in _notices(choice):
+        print(line, file=sys.stderr)
+    no_packs = os.environ.get(NO_PACKS) == "1"
+    what = Serving(
+        name="mcp-host",
+        version=__version__,
+        transport=given.transport,
+        identity=None if no_packs else identity("mcp-host", choice.path, given),
+    )
+    serve(what, lambda: overridden(read_settings(choice, no_packs), given))
 
 
 def parser() -> argparse.ArgumentParser:
@@ -33,18 +44,18 @@ def parser() -> argparse.ArgumentParser:
     return parser
 
 
-def read_settings(given: argparse.Namespace) -> Settings:
-    """The chosen settings; none at all where there is no file, which is said on standard error."""
-    choice = choose(given.config)
-    if choice.notice:
-        print(choice.notice, file=sys.stderr)
+def read_settings(choice: Choice, no_packs: bool) -> Settings:
+    """The chosen settings; empty ones where there is no file."""
+    from ..settings import Settings, load  # after a client may have had its first answers
+
+    settings = load(choice.path) if choice.path is not None else Settings()
+    return settings.replace(packs={}) if no_packs else settings
+
+
+def _notices(choice: Choice) -> list[str]:
+    notices = [choice.notice] if choice.notice else []
     if choice.path is None:
-        print(
-            "no settings file: no packs are served. Make one with: mcp-host init", file=sys.stderr
-        )
-        return Settings()
-    settings = load(choice.path)
+        notices.append("no settings file: no packs are served. Make one with: mcp-host init")
     if os.environ.get(NO_PACKS) == "1":
-        print(f"{NO_PACKS}=1: no packs are served", file=sys.stderr)
-        return settings.replace(packs={})
-    return settings
+        notices.append(f"{NO_PACKS}=1: no packs are served")
+    return notices

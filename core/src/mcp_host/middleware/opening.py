@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from ..calls import Call, Next, Wire
 from ..errors import Unavailable
-from ..running import Runtime
+from ..running import Condition, Runtime
 
 
 class Opening:
@@ -21,9 +21,14 @@ class Opening:
         await runtime.decided()
         condition = runtime.condition
         if condition.state == "failed":
-            raise Unavailable(
-                f"The pack '{runtime.name}' is not available: {condition.reason}",
-                suggestions=[condition.remedy] if condition.remedy else (),
-                details={"reason": condition.code},
-            )
+            raise unavailable(runtime.name, condition)
         return await following(call)
+
+
+def unavailable(pack: str, condition: Condition) -> Unavailable:
+    """What a caller of a failed pack is told."""
+    return Unavailable(
+        f"The pack '{pack}' is not available: {condition.reason}",
+        suggestions=[condition.remedy] if condition.remedy else (),
+        details={"reason": condition.code},
+    )

@@ -40,3 +40,8 @@ def in_scope(entry: Entry, caller: Caller) -> bool:
     if caller.scopes is None:
         return True
     return bool(caller.scopes & {"*", entry.scope, f"{entry.pack}:write"})
+
+
+def may_read(pack: str, caller: Caller) -> bool:
+    """Whether the caller may know of this pack."""
+    return caller.scopes is None or bool(caller.scopes & {"*", f"{pack}:read", f"{pack}:write"})

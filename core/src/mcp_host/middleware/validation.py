@@ -6,20 +6,24 @@ import difflib
 from collections.abc import Callable, Iterable
 
 from ..calls import Call, Next, Wire
-from ..errors import UnknownName
+from ..errors import McpHostError, UnknownName
 
 Known = Callable[[Call], Iterable[str]]
 
 
 class Validation:
-    """Checks arguments; `known` gives the names that this caller may use, for suggestions."""
+    """Checks arguments.
 
-    def __init__(self, known: Known) -> None:
-        self._known = known
+    `known` gives the names that this caller may use, for suggestions; `missing` tells why a name
+    of a pack that failed is not there.
+    """
+
+    def __init__(self, known: Known, missing: Callable[[Call], McpHostError | None]) -> None:
+        self._known, self._missing = known, missing
 
     async def __call__(self, call: Call, following: Next) -> Wire:
         if call.entry is None:
-            raise self._unknown(call)
+            raise self._missing(call) or self._unknown(call)
         signature = call.entry.contribution.signature
         if call.kind == "tool":
             call.values = signature.check(call.arguments)

@@ -15,30 +15,25 @@ from typing import Final
 
 import anyio.to_thread
 
+from ..frames import Handover, Id, Line, Splitter
+
 PARSE_ERROR, INVALID_REQUEST = -32700, -32600
 ATOMIC: Final = 4096 if sys.platform != "darwin" else 512
 """How many bytes a pipe that can be written takes at once (PIPE_BUF)."""
-
-Id = tuple[type, str | int]
-
-
-class TooLong:
-    """Stands for a line over the limit, which was skipped to its end."""
-
-
-TOO_LONG: Final = TooLong()
-Line = bytes | TooLong
 
 
 class Link:
     """The two descriptors of one client.
 
-    `limit` is the longest line in bytes. `lines` gives what came in, in order; None is the end of
-    input, or of our interest in it.
+    `limit` is the longest line in bytes; `before` is what was begun already. `lines` gives what
+    came in, in order; None is the end of input, or of our interest in it.
     """
 
-    def __init__(self, source: int, sink: int, limit: int) -> None:
-        self._source, self._sink, self._limit = source, sink, limit
+    def __init__(self, source: int, sink: int, limit: int, before: Handover | None = None) -> None:
+        self._source, self._sink = source, sink
+        self._before = before or Handover()
+        self._splitter = self._before.splitter or Splitter(limit)
+        self._splitter.limit_to(limit)
         self._loop = asyncio.get_running_loop()
         self.lines: asyncio.Queue[Line | None] = asyncio.Queue()
         self.ended = asyncio.Event()
@@ -50,9 +45,26 @@ class Link:
         self._idle = asyncio.Event()
         self._idle.set()
 
-    def start(self) -> None:
-        """Begin to read."""
-        threading.Thread(target=self._read, name="stdin", daemon=True).start()
+    async def start(self) -> None:
+        """Begin to read, after what was read and answered before."""
+        if self._before.unsent:
+            # The lock is taken here, so that nothing overtakes; a client that does not read must
+            # not keep us from reading.
+            await self._writing.acquire()
+            self._sending = asyncio.create_task(self._send(self._before.unsent))
+        self._take(self._before.lines)
+        if self._before.ended or self._before.stopping:
+            self.stop()
+        else:
+            threading.Thread(target=self._read, name="stdin", daemon=True).start()
+
+    def was_answered(self, request_id: str | int) -> bool:
+        """Whether this answer was given before the SDK was there; asked once for each."""
+        key = (type(request_id), request_id)
+        if key not in self._before.answered:
+            return False
+        self._before.answered.remove(key)
+        return True
 
     def stop(self) -> None:
         """Take no more: what comes in from now on is not looked at."""
@@ -64,13 +76,12 @@ class Link:
 
     def _read(self) -> None:
         # os.read in a daemon thread: no lock of a buffered reader that could hold up the exit.
-        splitter = _Splitter(self._limit)
         try:
             while chunk := os.read(self._source, 65536):
-                lines = splitter.feed(chunk)
+                lines = self._splitter.feed(chunk)
                 if lines:
                     self._loop.call_soon_threadsafe(self._take, lines)
-            self._loop.call_soon_threadsafe(self._take, splitter.rest())
+            self._loop.call_soon_threadsafe(self._take, self._splitter.rest())
             self._loop.call_soon_threadsafe(self.stop)
         except OSError:
             self._loop.call_soon_threadsafe(self.stop)
@@ -88,6 +99,12 @@ class Link:
         """Write one frame whole; nothing can come between its bytes."""
         async with self._writing:
             await self._write(frame + b"\n")
+
+    async def _send(self, data: bytes) -> None:
+        try:
+            await self._write(data)
+        finally:
+            self._writing.release()
 
     async def _write(self, data: bytes) -> None:
         if len(data) <= ATOMIC and self._writable.poll(0):
@@ -125,39 +142,3 @@ class Link:
     async def drained(self) -> None:
         """Wait until every accepted request is answered."""
         await self._idle.wait()
-
-
-class _Splitter:
-    """Cuts a stream of chunks into lines; one that is too long is skipped, and remembered."""
-
-    def __init__(self, limit: int) -> None:
-        self._limit = limit
-        self._parts: list[bytes] = []
-        self._length = 0
-
-    def feed(self, chunk: bytes) -> list[Line]:
-        *ends, rest = chunk.split(b"\n")
-        lines: list[Line] = []
-        for end in ends:
-            lines += self._line(end)
-        self._keep(rest)
-        return lines
-
-    def rest(self) -> list[Line]:
-        """What came after the last newline."""
-        return self._line(b"")
-
-    def _keep(self, part: bytes) -> None:
-        self._length += len(part)
-        if self._length > self._limit:
-            self._parts.clear()
-        elif part:
-            self._parts.append(part)
-
-    def _line(self, end: bytes) -> list[Line]:
-        self._keep(end)
-        too_long, line = self._length > self._limit, b"".join(self._parts)
-        self._parts, self._length = [], 0
-        if too_long:
-            return [TOO_LONG]
-        return [line] if line.strip() else []

@@ -8,14 +8,16 @@ import logging
 import signal
 import sys
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import mcp_types as types
-from mcp.shared.message import SessionMessage
+from mcp.shared.message import ServerMessageMetadata, SessionMessage
 
+from ..frames import Handover, TooLong
 from ..host import Host
 from ..server import Adapter
-from .link import INVALID_REQUEST, PARSE_ERROR, Link, TooLong
+from .link import INVALID_REQUEST, PARSE_ERROR, Link
 
 log = logging.getLogger("mcp_host.stdio")
 
@@ -40,6 +42,11 @@ class Session:
                 await self._refuse(None, INVALID_REQUEST, "The message is too long")
                 continue
             message = await self._message(line)
+            if isinstance(message, types.JSONRPCRequest):
+                # Told also when the SDK answers nothing, as to a request that was taken back.
+                unanswered = partial(self._unanswered, message.id)
+                metadata = ServerMessageMetadata(on_request_unanswered=unanswered)
+                return SessionMessage(message, metadata=metadata)
             if message is not None:
                 return SessionMessage(message)
 
@@ -49,19 +56,15 @@ class Session:
         except ValueError:
             await self._refuse_invalid(line)
             return None
-        if isinstance(message, types.JSONRPCRequest) and message.method != LISTEN:
-            if not self._link.accepted(message.id):
-                await self._refuse(message.id, INVALID_REQUEST, "This id is in use already")
-                return None
-        elif isinstance(message, types.JSONRPCNotification):
-            self._note_cancelled(message)
-        return message
+        if not isinstance(message, types.JSONRPCRequest) or message.method == LISTEN:
+            return message
+        if self._link.accepted(message.id):
+            return message
+        await self._refuse(message.id, INVALID_REQUEST, "This id is in use already")
+        return None
 
-    def _note_cancelled(self, message: types.JSONRPCNotification) -> None:
-        if message.method == "notifications/cancelled":
-            request_id = (message.params or {}).get("requestId")
-            if isinstance(request_id, str | int):
-                self._link.answered(request_id)  # the SDK answers nothing to what is taken back
+    async def _unanswered(self, request_id: str | int) -> None:
+        self._link.answered(request_id)
 
     async def _refuse_invalid(self, line: bytes) -> None:
         try:
@@ -82,9 +85,14 @@ class Session:
 
     async def send(self, item: SessionMessage) -> None:
         message = item.message
-        await self._link.write(message.model_dump_json(by_alias=True, exclude_unset=True).encode())
+        answers = None
         if isinstance(message, types.JSONRPCResponse | types.JSONRPCError):
-            self._link.answered(message.id)
+            answers = message.id
+        if answers is None or not self._link.was_answered(answers):
+            frame = message.model_dump_json(by_alias=True, exclude_unset=True)
+            await self._link.write(frame.encode())
+        if answers is not None:
+            self._link.answered(answers)
 
     # -- what else the SDK wants of a stream
 
@@ -109,18 +117,21 @@ async def serve(
     make_adapter: Callable[[], Adapter],
     descriptors: tuple[int, int],
     *,
-    ready: Callable[[], None],
+    before: Handover,
     at_once: Callable[[], None],
 ) -> int:
     """Serve one client until its input ends or a signal comes; the exit code.
 
-    `ready` is called when requests can be taken, `at_once` on a second signal.
+    `before` is what was answered and kept while the SDK was loading; `at_once` is called on a
+    second signal.
     """
-    link = Link(*descriptors, host.settings.host.max_message_bytes)
+    link = Link(*descriptors, host.settings.host.max_message_bytes, before)
     await host.open()
     adapter = make_adapter()
     detach = adapter.attach()
     stopping = asyncio.Event()
+    if before.stopping:
+        stopping.set()
 
     def stop() -> None:
         if stopping.is_set():
@@ -130,7 +141,7 @@ async def serve(
         link.stop()
 
     _on_signals(stop)
-    link.start()
+    await link.start()
     session = Session(link, adapter, lambda: _drain(host, link, stopping))
     serving = asyncio.create_task(
         adapter.server.run(
@@ -140,7 +151,6 @@ async def serve(
         )
     )
     failing = asyncio.create_task(host.failed())
-    ready()
     await asyncio.wait({serving, failing}, return_when=asyncio.FIRST_COMPLETED)
     if failing.done():
         serving.cancel()

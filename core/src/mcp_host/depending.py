@@ -1,0 +1,67 @@
+"""What a loaded host's lists were made of: the files and variables that a saved catalogue names."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+
+import importlib_metadata
+
+from .host import Host
+from .packs import Declared
+from .saved import Dependencies
+from .settings import Settings
+
+OWN_DISTRIBUTIONS = ("mcp-host", "mcp", "mcp-types", "pydantic", "pydantic-core")
+
+
+def dependencies(host: Host, variables: Iterable[str] = ()) -> Dependencies:
+    """The files and variables of a host; `variables` are those its own command reads."""
+    files: list[str] = []
+    for distribution in OWN_DISTRIBUTIONS:
+        files += _metadata_file(distribution)
+    files += _local_files(Path(__file__).parent, "mcp-host")
+    names = list(variables)
+    for pack in host.packs.values():
+        if pack.declared is not None and pack.name != "host":
+            files += _pack_files(pack.declared)
+            names += getattr(pack.declared.settings_model, "reads_environment", ())
+    secrets = host.settings.secrets.variables
+    return Dependencies(
+        files=tuple(dict.fromkeys(files)),
+        variables=tuple(sorted(set(names) - secrets)),
+        secret_variables=tuple(sorted(secrets)),
+        secret_files=_secret_files(host.settings),
+    )
+
+
+def _pack_files(declared: Declared) -> list[str]:
+    offer = declared.offer
+    module = sys.modules.get(offer.module.partition(":")[0].partition(".")[0])
+    place = getattr(module, "__file__", None)
+    files = _metadata_file(offer.distribution)
+    return files + (_local_files(Path(place).parent, offer.distribution) if place else [])
+
+
+def _metadata_file(distribution: str) -> list[str]:
+    """The file that an installer writes anew with every version."""
+    try:
+        found = importlib_metadata.distribution(distribution)
+    except importlib_metadata.PackageNotFoundError:
+        return []
+    place = getattr(found, "_path", None)  # the one place that knows; absent, the folder tells
+    return [str(Path(place) / "METADATA")] if place is not None else []
+
+
+def _local_files(package: Path, distribution: str) -> list[str]:
+    """The sources of a package that was not installed as a copy, and may be edited in place."""
+    metadata = _metadata_file(distribution)
+    is_copy = package.parent.name in ("site-packages", "dist-packages")
+    if metadata and is_copy and Path(metadata[0]).parent.parent == package.parent:
+        return []
+    return [str(path) for path in sorted(package.rglob("*.py"))]
+
+
+def _secret_files(settings: Settings) -> tuple[str, ...]:
+    return tuple(sorted(settings.secrets.files))

@@ -1,0 +1,246 @@
+"""What can be answered before the SDK is there: the handshake, and the first page of each list.
+
+Only the ordinary is answered, and exactly as the SDK would; anything else waits for the SDK. Plain
+data and nothing to import: `tests/core/test_early.py` holds every answer against the SDK's.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from .frames import Id, Line, TooLong
+
+HANDSHAKE_VERSIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
+MODERN_VERSION = "2026-07-28"
+LIST_TTL_MS = 60_000
+LISTS = {
+    "tools/list": "tools",
+    "prompts/list": "prompts",
+    "resources/list": "resources",
+    "resources/templates/list": "resourceTemplates",
+}
+_META = "io.modelcontextprotocol/"
+_ENVELOPE = {_META + "protocolVersion", _META + "clientCapabilities", _META + "clientInfo"}
+_CAPABILITIES: Mapping[str, Any] = {
+    "completions": {},
+    "logging": {},
+    "prompts": {"listChanged": True},
+    "resources": {"listChanged": True, "subscribe": True},
+    "tools": {"listChanged": True},
+}
+_PLAIN_CAPABILITIES: Mapping[str, tuple[str, ...]] = {
+    "elicitation": ("form", "url"),
+    "sampling": ("context", "tools"),
+    "roots": (),
+}
+
+
+@dataclass(frozen=True)
+class Shown:
+    """What a server shows of itself first: who it is, and the first page of each list."""
+
+    name: str
+    version: str
+    title: str | None
+    instructions: str | None
+    pages: Mapping[str, Mapping[str, Any]]
+
+    def as_data(self) -> dict[str, Any]:
+        return {
+            "name": self.name,
+            "version": self.version,
+            "title": self.title,
+            "instructions": self.instructions,
+            "pages": self.pages,
+        }
+
+
+class Early:
+    """One client's first messages, and which of them the SDK must see again."""
+
+    def __init__(self, shown: Shown) -> None:
+        self._shown = shown
+        self._era: str | None = None
+        self._initialized = False
+        self._given_up = False
+        self.replay: list[Line] = []
+        self.answered: set[Id] = set()
+        self.waiting: set[Id] = set()
+        self.listed = False
+
+    def take(self, line: Line) -> bytes | None:
+        """The answer to a line; None where there is none yet, or none at all."""
+        message = None if isinstance(line, TooLong) else _parsed(line)
+        if message is None or self._given_up:
+            self._wait(line, message)
+            return None
+        result = self._result(message)
+        if result is None:
+            self._wait(line, message)
+            return None
+        self._note(message, line)
+        answer = {"jsonrpc": "2.0", "id": message["id"], "result": result}
+        return json.dumps(answer, ensure_ascii=False, separators=(",", ":")).encode(
+            "utf-8", "surrogatepass"
+        )
+
+    def _note(self, message: Mapping[str, Any], line: Line) -> None:
+        """The first request decides the era of a connection, so the SDK must see it as well."""
+        self.listed = self.listed or message["method"] in LISTS
+        if not self.answered:
+            self.answered.add((type(message["id"]), message["id"]))
+            self.replay.append(line)
+
+    def _wait(self, line: Line, message: Mapping[str, Any] | None) -> None:
+        self.replay.append(line)
+        if message is None or "method" not in message:
+            return
+        if message["method"] == "notifications/initialized" and self._era == "handshake":
+            self._initialized = True
+        if message["method"] == "notifications/cancelled":
+            params = message.get("params")
+            taken_back = params.get("requestId") if isinstance(params, dict) else None
+            self.waiting.discard((type(taken_back), taken_back))
+        elif _is_id(message.get("id")):
+            self.waiting.add((type(message["id"]), message["id"]))
+            if self._era is None:
+                self._given_up = True  # an unusual opening: what it means is the SDK's to say
+
+    def _result(self, message: Mapping[str, Any]) -> dict[str, Any] | None:
+        if not _is_request(message):
+            return None
+        method, params = message["method"], message.get("params")
+        if self._era == "handshake":
+            return self._handshake_result(method, params)
+        if method == "initialize":
+            return self._initialize(params) if self._era is None else None
+        if not _is_modern(params):
+            return None
+        result = self._modern_result(method)
+        if result is not None:
+            self._era = "modern"
+        return result
+
+    def _initialize(self, params: Any) -> dict[str, Any] | None:
+        if not isinstance(params, dict) or set(params) - {
+            "protocolVersion",
+            "capabilities",
+            "clientInfo",
+        }:
+            return None
+        version = params.get("protocolVersion")
+        fits = (
+            isinstance(version, str)
+            and _are_capabilities(params.get("capabilities"))
+            and _is_info(params.get("clientInfo"))
+        )
+        if not fits:
+            return None
+        self._era = "handshake"
+        chosen = version if version in HANDSHAKE_VERSIONS else HANDSHAKE_VERSIONS[-1]
+        result = {
+            "protocolVersion": chosen,
+            "capabilities": dict(_CAPABILITIES),
+            "serverInfo": self._info(),
+        }
+        return self._with_instructions(result)
+
+    def _handshake_result(self, method: str, params: Any) -> dict[str, Any] | None:
+        if params not in (None, {}):
+            return None
+        if method == "ping":
+            return {}
+        if method in LISTS and self._initialized:
+            return dict(self._shown.pages[LISTS[method]])
+        return None
+
+    def _modern_result(self, method: str) -> dict[str, Any] | None:
+        if method in LISTS:
+            result = {
+                **self._shown.pages[LISTS[method]],
+                "ttlMs": LIST_TTL_MS,
+                "cacheScope": "private",
+            }
+        elif method == "server/discover":
+            result = self._with_instructions(
+                {
+                    "supportedVersions": [MODERN_VERSION],
+                    "capabilities": dict(_CAPABILITIES),
+                    "ttlMs": 0,
+                    "cacheScope": "private",
+                }
+            )
+        else:
+            return None
+        return {**result, "resultType": "complete", "_meta": {_META + "serverInfo": self._info()}}
+
+    def _info(self) -> dict[str, Any]:
+        info = {"name": self._shown.name, "version": self._shown.version}
+        return info if self._shown.title is None else {**info, "title": self._shown.title}
+
+    def _with_instructions(self, result: dict[str, Any]) -> dict[str, Any]:
+        if self._shown.instructions is None:
+            return result
+        return {**result, "instructions": self._shown.instructions}
+
+
+def _parsed(line: bytes) -> dict[str, Any] | None:
+    try:
+        message = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    return message if isinstance(message, dict) else None
+
+
+def _is_id(value: Any) -> bool:
+    return isinstance(value, str | int) and not isinstance(value, bool)
+
+
+def _is_request(message: Mapping[str, Any]) -> bool:
+    return (
+        set(message) <= {"jsonrpc", "id", "method", "params"}
+        and message.get("jsonrpc") == "2.0"
+        and isinstance(message.get("method"), str)
+        and _is_id(message.get("id"))
+    )
+
+
+def _is_modern(params: Any) -> bool:
+    """Whether a request carries the 2026-07-28 envelope and nothing else."""
+    meta = params.get("_meta") if isinstance(params, dict) and set(params) == {"_meta"} else None
+    return (
+        isinstance(meta, dict)
+        and set(meta) <= _ENVELOPE
+        and meta.get(_META + "protocolVersion") == MODERN_VERSION
+        and _are_capabilities(meta.get(_META + "clientCapabilities"))
+        and (_META + "clientInfo" not in meta or _is_info(meta[_META + "clientInfo"]))
+    )
+
+
+def _are_capabilities(given: Any) -> bool:
+    """Whether these are capabilities that the SDK surely accepts."""
+    if not isinstance(given, dict):
+        return False
+    for name, value in given.items():
+        if name not in _PLAIN_CAPABILITIES or not isinstance(value, dict):
+            return False
+        if name == "roots":
+            if not (
+                set(value) <= {"listChanged"} and all(isinstance(v, bool) for v in value.values())
+            ):
+                return False
+        elif not all(key in _PLAIN_CAPABILITIES[name] and v == {} for key, v in value.items()):
+            return False
+    return True
+
+
+def _is_info(given: Any) -> bool:
+    """Whether this is a client's name and version, and no more."""
+    return (
+        isinstance(given, dict)
+        and {"name", "version"} <= set(given) <= {"name", "version", "title"}
+        and all(isinstance(value, str) for value in given.values())
+    )

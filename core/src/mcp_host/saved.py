@@ -1,0 +1,220 @@
+"""The saved catalogue: what a server showed first when it last started, to show it at once again.
+
+A file of JSON in the user's cache folder, one for each command, settings file, Python environment
+and project. A fingerprint of everything that the lists depend on decides whether it is still good;
+what it cannot see is found when the packs have loaded, and told to the client then. Nothing here
+imports pydantic, the SDK or a pack: reading it must cost next to nothing.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import stat
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from . import __version__
+from .early import LISTS, Shown
+
+FORMAT = 1
+LARGEST = 8 * 1024 * 1024
+FOLDER = "catalogues"
+
+
+@dataclass(frozen=True)
+class Identity:
+    """Which server this is: one saved catalogue belongs to each.
+
+    `program` is the command's name, `options` what its command line says of the settings.
+    """
+
+    program: str
+    source: Path | None
+    root: str
+    options: tuple[str, ...] = ()
+
+    @property
+    def path(self) -> Path:
+        """The file that the catalogue is saved in."""
+        text = json.dumps([self.program, str(self.source), self.root, self.options, sys.prefix])
+        return _cache_folder() / f"{hashlib.sha256(text.encode()).hexdigest()[:32]}.json"
+
+
+@dataclass(frozen=True)
+class Dependencies:
+    """What the lists of a server were made of, besides its settings file.
+
+    `files` are those whose change matters; `variables` and `secret_variables` the names of the
+    environment that were read; `secret_files` those that settings took secrets from.
+    """
+
+    files: tuple[str, ...] = ()
+    variables: tuple[str, ...] = ()
+    secret_variables: tuple[str, ...] = ()
+    secret_files: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Saved:
+    """A catalogue as it was read; `refusal` says why it must not be shown, empty where it may."""
+
+    shown: Shown | None
+    refusal: str
+    must_stay: bool = False
+    dependencies: Dependencies = Dependencies()
+    time: float = 0
+
+
+def read(identity: Identity, environment: Mapping[str, str] | None = None) -> Saved:
+    """The saved catalogue of a server, and whether it is still good; never raises."""
+    env = os.environ if environment is None else environment
+    try:
+        data = _read_own_file(identity.path)
+        saved = data["fingerprint"]
+        depends = Dependencies(**{k: tuple(v) for k, v in data["dependencies"].items()})
+        now = fingerprint(identity, depends, env, data["salt"])
+        shown = Shown(**data["shown"])
+        if set(shown.pages) != set(LISTS.values()):
+            return Saved(None, "it is damaged")
+    except FileNotFoundError:
+        return Saved(None, "there is none yet")
+    except _NotOurs as error:
+        return Saved(None, str(error))
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return Saved(None, "it is damaged")
+    changed = [part for part in sorted({*now, *saved}) if now.get(part) != saved.get(part)]
+    refusal = f"changed since: {', '.join(changed)}" if changed else ""
+    return Saved(shown, refusal, bool(data["must_stay"]), depends, float(data["time"]))
+
+
+def write(
+    identity: Identity,
+    shown: Shown,
+    depends: Dependencies,
+    *,
+    must_stay: bool,
+    environment: Mapping[str, str] | None = None,
+) -> None:
+    """Save a catalogue atomically, readable for its owner alone; silent where that cannot be."""
+    import tempfile
+    import time
+
+    env = os.environ if environment is None else environment
+    salt = os.urandom(16).hex()
+    data = {
+        "format": FORMAT,
+        "time": time.time(),
+        "salt": salt,
+        "must_stay": must_stay,
+        "fingerprint": fingerprint(identity, depends, env, salt),
+        "dependencies": vars(depends),
+        "shown": shown.as_data(),
+    }
+    path = identity.path
+    text = json.dumps(data, separators=(",", ":"))
+    if len(text) > LARGEST:
+        return
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".catalogue-")
+    except OSError:
+        return
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(text)  # mkstemp made it with mode 0600
+        os.replace(temporary, path)  # noqa: PTH105 - pathlib is dearer, and this is the start
+    except OSError:
+        _remove(temporary)
+
+
+def forget(identity: Identity) -> None:
+    """Remove the saved catalogue."""
+    _remove(identity.path)
+
+
+def fingerprint(
+    identity: Identity, depends: Dependencies, environment: Mapping[str, str], salt: str
+) -> dict[str, str]:
+    """Everything that the lists depend on, by part, as digests that give no secret away."""
+    names = [*depends.variables]
+    return {
+        "host and Python versions": _digest([FORMAT, __version__, sys.version, sys.prefix]),
+        "Python path": _digest([*sys.path, *_times(_site_folders())]),
+        "settings file": _digest(_content(identity.source)),
+        "command line and project": _digest([identity.root, *identity.options]),
+        "environment": _digest([salt, *(f"{n}={environment.get(n)}" for n in names)]),
+        "secrets": _digest(
+            [
+                *(f"{n} {n in environment}" for n in depends.secret_variables),
+                *(f"{n} {os.path.exists(n)}" for n in depends.secret_files),  # noqa: PTH110
+            ]
+        ),
+        "installed files": _digest(_times(depends.files)),
+    }
+
+
+class _NotOurs(Exception):
+    """A file that somebody else could have written."""
+
+
+def _read_own_file(path: Path) -> dict[str, Any]:
+    handle = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0))
+    with os.fdopen(handle, "rb") as file:
+        about = os.fstat(file.fileno())
+        if hasattr(os, "getuid") and about.st_uid != os.getuid():
+            raise _NotOurs("it belongs to somebody else")
+        if stat.S_IMODE(about.st_mode) & 0o022:
+            raise _NotOurs("others may write to it")
+        if about.st_size > LARGEST:
+            raise _NotOurs("it is too large")
+        data = json.loads(file.read())
+    if not isinstance(data, dict) or data.get("format") != FORMAT:
+        raise ValueError("another format")
+    return data
+
+
+def _times(files: Iterable[str]) -> list[str]:
+    """Size and time of each file, and of what is not there its absence."""
+    found = []
+    for name in files:
+        try:
+            about = os.stat(name)  # noqa: PTH116 - hundreds of them, at every start
+            found.append(f"{name} {about.st_size} {about.st_mtime_ns} {about.st_ino}")
+        except OSError:
+            found.append(f"{name} -")
+    return found
+
+
+def _site_folders() -> list[str]:
+    return [name for name in sys.path if name.endswith(("site-packages", "dist-packages"))]
+
+
+def _content(path: Path | None) -> list[str]:
+    if path is None:
+        return ["none"]
+    try:
+        return [hashlib.sha256(path.read_bytes()).hexdigest()]
+    except OSError as error:
+        return [type(error).__name__]
+
+
+def _digest(parts: Sequence[Any]) -> str:
+    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:24]
+
+
+def _cache_folder() -> Path:
+    import platformdirs  # here, since a command without a catalogue need not pay for it
+
+    return platformdirs.user_cache_path("mcp-host") / FOLDER
+
+
+def _remove(path: str | Path) -> None:
+    try:
+        os.unlink(path)  # noqa: PTH108 - as above
+    except OSError:
+        return
