@@ -1,4 +1,4 @@
-"""Hosts for the core's tests: real processes that serve the packs of `tests/packs`, or in process."""
+"""Hosts for the core's tests: they serve the packs of `tests/packs`, installed or in process."""
 
 import os
 import sys
@@ -11,6 +11,10 @@ from typing import Any
 import pytest
 from mcp_host.testing import StdioClient, stdio_client
 
+sys.path.insert(0, str(Path(__file__).parent))  # the helper module beside this file
+
+from core_home import home, make_home  # noqa: F401 - fixtures of the user's own view
+
 PACKS = Path(__file__).parents[1] / "packs"
 SAMPLE = "[packs.sample]\nenabled = true\n"
 
@@ -22,7 +26,7 @@ def anyio_backend() -> str:
 
 @pytest.fixture(autouse=True)
 def sample_packs_can_be_imported(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("sample", "misbehaving"):
+    for name in ("sample", "misbehaving", "desk"):
         monkeypatch.syspath_prepend(PACKS / name)
 
 
