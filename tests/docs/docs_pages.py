@@ -102,11 +102,13 @@ def sections(page: Path, level: int = 2) -> dict[str, str]:
 
 
 def anchors(page: Path) -> set[str]:
-    """The anchors that headings get on the web."""
-    return {
-        re.sub(r"[^\w\- ]", "", heading.lower()).strip().replace(" ", "-")
-        for heading in headings(page)
-    }
+    """The anchors that headings get on the web; a second one of a name gets a number."""
+    found: set[str] = set()
+    for heading in headings(page):
+        name = re.sub(r"[^\w\- ]", "", heading.lower()).strip().replace(" ", "-")
+        number = sum(1 for other in found if re.fullmatch(rf"{re.escape(name)}(-\d+)?", other))
+        found.add(f"{name}-{number}" if number else name)
+    return found
 
 
 def links(page: Path) -> Iterator[str]:

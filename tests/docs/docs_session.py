@@ -19,11 +19,11 @@ from docs_pages import ROOT, SAMPLES, Block
 from mcp_host.settings import parse
 
 OURS = Path(sys.executable).parent
-PATIENCE = 60
+PATIENCE = 30
 DOCS_PORT = "8000"
 ENDS_WITH = re.compile(r"ends with (\d+)")
 NOT_RUN = ("text", "markdown", "diff", "mermaid", "yaml", "nginx", "ini", "")
-SET_UP = re.compile(r'^(?:\$ )?(pip install "?mcp-host|make |git clone )')
+SET_UP = re.compile(r'(pip install .*"?mcp-host(\[|"|$)|make |git clone )')
 
 
 class Session:
@@ -167,9 +167,9 @@ def _free_port() -> str:
 
 
 def _wanted(data: Any) -> set[str]:
-    """The environment variables that a settings file names."""
+    """The environment variables that a settings file needs."""
     if isinstance(data, dict):
-        own = {data["env"]} if isinstance(data.get("env"), str) else set()
+        own = {data["env"]} if isinstance(data.get("env"), str) and "default" not in data else set()
         return own.union(*map(_wanted, data.values()))
     return set().union(*map(_wanted, data)) if isinstance(data, list) else set()
 

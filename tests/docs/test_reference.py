@@ -1,0 +1,224 @@
+"""The reference is complete: what the code has and the pages lack fails here."""
+
+import argparse
+import ast
+import dataclasses
+import inspect
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import mcp_host
+import mcp_host.testing
+import pytest
+import typer.main
+from docs_pages import DOCS, ROOT, sections
+from mcp_host import Standalone, hookspecs
+from mcp_host.cli import app
+from mcp_host.cli.serve import parser as serve_parser
+from mcp_host.errors import BY_CODE
+from mcp_host.packs import HOOKS
+from mcp_host.running import State
+
+REFERENCE = DOCS / "reference"
+CORE = ROOT / "core" / "src" / "mcp_host"
+
+
+def of(page: str, level: int = 2) -> dict[str, str]:
+    return sections(REFERENCE / page, level)
+
+
+def sources() -> Iterator[ast.AST]:
+    """Every node of the core's source."""
+    for file in CORE.rglob("*.py"):
+        yield from ast.walk(ast.parse(file.read_text("utf-8")))
+
+
+def text(node: Any) -> str | None:
+    return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else None
+
+
+# -- hooks
+
+
+@pytest.mark.parametrize("hook", HOOKS)
+def test_every_hook_has_a_section_that_tells_of_its_arguments_and_since_when(hook: str) -> None:
+    section = of("hooks.md")[hook]
+    function = getattr(hookspecs, hook)
+    since = re.search(r"Since ([\d.]+\d)", inspect.getdoc(function) or "")
+
+    assert since
+    assert f"Since {since[1]}" in section
+    assert all(f"`{name}`" in section for name in inspect.signature(function).parameters)
+
+
+# -- the front door
+
+
+def public(value: Any) -> set[str]:
+    """What a pack may use of a class: its methods, properties and fields."""
+    if not inspect.isclass(value):
+        return set()
+    names = {field.name for field in dataclasses.fields(value)} if is_data(value) else set()
+    names |= {name for name in vars(value) if callable(getattr(value, name))}
+    names |= {name for name, item in vars(value).items() if isinstance(item, property)}
+    return {name for name in names if not name.startswith("_")}
+
+
+def is_data(value: type) -> bool:
+    return dataclasses.is_dataclass(value)
+
+
+INSIDE = {
+    # what the host itself calls on these
+    "wire", "contents", "read", "capability", "rest", "listed", "answer", "match", "signature",
+    "is_template", "variables", "repeatable", "take_back", "envelope", "function", "code",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", mcp_host.__all__)
+def test_every_exported_name_has_a_section_that_tells_of_all_it_offers(name: str) -> None:
+    told = of("front-door.md", 3)
+    section = next(body for heading, body in told.items() if name in heading.split(", "))
+    untold = {n for n in public(getattr(mcp_host, name)) - INSIDE if f"`{n}" not in section}
+
+    assert not untold
+
+
+@pytest.mark.parametrize("name", mcp_host.testing.__all__)
+def test_every_name_of_the_testing_kit_has_a_section_that_tells_of_all_it_offers(name: str) -> None:
+    section = of("testing.md")[name]
+    untold = {n for n in public(getattr(mcp_host.testing, name)) if f"`{n}" not in section}
+
+    assert not untold
+
+
+@pytest.mark.parametrize("decorator", ["tool", "resource", "prompt", "hosted", "stdio_client"])
+def test_every_option_of_a_decorator_or_a_client_is_told(decorator: str) -> None:
+    kit = decorator in mcp_host.testing.__all__
+    made = getattr(mcp_host.testing if kit else mcp_host, decorator)
+    page = of("testing.md") if kit else of("front-door.md", 3)
+    kind = getattr(mcp_host, decorator.capitalize(), None)
+    names = (
+        {field.name for field in dataclasses.fields(kind)} - {"function"}
+        if kind
+        else set(inspect.signature(made).parameters)
+    )
+    section = next(body for heading, body in page.items() if decorator in heading.split(", "))
+
+    assert not {name for name in names if f"`{name}" not in section}
+
+
+# -- errors and states
+
+
+@pytest.mark.parametrize("code", BY_CODE)
+def test_every_error_code_has_a_section_that_names_its_exception(code: str) -> None:
+    assert f"`{BY_CODE[code].__name__}`" in of("errors.md")[code]
+
+
+def test_no_error_code_is_told_that_does_not_exist() -> None:
+    coded = {name for name in of("errors.md") if re.fullmatch(r"[a-z]+_?[a-z]+", name)}
+
+    assert coded == set(BY_CODE)
+
+
+def test_every_reason_that_the_host_gives_is_told() -> None:
+    reasons = {
+        text(value)
+        for node in sources()
+        if isinstance(node, ast.Dict)
+        for key, value in zip(node.keys, node.values, strict=True)
+        if text(key) == "reason" and re.fullmatch("[a-z_]+", text(value) or "")
+    }
+    page = (REFERENCE / "errors.md").read_text("utf-8")
+
+    assert "missing_scope" in reasons
+    assert not {reason for reason in reasons if f"`{reason}`" not in page}
+
+
+def condition_codes() -> set[str]:
+    """The codes that the source gives to conditions and failures."""
+    codes = set()
+    for node in sources():
+        if not isinstance(node, ast.Call):
+            continue
+        name = getattr(node.func, "id", getattr(node.func, "attr", ""))
+        position = {"Failure": 0, "Condition": 1, "_fail": 0}.get(name)
+        if position is not None and len(node.args) > position:
+            codes.add(text(node.args[position]))
+    return {code for code in codes if code}
+
+
+def test_every_state_and_code_of_a_pack_is_told() -> None:
+    page = (REFERENCE / "states.md").read_text("utf-8")
+    codes = condition_codes()
+
+    assert {"import_failed", "open_timeout", "calls_left_behind"} <= codes
+    assert not {code for code in codes | set(State.__args__) if f"`{code}`" not in page}
+
+
+# -- commands
+
+
+def commands() -> dict[str, set[str]]:
+    """Every command and the options and arguments that it takes."""
+    found: dict[str, set[str]] = {}
+
+    def walk(name: str, command: Any) -> None:
+        for inner, sub in getattr(command, "commands", {}).items():
+            walk(f"{name} {inner}".strip(), sub)
+        if name and not hasattr(command, "commands"):
+            found[name] = {opt for p in command.params for opt in shown(p)}
+
+    def shown(parameter: Any) -> list[str]:
+        if parameter.param_type_name == "argument":
+            return [parameter.human_readable_name.upper().strip("[]{}.")]
+        return [option for option in parameter.opts if option != "--help"]
+
+    walk("", typer.main.get_command(app))
+    found["serve"] = options(serve_parser())
+    return found
+
+
+def options(parser: argparse.ArgumentParser) -> set[str]:
+    return {
+        option
+        for action in parser._actions
+        for option in action.option_strings
+        if option not in ("-h", "--help")
+    }
+
+
+def test_every_command_has_a_section_that_tells_of_all_its_options() -> None:
+    told = of("commands.md")
+    untold = {
+        command: {opt for opt in takes if f"`{opt}" not in told.get(f"mcp-host {command}", "")}
+        for command, takes in commands().items()
+    }
+
+    assert not {command: missing for command, missing in untold.items() if missing}
+    assert not set(commands()) - {name.removeprefix("mcp-host ") for name in told}
+
+
+def test_every_option_of_a_stand_alone_server_is_told() -> None:
+    server = Standalone("x", "x", server_name="x", version="0", program="x")
+    section = of("commands.md")["A pack alone"]
+
+    assert not {opt for opt in options(server.parser()) if f"`{opt}" not in section}
+
+
+def test_the_reference_has_no_section_for_a_command_that_does_not_exist() -> None:
+    told = {name.removeprefix("mcp-host ") for name in of("commands.md") if "mcp-host " in name}
+
+    assert told <= set(commands())
+
+
+@pytest.mark.parametrize("page", sorted(REFERENCE.glob("*.md")), ids=lambda page: Path(page).stem)
+def test_a_page_of_the_reference_begins_with_what_it_is_about(page: Path) -> None:
+    first, blank, prose, *_ = page.read_text("utf-8").splitlines()
+
+    assert first.startswith("# ")
+    assert not blank
+    assert prose and not prose.startswith(("#", "|", "```"))

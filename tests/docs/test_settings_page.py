@@ -1,0 +1,49 @@
+"""The settings page tells of every key: its default and its meaning, as the models have them."""
+
+import json
+from typing import Any
+
+import pytest
+from docs_pages import DOCS, sections
+from mcp_host.settings import FileTables, HostTable, HttpTable, PackTable, TokenTable, ToolTable
+from pydantic import BaseModel
+from pydantic_core import PydanticUndefined
+
+PAGE = DOCS / "reference" / "settings.md"
+TABLES: dict[str, type[BaseModel]] = {
+    "[host]": HostTable,
+    "[http]": HttpTable,
+    "[[http.tokens]]": TokenTable,
+    "[packs.X]": PackTable,
+    "[packs.X.tools.T]": ToolTable,
+}
+
+
+def shown(field: Any) -> str:
+    """A default as TOML has it."""
+    if field.is_required():
+        return "needed"
+    value = field.get_default(call_default_factory=True)
+    if value is None or value is PydanticUndefined:
+        return "unset"
+    return f"`{json.dumps(value)}`"
+
+
+def rows(model: type[BaseModel]) -> list[str]:
+    return [
+        f"| `{name}` | {shown(field)} | {field.description} |"
+        for name, field in model.model_fields.items()
+    ]
+
+
+@pytest.mark.parametrize("heading", TABLES)
+def test_the_table_of_keys_is_that_of_the_model(heading: str) -> None:
+    section = sections(PAGE)[heading]
+    listed = [line for line in section.splitlines() if line.startswith("| `")]
+
+    assert listed == rows(TABLES[heading])
+
+
+def test_every_table_of_the_file_has_a_section() -> None:
+    assert set(FileTables.model_fields) == {"host", "http", "packs"}
+    assert set(TABLES) <= set(sections(PAGE))
