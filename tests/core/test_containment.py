@@ -1,11 +1,14 @@
 """No pack can take the host down, and the host says why a thing is missing."""
 
+import asyncio
 import json
 import subprocess
 from importlib import metadata
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from mcp_host.testing import CallFailed, Hosted, hosted
 
 if TYPE_CHECKING:
     from conftest import Machine
@@ -96,3 +99,158 @@ def test_every_broken_pack_of_the_folder_is_in_the_table() -> None:
     offered = {point.name for point in points.entry_points}
 
     assert offered - FAULTS.keys() == {"tools", "opening_is_lost", "opening_never_ends"}
+
+
+CLIENTS_VIEW = {
+    # a tool of the pack `tools`: the code its caller gets, or None where the call succeeds
+    "exits": "internal_error",
+    "exits_async": "internal_error",
+    "melts": "internal_error",
+    "melts_async": "internal_error",
+    "stops": "internal_error",
+    "cancels_itself": "internal_error",
+    "group": "internal_error",
+    "says": "internal_error",
+    "wrong_type": "internal_error",
+    "circle": "internal_error",
+    "blocks": "timeout",
+    "spawns": None,
+    "reads_input": None,
+    "prints": None,
+}
+
+
+@pytest.mark.parametrize("protocol", ["2025-11-25", "2026-07-28"])
+async def test_beside_every_broken_pack_the_others_answer(
+    machine: "Machine", protocol: str
+) -> None:
+    async with machine.serve(ALL, protocol=protocol) as client:
+        assert await client.value("sample_echo", text="hello") == {
+            "text": "hello",
+            "number": None,
+            "data": None,
+        }
+
+        async def outcome(tool: str) -> str | None:
+            try:
+                await client.value(f"tools_{tool}")
+            except CallFailed as failed:
+                assert "the text of the exception" not in json.dumps(failed.envelope)
+                return failed.code
+            return None
+
+        outcomes = await asyncio.gather(*(outcome(tool) for tool in CLIENTS_VIEW))
+
+        assert dict(zip(CLIENTS_VIEW, outcomes, strict=True)) == CLIENTS_VIEW
+        assert await client.value("tools_reads_input") == "''"
+        assert await client.value("sample_echo", text="still") != {}
+        for method, params in (
+            ("resources/read", {"uri": "bad://exits"}),
+            ("prompts/get", {"name": "tools_exits_prompt"}),
+        ):
+            answer = await client.raw_request(method, params)
+            assert answer["error"]["data"]["code"] == "internal_error"
+        (packs,) = await client.read("host://packs")
+        states = {pack["name"]: pack["state"] for pack in json.loads(packs["text"])}
+        assert {states[name] for name in FAULTS} == {"failed"}
+        assert await client.end_input() == 0
+        for said in ("imported", "opened"):
+            assert f"printed while it was {said}" in client.stderr
+        for said in ("printed by a tool", "to the old stdout", "by a child", "by a shell"):
+            assert said in client.stderr
+        assert "written by a tool" in client.stderr
+
+
+async def test_a_call_to_a_failed_pack_hears_why_and_what_to_do() -> None:
+    packs = {
+        "broken": "misbehaving.raises_on_import",
+        "away": "misbehaving.opening:raises",
+        "sample": "sample_pack.plugin",
+    }
+    async with hosted(packs) as host:
+        for tool, reason in (("broken_any", "import_failed"), ("away_service", "open_failed")):
+            envelope = await host.error(tool)
+
+            assert (envelope["code"], envelope["retryable"]) == ("unavailable", True)
+            assert envelope["details"] == {"reason": reason}
+            assert envelope["suggestions"]
+        assert not [name for name in host.names() if name.startswith(("broken", "away"))]
+
+
+async def test_a_pack_that_could_not_be_opened_is_tried_again_until_it_can(
+    tmp_path: Path,
+) -> None:
+    tables = {
+        "host": {"retry_after": 0.05},
+        "packs": {"late": {"settings": {"sign": str(tmp_path / "sign")}}},
+    }
+    async with hosted({"late": "misbehaving.opening:comes_back"}, tables, root=tmp_path) as host:
+        envelope = await host.error("late_service")
+        assert envelope["suggestions"] == ["make the sign; it is tried again in 0.05 s"]
+        assert "late_service" not in host.names()
+
+        (tmp_path / "sign").write_text("a sign")
+        await until(host, "late", "ready")
+
+        assert host.names() == ["late_service"]
+        assert await host.value("late_service") == "a sign"
+
+
+async def test_a_pack_whose_background_task_dies_is_failed_and_opened_again(
+    tmp_path: Path,
+) -> None:
+    tables = {
+        "host": {"retry_after": 0.05},
+        "packs": {"lost": {"settings": {"sign": str(tmp_path / "sign")}}},
+    }
+    async with hosted({"lost": "misbehaving.opening:is_lost"}, tables, root=tmp_path) as host:
+        assert await host.value("lost_service") == "there"
+
+        (tmp_path / "sign").touch()
+        await until(host, "lost", "failed")
+
+        condition = host.host.packs["lost"].now
+        assert (condition.state, condition.code) == ("failed", "service_lost")
+        assert "the background task died" in condition.reason
+        await until(host, "lost", "ready")
+        assert await host.value("lost_service") == "there"
+
+
+async def until(host: Hosted, pack: str, state: str) -> None:
+    """Wait for changes until the pack is in this state."""
+    while host.host.packs[pack].now.state != state:
+        await host.next_change()
+
+
+@pytest.mark.parametrize(
+    ("pack", "says"),
+    [
+        ("raises_on_import", "RuntimeError: broken on purpose"),
+        ("hangs_on_import", "importing misbehaving.hangs_on_import took longer than 0.5 s"),
+        ("opening_raises", "ConnectionError: nobody at home"),
+    ],
+)
+async def test_a_required_pack_that_fails_ends_the_host_with_3_and_one_clear_line(
+    machine: "Machine", pack: str, says: str
+) -> None:
+    needed = f"{QUICK}[packs.{pack}]\nrequired = true\n"
+    async with machine.serve(needed, handshake=False) as client:
+        code = await client.end_input()
+
+        (line,) = [line for line in client.stderr.splitlines() if line.startswith("error: ")]
+        assert code == 3
+        assert line.startswith(f"error: pack {pack} is failed: ")
+        assert says in line
+        assert "tried again" not in line
+
+
+async def test_a_pack_that_does_not_close_holds_the_end_for_the_grace_period_only(
+    machine: "Machine",
+) -> None:
+    settings = "[host]\ngrace = 0.2\n[packs.opening_never_ends]\n[packs.sample]\n"
+    async with machine.serve(settings) as client:
+        assert await client.value("opening_never_ends_service") == "there"
+
+        async with asyncio.timeout(4):
+            assert await client.end_input() == 0
+        assert "pack opening_never_ends did not close within 0.2 s" in client.stderr

@@ -279,6 +279,8 @@ class Host:
             pack.runtime.report(self._redacted(condition) if condition else None)
 
     def _describe(self, error: BaseException, declared: Declared) -> Explained:
+        while isinstance(error, BaseExceptionGroup) and len(error.exceptions) == 1:
+            error = error.exceptions[0]
         known = as_error(error, declared.errors)
         redact = self.settings.secrets.redact
         if known.code == "internal_error":
