@@ -477,7 +477,8 @@ def dotted(keys: Keys) -> str:
 def explain(error: ValidationError, model: type[BaseModel]) -> str:
     """pydantic's first finding as `key: what is wrong`, with the nearest known key."""
     items = error.errors(include_url=False, include_input=False, include_context=False)
-    item = items[0]
+    # A misspelt key is also a missing one: the name that is there explains both.
+    item = next((item for item in items if item["type"] == "extra_forbidden"), items[0])
     where = dotted(tuple(part for part in item["loc"] if part != "[key]"))
     more = f" (and {len(items) - 1} more)" if len(items) > 1 else ""
     if item["type"] != "extra_forbidden":
