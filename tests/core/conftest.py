@@ -13,7 +13,9 @@ from mcp_host.testing import StdioClient, stdio_client
 
 sys.path.insert(0, str(Path(__file__).parent))  # the helper module beside this file
 
-from core_home import home, make_home  # noqa: F401 - fixtures of the user's own view
+import core_home
+
+home, make_home = core_home.home, core_home.make_home
 
 PACKS = Path(__file__).parents[1] / "packs"
 SAMPLE = "[packs.sample]\nenabled = true\n"
