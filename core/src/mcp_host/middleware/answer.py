@@ -12,11 +12,13 @@ from ..errors import (
     InternalError,
     McpHostError,
     ProtocolError,
+    TimedOut,
     UnknownName,
     as_protocol_error,
     as_result,
 )
 from ..settings import Secrets
+from .deadline import tell_what_may_follow
 
 OWN = "mcp_host."
 
@@ -36,6 +38,8 @@ class Answer:
             raise
         except Exception as raised:
             error = as_error(raised, call.entry.errors if call.entry else {})
+            if isinstance(error, TimedOut) and error is not raised:  # a pack's own limit
+                tell_what_may_follow(error, call)
             if isinstance(error, InternalError):
                 logger.error(
                     "%s %s failed", call.kind, call.name[:200], exc_info=_packs_part(raised)

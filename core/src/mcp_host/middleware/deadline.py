@@ -50,12 +50,14 @@ class Deadline:
 
 
 def _timed_out(call: Call, limit: float) -> TimedOut:
-    assert call.entry is not None
-    contribution = call.entry.contribution
-    repeatable = not isinstance(contribution, Tool) or contribution.repeatable
-    error = TimedOut(
-        f"{call.name[:200]} took longer than {limit:g} s",
-        details={} if repeatable else {"outcome": "unknown"},
-    )
-    error.retryable = repeatable
+    error = TimedOut(f"{call.name[:200]} took longer than {limit:g} s")
+    tell_what_may_follow(error, call)
     return error
+
+
+def tell_what_may_follow(error: TimedOut, call: Call) -> None:
+    """Say whether a call that took too long may be made again, or its outcome is unknown."""
+    contribution = call.entry.contribution if call.entry else None
+    error.retryable = not isinstance(contribution, Tool) or contribution.repeatable
+    if not error.retryable:
+        error.details.setdefault("outcome", "unknown")
