@@ -17,8 +17,10 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 from mcp_host_todo_db.errors import (
+    BadCursor,
     BadUrl,
     Busy,
+    InvalidTask,
     Refused,
     TableMissing,
     TableUnfit,
@@ -26,7 +28,7 @@ from mcp_host_todo_db.errors import (
     UnknownUser,
     Unreachable,
 )
-from mcp_host_todo_db.model import TaskCreate, TaskUpdate
+from mcp_host_todo_db.model import Position, TaskCreate, TaskUpdate
 from mcp_host_todo_db.service import TaskService
 from mcp_host_todo_db.storage import Health, create_tables, open_store, read_url
 
@@ -204,11 +206,47 @@ async def test_a_user_that_the_database_does_not_know_has_no_tasks_and_gets_none
                 await tasks.complete(stranger, str(uuid4()))
 
 
+async def test_the_rules_of_an_existing_table_are_told(server: "Server", schema: str) -> None:
+    url = server.url(schema)
+    await create_tables(read_url(url))
+    await server.execute(
+        f"ALTER TABLE {schema}.tasks ADD CONSTRAINT one_of_a_title UNIQUE (user_id, title),"
+        " ALTER title TYPE varchar(9)"
+    )
+    async with open_store(read_url(url)) as store:
+        tasks = TaskService(store)
+        await tasks.add("ann", TaskCreate("t"))
+
+        for title, why in (("t", "one_of_a_title"), ("t" * 10, "too long for type")):
+            with pytest.raises(InvalidTask, match=f"The table does not take this task: .*{why}"):
+                await tasks.add("ann", TaskCreate(title))
+
+        assert (await tasks.page("ann")).total == 1
+
+
+@pytest.mark.parametrize(
+    "position",
+    [
+        Position("2026-01-02T03:04:05", str(uuid4())),
+        Position("0001-01-01T00:00:00+23:00", str(uuid4())),
+        Position("2026-01-02T03:04:05+00:00", "no-uuid"),
+    ],
+)
+async def test_a_cursor_that_was_made_up_is_refused(
+    server: "Server", schema: str, position: Position
+) -> None:
+    await create_tables(read_url(server.url(schema)))
+    async with open_store(read_url(server.url(schema))) as store:
+        with pytest.raises(BadCursor):
+            await TaskService(store).page("ann", cursor=position.cursor)
+
+
 @pytest.mark.parametrize(
     ("change", "why"),
     [
         ("DROP COLUMN updated_at", "it has no column updated_at"),
         ("ADD COLUMN list int NOT NULL", "its column list needs a value and has no default"),
+        ("ALTER description SET NOT NULL", "its column description must allow null"),
     ],
 )
 async def test_a_table_that_no_task_fits_into_stops_the_start(
@@ -255,13 +293,13 @@ async def test_more_calls_than_connections_are_all_answered(server: "Server", sc
 
 
 async def test_tasks_of_sqlite_outlive_the_process_that_wrote_them(tmp_path: Path) -> None:
-    address = read_url(f"sqlite:///{tmp_path / 'a b%23.db'}")
+    address = read_url(f"sqlite:///{tmp_path / 'a b#%20.db'}")
     async with open_store(address) as store:
         made = await TaskService(store).add("ann", TaskCreate("t"))
 
     async with open_store(address) as store:
         assert (await TaskService(store).page("ann")).tasks == (made,)
-    assert (tmp_path / "a b#.db").exists()
+    assert (tmp_path / "a b#%20.db").exists()
 
 
 async def test_a_file_that_is_no_database_stops_the_start_and_is_left_alone(

@@ -68,7 +68,7 @@ class TaskRead:
 class Position:
     """A place in the list, newest first: just after the task `id`, created at `created_at`.
 
-    `created_at` is the text the database itself gave, so that no precision is lost on the way.
+    `created_at` is an ISO 8601 time as its store understands it.
     """
 
     created_at: str

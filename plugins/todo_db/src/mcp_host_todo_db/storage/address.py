@@ -2,7 +2,7 @@
 
 import logging
 import ssl
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import parse_qsl, unquote, urlencode, urlsplit
@@ -95,7 +95,9 @@ def read_url(url: str) -> Address:
 
 
 def _sqlite(rest: str) -> SqliteFile:
-    path = unquote(rest.partition("?")[0].removeprefix("/"))
+    # As SQLAlchemy reads it: nothing is percent-decoded.
+    path, _, parameters = rest.removeprefix("/").partition("?")
+    _say_left_out(dict(parse_qsl(parameters, keep_blank_values=True)))
     if not path or path == ":memory:":
         raise BadUrl("The database url names no file: write sqlite:///FILE")
     file = Path(path).expanduser()
@@ -142,9 +144,7 @@ def _ports_are_numbers(hosts: str) -> bool:
 
 def _for_asyncpg(query: Mapping[str, str]) -> dict[str, str]:
     """The parameters that asyncpg knows; it would send any other to the server, which refuses."""
-    unknown = query.keys() - CONNECTION_KEYS - SESSION_KEYS - OWN_KEYS - IGNORED_KEYS
-    if unknown:
-        log.warning("left out of the database url: %s", ", ".join(sorted(unknown)))
+    _say_left_out(query.keys() - CONNECTION_KEYS - SESSION_KEYS - OWN_KEYS - IGNORED_KEYS)
     known = {key: query[key] for key in query if key in CONNECTION_KEYS | SESSION_KEYS}
     known.setdefault("application_name", "todo-db")
     if "ssl" in query:
@@ -152,6 +152,12 @@ def _for_asyncpg(query: Mapping[str, str]) -> dict[str, str]:
     if known.get("sslrootcert") == "system":
         del known["sslrootcert"]
     return known
+
+
+def _say_left_out(parameters: Iterable[str]) -> None:
+    names = ", ".join(sorted(parameters))
+    if names:
+        log.warning("parameters of the database url that mean nothing here: %s", names)
 
 
 def _sslmode(ssl_value: str) -> str:

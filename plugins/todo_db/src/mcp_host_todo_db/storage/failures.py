@@ -28,6 +28,8 @@ BUSY_STATES = frozenset({"40001", "40P01", "53300", "55P03", "57014"})
 REFUSED_STATES = frozenset({"25006", "28000", "28P01", "3D000", "42501"})
 DOWN_STATES = frozenset({"57P01", "57P02", "57P03"})
 NO_TABLE = "42P01"
+FORBIDDEN = "23"
+"""The class of SQLSTATEs about a table's own constraints."""
 
 
 @contextmanager
@@ -104,8 +106,8 @@ def _of_postgres(place: str, error: asyncpg.PostgresError) -> TodoError | None:
         return Unreachable(place, str(error))
     if state == NO_TABLE:
         return TableMissing(place)
-    if state == TOO_LONG:
-        return InvalidTask("value", f"A value is too long for the table's column: {error}")
+    if state == TOO_LONG or state.startswith(FORBIDDEN):
+        return InvalidTask("task", f"The table does not take this task: {error}")
     return None
 
 
@@ -118,6 +120,8 @@ def _of_sqlite(place: str, error: sqlite3.Error) -> TodoError | None:
             return Unreachable(place, str(error))
         case sqlite3.SQLITE_NOTADB:
             return Unreachable(place, "the file is no SQLite database")
+        case sqlite3.SQLITE_CONSTRAINT:
+            return InvalidTask("task", f"The table does not take this task: {error}")
         case sqlite3.SQLITE_READONLY | sqlite3.SQLITE_FULL | sqlite3.SQLITE_PERM:
             return Refused(place, str(error))
         case _:

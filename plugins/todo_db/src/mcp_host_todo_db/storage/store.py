@@ -5,7 +5,7 @@ import uuid
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any, TypeVar
 
 from sqlalchemy import (
@@ -17,7 +17,6 @@ from sqlalchemy import (
     Text,
     Uuid,
     case,
-    cast,
     delete,
     func,
     insert,
@@ -71,7 +70,8 @@ async def open_store(
             if isinstance(address, SqliteFile):
                 await connection.run_sync(make_table)
             table = await connection.run_sync(find_table, address.place)
-        store = TaskStore(async_sessionmaker(engine), table, address, health)
+        AsyncSessionLocal = async_sessionmaker(engine)
+        store = TaskStore(AsyncSessionLocal, table, address, health)
         try:
             yield store
         finally:
@@ -117,12 +117,12 @@ class TaskStore:
 
     def __init__(
         self,
-        AsyncSessionLocal: async_sessionmaker[AsyncSession],
+        sessions: async_sessionmaker[AsyncSession],
         table: Table,
         address: Address,
         health: Health,
     ) -> None:
-        self._sessions = AsyncSessionLocal
+        self._sessions = sessions
         self._table = table
         self._place = address.place
         self._is_sqlite = isinstance(address, SqliteFile)
@@ -143,11 +143,12 @@ class TaskStore:
 
         Raises `UnknownUser` when the table belongs to a table of users that lacks this one.
         """
-        if not _fits(self._table.c.user_id, user_id):
+        owner = _key(self._table.c.user_id, user_id)
+        if owner is None:
             raise UnknownUser(user_id)
         statement = insert(self._table).values(
             id=task.id,
-            user_id=user_id,
+            user_id=owner,
             title=task.title,
             description=task.description,
             is_completed=task.is_completed,
@@ -173,14 +174,15 @@ class TaskStore:
         Raises `BadCursor` for a position that no page ended with.
         """
         columns = self._table.c
-        if not _fits(columns.user_id, user_id):
+        owner = _key(columns.user_id, user_id)
+        if owner is None:
             return TaskPage((), 0, None)
-        matching = [columns.user_id == user_id]
+        matching = [columns.user_id == owner]
         if completed is not None:
             matching.append(columns.is_completed.is_(completed))
         wanted = [*matching] if after is None else [*matching, self._is_after(after)]
         statement = (
-            select(*self._row, self._created_text().label("created_text"))
+            select(*self._row, type_coerce(columns.created_at, Text).label("created_text"))
             .where(*wanted)
             .order_by(columns.created_at.desc(), columns.id.desc())
             .limit(limit + 1)
@@ -193,17 +195,16 @@ class TaskStore:
             return rows, await session.scalar(select(func.count()).where(*matching)) or 0
 
         rows, total = await self._run(work)
-        shown = rows[:limit]
-        last = shown[-1] if len(rows) > limit else None
+        shown, more = rows[:limit], len(rows) > limit
         return TaskPage(
             tasks=tuple(_task(row) for row in shown),
             total=total,
-            next=None if last is None else Position(last.created_text, last.id),
+            next=self._position(shown[-1]) if more else None,
         )
 
     async def read(self, user_id: str, task_id: str) -> TaskRead:
         """One task as it is."""
-        return await self._one(user_id, select(*self._row).where(*self._is(user_id, task_id)))
+        return await self._one(select(*self._row).where(*self._is(user_id, task_id)))
 
     async def complete(
         self, user_id: str, task_id: str, completed: bool | None, now: datetime
@@ -215,7 +216,6 @@ class TaskStore:
         )
         touched = case((columns.is_completed == state, columns.updated_at), else_=now)
         return await self._one(
-            user_id,
             update(self._table)
             .where(*self._is(user_id, task_id))
             .values(is_completed=state, updated_at=touched)
@@ -232,7 +232,6 @@ class TaskStore:
         if changes.description is not None:
             values["description"] = changes.description or None
         return await self._one(
-            user_id,
             update(self._table)
             .where(*self._is(user_id, task_id))
             .values(values)
@@ -242,18 +241,17 @@ class TaskStore:
     async def delete(self, user_id: str, task_id: str) -> TaskRead:
         """Remove a task for good; return it as it was."""
         return await self._one(
-            user_id,
-            delete(self._table).where(*self._is(user_id, task_id)).returning(*self._row),
+            delete(self._table).where(*self._is(user_id, task_id)).returning(*self._row)
         )
 
     def _is(self, user_id: str, task_id: str) -> tuple[ColumnElement[bool], ...]:
         columns = self._table.c
-        return columns.id == task_id, columns.user_id == user_id
-
-    async def _one(self, user_id: str, statement: Executable) -> TaskRead:
-        if not _fits(self._table.c.user_id, user_id):
+        owner = _key(columns.user_id, user_id)
+        if owner is None:
             raise TaskNotFound
+        return columns.id == task_id, columns.user_id == owner
 
+    async def _one(self, statement: Executable) -> TaskRead:
         async def work(session: AsyncSession) -> Row[Any] | None:
             return (await session.execute(statement)).one_or_none()
 
@@ -262,23 +260,24 @@ class TaskStore:
             raise TaskNotFound
         return _task(row)
 
-    def _created_text(self) -> ColumnElement[str]:
-        created = self._table.c.created_at
+    def _position(self, row: Row[Any]) -> Position:
         # SQLite keeps times as text, and other programs may have written them shorter than
         # SQLAlchemy does: compared as a time, such a row would come up on every page.
-        return type_coerce(created, Text) if self._is_sqlite else cast(created, Text)
+        created_at = row.created_text if self._is_sqlite else row.created_at.isoformat()
+        return Position(created_at, row.id)
 
     def _is_after(self, position: Position) -> ColumnElement[bool]:
         columns = self._table.c
-        if not _fits(columns.id, position.id):
+        task_id = _key(columns.id, position.id)
+        if task_id is None:
             raise BadCursor
         created: ColumnElement[Any]
         if self._is_sqlite:
             created = literal(position.created_at, Text)
         else:
-            created = cast(literal(position.created_at, Text), columns.created_at.type)
+            created = literal(_moment(position.created_at), columns.created_at.type)
         return tuple_(columns.created_at, columns.id) < tuple_(
-            created, literal(position.id, columns.id.type)
+            created, literal(task_id, columns.id.type)
         )
 
     async def finish(self) -> None:
@@ -308,15 +307,26 @@ class TaskStore:
                 return await work(session)
 
 
-def _fits(column: Column[Any], text: str) -> bool:
-    """Whether a column that may be of type UUID can hold this text."""
+def _key(column: Column[Any], text: str) -> str | None:
+    """The text as the column compares it; None where its type UUID cannot hold it."""
     if not isinstance(column.type, Uuid):
-        return True
+        return text
     try:
-        uuid.UUID(text)
+        return str(uuid.UUID(text))
     except ValueError:
-        return False
-    return True
+        return None
+
+
+def _moment(text: str) -> datetime:
+    """Raises `BadCursor` for a time without a zone, or too far away to have another."""
+    moment = datetime.fromisoformat(text)
+    try:
+        aware = moment.tzinfo is not None and moment.astimezone(UTC)
+    except OverflowError:
+        aware = False
+    if not aware:
+        raise BadCursor
+    return aware
 
 
 def _task(row: Row[Any]) -> TaskRead:

@@ -86,6 +86,8 @@ def find_table(connection: Connection, place: str) -> Table:
     for name in COLUMNS:
         if name not in found:
             raise TableUnfit(place, f"it has no column {name}")
+    if not found["description"]["nullable"]:
+        raise TableUnfit(place, "its column description must allow null")
     for name, column in found.items():
         if name not in COLUMNS and _must_be_given(column):
             raise TableUnfit(place, f"its column {name} needs a value and has no default")
