@@ -52,7 +52,7 @@ async def mcp_host_open(settings: OpenSpecSettings, pack: PackHandle) -> AsyncIt
 
     if not openspec.is_there:
         vanished()
-    watch = _watch(openspec, settings, pack, vanished) if settings.watch else None
+    watch = await _watch(openspec, settings, pack, vanished) if settings.watch else None
     try:
         yield Opened(openspec, pack.public_name, pack.recovered)
     finally:
@@ -146,7 +146,7 @@ def _recover(openspec: "OpenSpec") -> None:
         log.warning("an archive was cut short and could not be settled: %s", error)
 
 
-def _watch(
+async def _watch(
     openspec: "OpenSpec",
     settings: OpenSpecSettings,
     pack: PackHandle,
@@ -161,4 +161,4 @@ def _watch(
         vanished=vanished,
         debounce=settings.debounce,
     )
-    return asyncio.create_task(watch.run())
+    return await watch.start()

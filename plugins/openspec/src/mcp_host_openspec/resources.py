@@ -5,7 +5,7 @@ from urllib.parse import quote
 
 from mcp_host import Complete, Embedded, Text, resource
 
-from .errors import NotFound, OpenSpecError
+from .errors import NotFound
 
 if TYPE_CHECKING:
     from .opened import Opened
@@ -150,7 +150,7 @@ def _change_text(opened: "Opened", change_id: str, name: str) -> Text:
     return Text(text)
 
 
-def _not_found(missing: OpenSpecError) -> Text:
+def _not_found(missing: NotFound) -> Text:
     """The text a reader gets, and the error for whoever looks at the metadata."""
     envelope: dict[str, Any] = {
         "success": False,
@@ -162,7 +162,8 @@ def _not_found(missing: OpenSpecError) -> Text:
     if missing.suggestions:
         envelope["suggestions"] = missing.suggestions
     hint = f" {missing.suggestions[0]}" if missing.suggestions else ""
-    return Text(f"Not found: {missing}{hint}", MIME, {"mcp-host/error": envelope})
+    text = f"Not found: {missing.kind.lower()} '{missing.name}'.{hint}"
+    return Text(text, MIME, {"mcp-host/error": envelope})
 
 
 def _nothing_yet(title: str, opened: "Opened") -> str:

@@ -2,10 +2,10 @@
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from .errors import OpenSpecError
 from .resources import (
@@ -18,6 +18,11 @@ from .resources import (
     spec_uri,
 )
 from .service import OpenSpec
+
+if TYPE_CHECKING:
+    from watchfiles import Change
+
+    Batch = set[tuple[Change, str]]
 
 log = logging.getLogger(__name__)
 
@@ -97,6 +102,13 @@ class Watch:
         self._appeared = appeared
         self._vanished = vanished
         self._debounce = max(50, int(1000 * debounce))
+        self._begun = asyncio.Event()
+
+    async def start(self) -> asyncio.Task[None]:
+        """Watch in a task of its own; once this returns, no edit goes unnoticed."""
+        task = asyncio.create_task(self.run())
+        await self._begun.wait()
+        return task
 
     async def run(self) -> None:
         """Watch; where the system has no watches left, look again and again instead."""
@@ -115,7 +127,6 @@ class Watch:
         from watchfiles import awatch
 
         tree = self._openspec.tree.openspec
-        known = await asyncio.to_thread(Listing.of, self._openspec)
         changes = awatch(
             tree,
             watch_filter=None,
@@ -124,7 +135,11 @@ class Watch:
             force_polling=polling or None,
             ignore_permission_denied=True,
         )
-        async for batch in changes:
+        known = Listing(frozenset(), frozenset())
+        async for batch in self._batches(changes):
+            if batch is None:
+                known = await asyncio.to_thread(Listing.of, self._openspec)
+                continue
             now = await asyncio.to_thread(Listing.of, self._openspec)
             paths = (_relative(path, tree) for _, path in batch)
             for uri in sorted(touched(filter(None, paths)) | moved(known, now)):
@@ -151,13 +166,33 @@ class Watch:
             yield_on_timeout=True,
             rust_timeout=1000,
         )
-        async for _ in changes:
+        async for _ in self._batches(changes):
             if self._openspec.is_there:
                 self._appeared()
                 self._tell_all()
                 return
             if not place.is_dir() or any(f.is_dir() for f in tree.parents if place in f.parents):
                 return
+
+    async def _batches(
+        self, changes: "AsyncGenerator[Batch, None]"
+    ) -> "AsyncIterator[Batch | None]":
+        """None once the watch is set, then what changed, batch by batch."""
+
+        async def upcoming() -> "Batch":
+            return await anext(changes)
+
+        # The first step of the generator sets the watch, and only then waits.
+        first = asyncio.create_task(upcoming())
+        await asyncio.sleep(0)
+        try:
+            self._begun.set()
+            yield None
+            yield await first
+            async for batch in changes:
+                yield batch
+        finally:
+            first.cancel()
 
     def _tell_all(self) -> None:
         for uri in (INSTRUCTIONS, PROJECT, SPECS, CHANGES, ARCHIVE):
