@@ -15,7 +15,7 @@ import pytest
 import typer.main
 from docs_pages import DOCS, ROOT, sections
 from mcp_host import Standalone, hookspecs
-from mcp_host.cli import app
+from mcp_host.cli.app import app
 from mcp_host.cli.serve import parser as serve_parser
 from mcp_host.errors import BY_CODE
 from mcp_host.packs import HOOKS
