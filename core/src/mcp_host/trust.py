@@ -60,7 +60,7 @@ def user_file() -> Path:
 def is_trusted(path: Path) -> bool:
     """Whether the file's present content was trusted at this path."""
     digest = _digest(path)
-    return digest is not None and _read().get(str(path.resolve())) == digest
+    return digest is not None and _read().get(_place(path)) == digest
 
 
 def trust(path: Path) -> None:
@@ -68,7 +68,15 @@ def trust(path: Path) -> None:
     digest = _digest(path)
     if digest is None:
         raise SettingsError(f"{path}: cannot be read")
-    _write({**_read(), str(path.resolve()): digest})
+    _write({**_read(), _place(path): digest})
+
+
+def _place(path: Path) -> str:
+    """Where the file stands. A link to a trusted file is not followed: what is relative in the
+
+    file would start at the folder of the link, which may be a stranger's.
+    """
+    return str(path.parent.resolve() / path.name)
 
 
 def _digest(path: Path) -> str | None:

@@ -50,6 +50,7 @@ def _set(path: Path, name: str, enabled: bool) -> None:
         packs[name] = tomlkit.table()
     packs[name]["enabled"] = enabled
     trusted = is_trusted(path)
-    write_atomically(path, tomlkit.dumps(document).encode(), path.stat().st_mode & 0o777)
+    file = path.resolve()  # a link to it stays one
+    write_atomically(file, tomlkit.dumps(document).encode(), file.stat().st_mode & 0o777)
     if trusted:
         record_trust(path)
