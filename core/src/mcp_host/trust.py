@@ -72,9 +72,10 @@ def trust(path: Path) -> None:
 
 
 def _place(path: Path) -> str:
-    """Where the file stands. A link to a trusted file is not followed: what is relative in the
+    """Where the file stands.
 
-    file would start at the folder of the link, which may be a stranger's.
+    A link to a trusted file is not followed: what is relative in the file would start at the
+    folder of the link, which may be a stranger's.
     """
     return str(path.parent.resolve() / path.name)
 
