@@ -28,6 +28,11 @@ class Gates:
         self.reached = defaultdict(asyncio.Event)
         self.hung = threading.Event()
         self.runs = 0
+        self._loop = asyncio.get_running_loop()
+
+    def let(self, gate) -> None:
+        """Open a gate; may be called in any thread."""
+        self._loop.call_soon_threadsafe(lambda: self.open[gate].set())
 
 
 @tool(read_only=True)
@@ -58,7 +63,7 @@ async def hold(gates: "Gates", /, gate: str, context: Context) -> str:
 @tool
 async def let_go(gates: "Gates", /, gate: str) -> int:
     """Open a gate; returns how many calls were ever held."""
-    gates.open[gate].set()
+    gates.let(gate)
     return gates.runs
 
 
