@@ -86,6 +86,11 @@ def _run() -> int:
     except SettingsError as error:
         print(f"error: {error}", file=sys.stderr)
         return EXIT_ERROR
+    except BrokenPipeError:  # whoever read the answer has read enough
+        return EXIT_ERROR
+    except OSError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return EXIT_ERROR
     except KeyboardInterrupt:
         return EXIT_ERROR
     except SystemExit as stop:  # typer has said what there was to say
