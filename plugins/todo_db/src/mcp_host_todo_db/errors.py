@@ -39,7 +39,7 @@ class BadCursor(TodoError):
     def __init__(self) -> None:
         super().__init__(
             "cursor is not one that list_tasks answered with",
-            suggestions=("Leave cursor out to begin with the newest task.",),
+            suggestions=("Leave cursor out to begin with the newest task",),
         )
 
 
@@ -60,7 +60,7 @@ class NotYourTasks(TodoError):
     def __init__(self) -> None:
         super().__init__(
             "user_id names somebody else: you may only use your own tasks",
-            suggestions=("Pass your own user_id.",),
+            suggestions=("Pass your own user_id",),
         )
 
 
@@ -103,7 +103,7 @@ class Unreachable(DatabaseUnavailable):
         super().__init__(
             place,
             f"The database at {place} cannot be reached: {why}",
-            suggestions=("Check that it runs, and the url in the pack's settings.",),
+            suggestions=("Check that it runs, and the url in the pack's settings",),
         )
 
 
@@ -116,7 +116,7 @@ class Refused(DatabaseUnavailable):
         super().__init__(
             place,
             f"The database at {place} refused: {why}",
-            suggestions=("Check the user, password and rights behind the pack's url.",),
+            suggestions=("Check the user, password and rights behind the pack's url",),
         )
 
 
@@ -129,7 +129,7 @@ class TableMissing(DatabaseUnavailable):
         super().__init__(
             place,
             f"The database at {place} has no table tasks: make it with `todo-db-mcp init-db`",
-            suggestions=("Run `todo-db-mcp init-db` once with the same url.",),
+            suggestions=("Run `todo-db-mcp init-db` once with the same url",),
         )
 
 
@@ -142,7 +142,7 @@ class TableUnfit(DatabaseUnavailable):
         super().__init__(
             place,
             f"The table tasks of the database at {place} cannot be used: {why}",
-            suggestions=("Use a database whose table tasks has the columns of the README.",),
+            suggestions=("Use a database whose table tasks has the columns of the README",),
         )
 
 

@@ -36,7 +36,7 @@ async def mcp_host_open(settings: TodoDbSettings, pack: PackHandle) -> AsyncIter
             degraded=partial(
                 pack.degraded,
                 code="database_unavailable",
-                remedy="Check that the database runs; the pack goes on as soon as it answers.",
+                remedy="Check that the database runs; the pack goes on as soon as it answers",
             ),
             recovered=pack.recovered,
         ),
