@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from mcp_host_cortex_tasks.errors import CortexError, Pending, TimedOut, Unavailable
+from mcp_host_cortex_tasks.errors import Busy, CortexError, Pending, TimedOut, Unavailable
 from mcp_host_cortex_tasks.storage.journal import Entry, Journal, Step
 
 Refs = Mapping[str, str | None]
@@ -68,7 +68,7 @@ class Plan:
         facts = {"done": done, "pending": entry.pending, "task_id": self.task_id}
         if self.branch is not None:
             facts["branch"] = self.branch
-        if done and isinstance(error, Unavailable | TimedOut):
+        if done and isinstance(error, Unavailable | TimedOut | Busy):
             return Pending(
                 f"{error.message} What is still to do: {'; '.join(entry.pending)}.",
                 suggestions=[

@@ -127,12 +127,15 @@ class _Submission:
             if "\0" in path:
                 raise Invalid("A path cannot hold a NUL character.", reason="bad_path")
             place = self._work.folder / path
+            # A link is added as a link, wherever it leads.
+            real = place.parent.resolve() / place.name if place.is_symlink() else place.resolve()
             try:
-                inside = place.resolve().relative_to(self._git.root.resolve()).as_posix()
+                inside = real.relative_to(self._git.root.resolve()).as_posix()
             except ValueError:
                 raise Invalid(f"{path} is outside the repository.", reason="bad_path") from None
             below = [name for name in self._state.untracked if _is_below(name, inside)]
-            if not below and not any(_is_below(name, inside) for name in self._state.changed):
+            # A path that is tracked is fine: an interrupted run may have committed it.
+            if not below and not self._git.run("ls-files", "--", _literal(inside)).out:
                 raise Invalid(
                     f"There is nothing to add at {path}.",
                     reason="bad_path",

@@ -137,6 +137,8 @@ class Backend:
                 raise bad_answer(f"it is larger than {MAX_ANSWER // 2**20} MiB")
             if time.monotonic() > deadline:
                 raise self._late()
+        if getattr(answer, "length", None):
+            raise self._unreachable("its answer broke off")
         return b"".join(pieces)
 
     def _late(self) -> TimedOut:
