@@ -23,6 +23,9 @@ log = logging.getLogger("mcp_host.stdio")
 
 LISTEN = "subscriptions/listen"
 EXIT_OK, EXIT_REQUIRED_PACK = 0, 3
+DEEPEST = 190
+"""Arrays and objects in one another that every reader on the way takes."""
+TOO_DEEP = "it is nested too deeply"
 
 
 class Session:
@@ -56,6 +59,9 @@ class Session:
         except ValueError:
             await self._refuse_invalid(line)
             return None
+        if isinstance(message, types.JSONRPCNotification) and _has_id(line):
+            await self._refuse_invalid(line)  # the model takes it for a notification
+            return None
         if not isinstance(message, types.JSONRPCRequest) or message.method == LISTEN:
             return message
         if self._link.accepted(message.id):
@@ -69,14 +75,16 @@ class Session:
     async def _refuse_invalid(self, line: bytes) -> None:
         try:
             data = json.loads(line)
-        except (ValueError, RecursionError):
+        except RecursionError:
+            await self._refuse(None, INVALID_REQUEST, f"Invalid request: {TOO_DEEP}")
+        except (json.JSONDecodeError, UnicodeDecodeError):
             await self._refuse(None, PARSE_ERROR, "Parse error: the line is not valid JSON")
-            return
-        request_id = data.get("id") if isinstance(data, dict) else None
-        if not isinstance(request_id, str | int) or isinstance(request_id, bool):
-            request_id = None
-        what = "a batch, which is not supported" if isinstance(data, list) else "no JSON-RPC 2.0"
-        await self._refuse(request_id, INVALID_REQUEST, f"Invalid request: this is {what}")
+        except ValueError:  # more digits than Python reads
+            await self._refuse(None, INVALID_REQUEST, "Invalid request: a number is too long")
+        else:
+            request_id = data.get("id") if isinstance(data, dict) else None
+            known = request_id if _is_id(request_id) else None
+            await self._refuse(known, INVALID_REQUEST, f"Invalid request: {_fault(data)}")
 
     async def _refuse(self, request_id: str | int | None, code: int, message: str) -> None:
         error = {"code": code, "message": message}
@@ -110,6 +118,49 @@ class Session:
 
     async def __aexit__(self, *exc: object) -> None:
         """As `aclose`."""
+
+
+def _is_id(value: Any) -> bool:
+    return isinstance(value, str | int) and not isinstance(value, bool)
+
+
+def _has_id(line: bytes) -> bool:
+    return b'"id"' in line and "id" in json.loads(line)
+
+
+def _fault(data: Any) -> str:
+    """What is wrong with valid JSON that is no message."""
+    if isinstance(data, list):
+        return "this is a batch, which is not supported"
+    if not isinstance(data, dict) or data.get("jsonrpc") != "2.0":
+        return "this is no JSON-RPC 2.0"
+    if "id" in data and not _is_id(data["id"]):
+        return "the id must be a string or an integer"
+    if not isinstance(data.get("method"), str):
+        return "there is no method"
+    if not isinstance(data.get("params", {}), dict):
+        return "params must be an object"
+    try:
+        json.dumps(data, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        return "a string holds half a character (a lone surrogate)"
+    except RecursionError:
+        return TOO_DEEP
+    return TOO_DEEP if _depth(data) > DEEPEST else "this is no JSON-RPC 2.0"
+
+
+def _depth(data: Any) -> int:
+    """How many arrays and objects stand in one another."""
+    depth, layer = 0, [data]
+    while layer := [part for whole in layer for part in _parts(whole)]:
+        depth += 1
+    return depth
+
+
+def _parts(data: Any) -> list[Any]:
+    if isinstance(data, dict):
+        return list(data.values())
+    return data if isinstance(data, list) else []
 
 
 async def serve(
