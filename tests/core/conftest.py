@@ -2,7 +2,7 @@
 
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from pathlib import Path
@@ -75,3 +75,16 @@ class Machine:
 @pytest.fixture
 def machine(tmp_path: Path) -> Machine:
     return Machine(tmp_path)
+
+
+@pytest.fixture(scope="module")
+async def serving(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> AsyncIterator[dict[str, StdioClient]]:
+    """One host process for each protocol era, for tests that leave it as it was."""
+    machine = Machine(tmp_path_factory.mktemp("serving"))
+    async with (
+        machine.serve(protocol="2025-11-25") as handshake,
+        machine.serve(protocol="2026-07-28") as modern,
+    ):
+        yield {"2025-11-25": handshake, "2026-07-28": modern}

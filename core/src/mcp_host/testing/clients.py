@@ -135,6 +135,12 @@ class StdioClient:
             await self._news.wait_for(lambda: len(self._of(method)) >= count)
             return self._of(method)
 
+    async def arrived(self, count: int) -> list[dict[str, Any]]:
+        """Wait until so many answers came to what was not asked by `request`; all of them."""
+        async with asyncio.timeout(WAIT), self._news:
+            await self._news.wait_for(lambda: len(self.other_frames) >= count)
+            return self.other_frames
+
     async def said(self, text: str) -> None:
         """Wait until the server wrote this to standard error."""
         async with asyncio.timeout(WAIT), self._news:
