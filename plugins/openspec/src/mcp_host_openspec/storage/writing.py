@@ -13,6 +13,7 @@ from ..errors import CannotWrite
 
 _REASONS: Final = {
     errno.ENOSPC: ("the disk is full", "Free some space and run it again."),
+    errno.EFBIG: ("the file would be larger than the system allows", "Allow larger files."),
     errno.EDQUOT: ("the quota is used up", "Free some space and run it again."),
     errno.EROFS: ("the file system is read-only", "Write to a folder that can be written to."),
     errno.EACCES: ("writing is not permitted", "Check the permissions of the folder."),

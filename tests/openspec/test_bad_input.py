@@ -1,0 +1,210 @@
+"""Broken trees and broken machines: a clear error that names the file, and nothing lost."""
+
+import os
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from mcp_host_openspec.errors import BadFile, InvalidName, NotFound, NoTree, OpenSpecError
+from mcp_host_openspec.service import OpenSpec, Options
+
+OpenTree = Callable[[Path], OpenSpec]
+
+
+def snapshot(project: Path) -> dict[str, bytes]:
+    return {
+        path.relative_to(project).as_posix(): path.read_bytes()
+        for path in sorted(project.rglob("*"))
+        if path.is_file()
+    }
+
+
+def test_a_missing_tree_says_how_to_make_one(tmp_path: Path, open_tree: OpenTree) -> None:
+    openspec = open_tree(tmp_path)
+    for call in (openspec.list_changes, openspec.list_specs, openspec.validate_all):
+        with pytest.raises(NoTree, match=str(tmp_path)) as failed:
+            call()
+        assert "openspec init" in failed.value.suggestions[0]
+
+
+@pytest.mark.parametrize("name", ["openspec", "openspec/specs", "openspec/changes"])
+def test_a_file_where_a_folder_should_be_is_named(
+    tmp_path: Path, open_tree: OpenTree, name: str
+) -> None:
+    path = tmp_path / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("a file")
+    with pytest.raises(BadFile, match=f"{path}: this must be a folder"):
+        open_tree(tmp_path).validate_all()
+
+
+def test_a_folder_where_a_file_should_be_is_named(shop: Path, open_tree: OpenTree) -> None:
+    proposal = shop / "openspec/changes/add-lockout/proposal.md"
+    proposal.unlink()
+    proposal.mkdir()
+    with pytest.raises(BadFile, match=str(proposal)):
+        open_tree(shop).change("add-lockout")
+
+
+def test_a_pipe_is_never_waited_for(shop: Path, open_tree: OpenTree) -> None:
+    spec = shop / "openspec/specs/auth/spec.md"
+    spec.unlink()
+    os.mkfifo(spec)
+    with pytest.raises(BadFile, match="not a regular file"):
+        open_tree(shop).spec("auth")
+    assert open_tree(shop).validate_spec("auth").findings[0].rule == "F0"
+
+
+def test_a_huge_spec_is_refused_by_size_and_by_name(shop: Path, open_tree: OpenTree) -> None:
+    huge = shop / "openspec/specs/huge/spec.md"
+    huge.parent.mkdir()
+    with huge.open("wb") as file:
+        file.truncate(50 * 1024 * 1024)
+    openspec = open_tree(shop)
+    (finding,) = openspec.validate_spec("huge").findings
+    assert str(huge) in finding.message and "52,428,800" in finding.message
+    assert {row.id: row.requirements for row in openspec.list_specs()}["huge"] == 0
+    with pytest.raises(BadFile) as failed:
+        openspec.spec("huge")
+    assert "max_file_bytes" in failed.value.suggestions[0]
+
+
+def test_invalid_utf8_is_read_as_the_reference_tool_reads_it(
+    shop: Path, open_tree: OpenTree
+) -> None:
+    spec = shop / "openspec/specs/auth/spec.md"
+    spec.write_bytes(spec.read_bytes().replace(b"Says who", b"Says \xff who"))
+    assert "Says \ufffd who" in open_tree(shop).spec("auth").purpose
+
+
+def test_carriage_returns_and_a_byte_order_mark_change_no_finding(
+    shop: Path, open_tree: OpenTree
+) -> None:
+    spec = shop / "openspec/specs/auth/spec.md"
+    spec.write_bytes(b"\xef\xbb\xbf" + spec.read_bytes().replace(b"\n", b"\r\n"))
+    openspec = open_tree(shop)
+    assert openspec.validate_spec("auth").findings == ()
+    assert [row.requirements for row in openspec.list_specs() if row.id == "auth"] == [2]
+
+
+def test_links_in_a_circle_are_named(shop: Path, open_tree: OpenTree) -> None:
+    loop = shop / "openspec/specs/loop"
+    loop.mkdir()
+    (loop / "spec.md").symlink_to("spec.md")
+    with pytest.raises(OpenSpecError, match=r"loop/spec\.md"):
+        open_tree(shop).list_specs()
+    (loop / "spec.md").unlink()
+    (loop / "again").symlink_to(loop)
+    assert "auth" in open_tree(shop).capabilities()
+
+
+@pytest.mark.parametrize(
+    "name", ["", ".", "..", "../x", "/etc", "a/b", "a\\b", "a\0b", "archive", "x" * 256, "a\nb"]
+)
+def test_an_id_that_can_name_no_change_is_refused(
+    shop: Path, open_tree: OpenTree, name: str
+) -> None:
+    openspec = open_tree(shop)
+    for call in (openspec.change, lambda name: openspec.archive(name, Options())):
+        with pytest.raises(InvalidName):
+            call(name)
+
+
+@pytest.mark.parametrize("name", ["", "/", "..", "a/../b", "/etc/passwd", "a//b", "a\0b"])
+def test_a_path_that_can_name_no_capability_is_refused(
+    shop: Path, open_tree: OpenTree, name: str
+) -> None:
+    with pytest.raises(InvalidName):
+        open_tree(shop).spec(name)
+
+
+def test_a_name_nearly_right_is_met_with_what_was_meant(shop: Path, open_tree: OpenTree) -> None:
+    with pytest.raises(NotFound) as failed:
+        open_tree(shop).change("add-lockuot")
+    assert failed.value.near == ["add-lockout"]
+
+
+def test_a_change_that_is_a_link_is_not_archived(
+    shop: Path, open_tree: OpenTree, tmp_path: Path
+) -> None:
+    (shop / "openspec/changes/linked").symlink_to(shop / "openspec/changes/add-lockout")
+    with pytest.raises(OpenSpecError, match="symbolic link"):
+        open_tree(shop).archive("linked", Options())
+
+
+def limit_file_size() -> None:
+    """Let the system refuse files over 200 bytes, as a full disk would refuse the next block."""
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (200, 200))
+
+
+def test_a_disk_that_is_full_in_the_middle_of_an_archive_changes_nothing(shop: Path) -> None:
+    before = snapshot(shop)
+    done = subprocess.run(
+        [str(Path(sys.executable).with_name("openspec")), "archive", "add-lockout", "--yes"],
+        cwd=shop,
+        capture_output=True,
+        text=True,
+        preexec_fn=limit_file_size,
+    )
+    assert done.returncode == 1
+    assert "larger than the system allows" in done.stderr
+    assert str(shop) in done.stderr
+    assert snapshot(shop) == before
+
+
+@pytest.fixture
+def public(shop: Path) -> Iterator[Path]:
+    """The project where another user of the machine can read it."""
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder).chmod(0o755)
+        yield Path(shutil.copytree(shop, Path(folder) / "project"))
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
+def test_a_folder_one_may_not_write_to_is_named_and_left_alone(public: Path) -> None:
+    before = snapshot(public)
+    script = (
+        "import os, sys\n"
+        "from mcp_host_openspec.cli import main\n"
+        "main(['archive', 'add-lockout', '--dry-run'])  # imports what it needs, as root\n"
+        "os.setuid(65534)\n"
+        "sys.exit(main(['archive', 'add-lockout', '--yes']))\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], cwd=public, capture_output=True, text=True
+    )
+    assert done.returncode == 1
+    assert "not permitted" in done.stderr and str(public) in done.stderr
+    assert snapshot(public) == before
+
+
+def test_a_context_that_is_not_utf8_is_only_ever_replaced(shop: Path, open_tree: OpenTree) -> None:
+    file = shop / "openspec/project.md"
+    file.write_bytes(b"\xff\xfe")
+    openspec = open_tree(shop)
+    with pytest.raises(BadFile, match="not UTF-8"):
+        openspec.update_context("more", merge=True)
+    assert file.read_bytes() == b"\xff\xfe"
+    openspec.update_context("# All new")
+    assert file.read_text() == "# All new\n"
+
+
+def test_what_was_parsed_is_forgotten_when_its_file_changes(
+    shop: Path, open_tree: OpenTree
+) -> None:
+    """Also where size and time stamp stay the same."""
+    spec = shop / "openspec/specs/auth/spec.md"
+    openspec = open_tree(shop)
+    first = openspec.spec("auth")
+    assert openspec.spec("auth").blocks is first.blocks
+    status = spec.stat()
+    spec.write_text(spec.read_text().replace("Logout", "Tuogol"))
+    os.utime(spec, ns=(status.st_atime_ns, status.st_mtime_ns))
+    assert "Tuogol" in openspec.spec("auth").blocks

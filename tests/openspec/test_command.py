@@ -1,0 +1,119 @@
+"""The `openspec` command: what it looks for, prints and ends with."""
+
+import json
+import os
+import subprocess
+import sys
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+OPENSPEC = str(Path(sys.executable).with_name("openspec"))
+
+
+def run(folder: Path, *arguments: str, **variables: str) -> "subprocess.CompletedProcess[str]":
+    return subprocess.run(
+        [OPENSPEC, *arguments],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        stdin=subprocess.DEVNULL,
+        env={**os.environ, **variables},
+    )
+
+
+def told(folder: Path, *arguments: str, code: int = 0, **variables: str) -> Any:
+    done = run(folder, *arguments, "--json", **variables)
+    assert done.returncode == code, done.stderr
+    return json.loads(done.stdout)
+
+
+def test_the_version_is_the_packs() -> None:
+    assert run(Path.cwd(), "--version").stdout.strip() == version("mcp-host-openspec")
+
+
+def test_the_nearest_tree_upwards_is_used(shop: Path) -> None:
+    inner = shop / "src/deep"
+    inner.mkdir(parents=True)
+    (inner / "openspec").mkdir()  # no tree yet, so it does not count
+    assert told(inner, "list")["root"] == {"path": str(shop), "source": "nearest"}
+
+
+def test_a_root_that_is_set_is_used_and_nothing_above_it(shop: Path, tmp_path: Path) -> None:
+    elsewhere = told(tmp_path, "list", OPENSPEC_ROOT=str(shop))
+    assert [change["name"] for change in elsewhere["changes"]] == ["add-lockout"]
+    empty = told(shop, "list", code=1, OPENSPEC_ROOT=str(tmp_path / "none"))
+    assert empty["changes"] == [] and empty["root"] is None
+
+
+def test_without_a_tree_the_code_is_the_reference_tools(tmp_path: Path) -> None:
+    (status,) = told(tmp_path, "list", code=1)["status"]
+    assert status["code"] == "no_openspec_root"
+    assert run(tmp_path, "validate", "--all").returncode == 1
+
+
+def test_findings_name_their_rule(shop: Path) -> None:
+    delta = shop / "openspec/changes/add-lockout/specs/auth/spec.md"
+    delta.write_text(delta.read_text().replace("#### Scenario", "##### Scenario"))
+    (item,) = told(shop, "validate", "add-lockout", code=1)["items"]
+    (issue,) = item["issues"]
+    assert (issue["level"], issue["path"], issue["rule"]) == ("ERROR", "auth/spec.md", "C8")
+
+
+def test_people_get_lines_and_the_same_exit_code(shop: Path) -> None:
+    done = run(shop, "validate", "--all")
+    assert done.returncode == 0
+    assert "✓ change/add-lockout" in done.stdout
+    assert "Totals: 3 passed, 0 failed (3 items)" in done.stdout
+    assert "requirements 2" in run(shop, "list", "--specs").stdout
+    assert "✓ Complete" in run(shop, "list").stdout
+    assert run(shop, "show", "auth").stdout.startswith("# auth Specification")
+
+
+def test_a_dry_run_changes_nothing_and_shows_the_diff(shop: Path) -> None:
+    spec = shop / "openspec/specs/auth/spec.md"
+    before = spec.read_bytes()
+    data = told(shop, "archive", "add-lockout", "--dry-run")["archive"]
+    assert data["dryRun"] and "+### Requirement: Lockout" in data["diffs"]["auth"]
+    assert spec.read_bytes() == before
+    assert not list((shop / "openspec/changes/archive").glob("*lockout"))
+
+
+def test_an_archive_needs_a_yes(shop: Path) -> None:
+    (status,) = told(shop, "archive", "add-lockout", code=1)["status"]
+    assert status["code"] == "archive_confirmation_required"
+    done = run(shop, "archive", "add-lockout", "--yes")
+    assert done.returncode == 0
+    assert "Change 'add-lockout' archived as '" in done.stdout
+
+
+def test_a_refused_loss_is_named_and_can_be_accepted(shop: Path) -> None:
+    delta = shop / "openspec/changes/add-lockout/specs/auth/spec.md"
+    delta.write_text(delta.read_text() + "\n```\nopen\n")
+    (status,) = told(shop, "archive", "add-lockout", "--yes", code=1)["status"]
+    assert status["code"] == "archive_would_lose_text"
+    assert "--accept L2" in status["fix"]
+    assert told(shop, "archive", "add-lockout", "--yes", "--accept", "L2")["archive"]
+
+
+def test_init_makes_a_tree_that_lists_and_validates(tmp_path: Path) -> None:
+    made = told(tmp_path, "init", "fresh", "--tools", "claude,cursor")
+    assert set(made["created"]) >= {"openspec/config.yaml", "CLAUDE.md", "AGENTS.md"}
+    fresh = tmp_path / "fresh"
+    assert told(fresh, "list")["root"]["source"] == "nearest"
+    assert told(fresh, "validate", "--all")["summary"]["totals"]["items"] == 0
+    pointer = fresh / "CLAUDE.md"
+    pointer.write_text(f"Mine.\n\n{pointer.read_text()}")
+    assert run(tmp_path, "init", "fresh").returncode == 0  # as the reference tool: no error
+    assert pointer.read_text().startswith("Mine.")
+
+
+@pytest.mark.parametrize(
+    "arguments", [("frobnicate",), ("list", "--frobnicate"), ("validate", "--store", "x", "y")]
+)
+def test_wrong_usage_ends_with_one(shop: Path, arguments: tuple[str, ...]) -> None:
+    done = run(shop, *arguments)
+    assert done.returncode == 1
+    assert "error: " in done.stderr
