@@ -28,17 +28,19 @@ from sqlalchemy import (
     update,
 )
 from sqlalchemy.exc import DBAPIError
-from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, AsyncSession, async_sessionmaker
+from sqlalchemy.ext.asyncio import AsyncConnection, AsyncSession, async_sessionmaker
 
 from ..errors import BadCursor, DatabaseUnavailable, TaskNotFound, UnknownUser
 from ..model import Position, TaskPage, TaskRead, TaskUpdate
-from .address import Address, SqliteFile
-from .engine import make_engine, try_sqlite
-from .failures import NO_SUCH_USER, explained, sqlstate
+from .address import Address
+from .database import Database, database
 from .table import find_table, make_table
 from .turns import Turns
 
 T = TypeVar("T")
+
+NO_SUCH_USER = "23503"
+"""PostgreSQL's code for a foreign key that points nowhere."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,20 +66,20 @@ async def open_store(
 
     Raises `DatabaseUnavailable` within `connect_timeout` seconds.
     """
-    engine = make_engine(address, connect_timeout, pool_size)
+    found = database(address, connect_timeout, pool_size)
     try:
-        async with _connected(engine, address, connect_timeout) as connection:
-            if isinstance(address, SqliteFile):
+        async with _connected(found, connect_timeout) as connection:
+            if found.is_sqlite:
                 await connection.run_sync(make_table)
-            table = await connection.run_sync(find_table, address.place)
-        AsyncSessionLocal = async_sessionmaker(engine)
-        store = TaskStore(AsyncSessionLocal, table, address, health)
+            table = await connection.run_sync(find_table, found.place)
+        AsyncSessionLocal = async_sessionmaker(found.engine)
+        store = TaskStore(AsyncSessionLocal, table, found, health)
         try:
             yield store
         finally:
             await store.finish()
     finally:
-        await engine.dispose()
+        await found.engine.dispose()
 
 
 async def create_tables(address: Address, *, connect_timeout: float = 5.0) -> bool:
@@ -85,26 +87,23 @@ async def create_tables(address: Address, *, connect_timeout: float = 5.0) -> bo
 
     Raises `DatabaseUnavailable`.
     """
-    engine = make_engine(address, connect_timeout, pool_size=1)
+    found = database(address, connect_timeout, pool_size=1)
     try:
-        async with _connected(engine, address, connect_timeout) as connection:
+        async with _connected(found, connect_timeout) as connection:
             made = await connection.run_sync(make_table)
-            await connection.run_sync(find_table, address.place)
+            await connection.run_sync(find_table, found.place)
             return made
     finally:
-        await engine.dispose()
+        await found.engine.dispose()
 
 
 @asynccontextmanager
-async def _connected(
-    engine: AsyncEngine, address: Address, limit: float
-) -> AsyncIterator[AsyncConnection]:
-    """One transaction with a database that must answer within `limit` seconds."""
-    with explained(address.place):
+async def _connected(found: Database, limit: float) -> AsyncIterator[AsyncConnection]:
+    """A connection to a database that must answer within `limit` seconds."""
+    with found.failures_explained():
         async with asyncio.timeout(limit):
-            if isinstance(address, SqliteFile):
-                await asyncio.to_thread(try_sqlite, address)
-            async with engine.begin() as connection:
+            await asyncio.to_thread(found.try_out)
+            async with found.engine.begin() as connection:
                 yield connection
 
 
@@ -119,13 +118,13 @@ class TaskStore:
         self,
         sessions: async_sessionmaker[AsyncSession],
         table: Table,
-        address: Address,
+        found: Database,
         health: Health,
     ) -> None:
         self._sessions = sessions
         self._table = table
-        self._place = address.place
-        self._is_sqlite = isinstance(address, SqliteFile)
+        self._database = found
+        self._is_sqlite = found.is_sqlite
         self._health = health
         self._lost = False
         self._turns = Turns()
@@ -160,7 +159,7 @@ class TaskStore:
             try:
                 await session.execute(statement)
             except DBAPIError as error:
-                if sqlstate(error) == NO_SUCH_USER:
+                if getattr(error.orig, "sqlstate", None) == NO_SUCH_USER:
                     raise UnknownUser(user_id) from error
                 raise
 
@@ -302,7 +301,7 @@ class TaskStore:
         return answer
 
     async def _in_session(self, work: Callable[[AsyncSession], Awaitable[T]]) -> T:
-        with explained(self._place):
+        with self._database.failures_explained():
             async with self._sessions.begin() as session:
                 return await work(session)
 
