@@ -1,7 +1,8 @@
 """How tasks are kept: the only room that speaks to a database."""
 
 from .address import Address, PostgresServer, SqliteFile, read_url
-from .store import Health, TaskStore, create_tables, open_store
+from .opening import create_tables, open_store
+from .store import Health, TaskStore
 
 __all__ = [
     "Address",

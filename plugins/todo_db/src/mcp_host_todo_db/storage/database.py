@@ -8,7 +8,6 @@ from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from ..errors import Busy, TodoError, Unreachable
-from .address import Address, SqliteFile
 
 AUTOCOMMIT = "AUTOCOMMIT"
 """Every change is one statement: the database's own transaction around it is enough, and saves
@@ -48,14 +47,3 @@ class Database:
         if isinstance(error, TimeoutError):
             return Unreachable(self.place, "it did not answer in time")
         return self.explain(error)
-
-
-def database(address: Address, connect_timeout: float, pool_size: int) -> Database:
-    """The database at an address. Each kind's driver is imported by those alone who use it."""
-    if isinstance(address, SqliteFile):
-        from . import sqlite
-
-        return sqlite.database(address)
-    from . import postgres
-
-    return postgres.database(address, connect_timeout, pool_size)

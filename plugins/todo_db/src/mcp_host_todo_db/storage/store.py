@@ -1,9 +1,7 @@
 """Tasks in a database: every change is one SQL statement, and so one transaction."""
 
-import asyncio
 import uuid
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, TypeVar
@@ -28,13 +26,11 @@ from sqlalchemy import (
     update,
 )
 from sqlalchemy.exc import DBAPIError
-from sqlalchemy.ext.asyncio import AsyncConnection, AsyncSession, async_sessionmaker
+from sqlalchemy.ext.asyncio import AsyncSession, async_sessionmaker
 
 from ..errors import BadCursor, DatabaseUnavailable, TaskNotFound, UnknownUser
 from ..model import Position, TaskPage, TaskRead, TaskUpdate
-from .address import Address
-from .database import Database, database
-from .table import find_table, make_table
+from .database import Database
 from .turns import Turns
 
 T = TypeVar("T")
@@ -52,59 +48,6 @@ class Health:
 
 
 NOBODY = Health(degraded=lambda reason: None, recovered=lambda: None)
-
-
-@asynccontextmanager
-async def open_store(
-    address: Address,
-    *,
-    connect_timeout: float = 5.0,
-    pool_size: int = 10,
-    health: Health = NOBODY,
-) -> AsyncIterator["TaskStore"]:
-    """Connect, look at the table, serve; an SQLite file and its table are made when missing.
-
-    Raises `DatabaseUnavailable` within `connect_timeout` seconds.
-    """
-    found = database(address, connect_timeout, pool_size)
-    try:
-        async with _connected(found, connect_timeout) as connection:
-            if found.is_sqlite:
-                await connection.run_sync(make_table)
-            table = await connection.run_sync(find_table, found.place)
-        AsyncSessionLocal = async_sessionmaker(found.engine)
-        store = TaskStore(AsyncSessionLocal, table, found, health)
-        try:
-            yield store
-        finally:
-            await store.finish()
-    finally:
-        await found.engine.dispose()
-
-
-async def create_tables(address: Address, *, connect_timeout: float = 5.0) -> bool:
-    """Make the table and its indexes; False when there is a fitting table already.
-
-    Raises `DatabaseUnavailable`.
-    """
-    found = database(address, connect_timeout, pool_size=1)
-    try:
-        async with _connected(found, connect_timeout) as connection:
-            made = await connection.run_sync(make_table)
-            await connection.run_sync(find_table, found.place)
-            return made
-    finally:
-        await found.engine.dispose()
-
-
-@asynccontextmanager
-async def _connected(found: Database, limit: float) -> AsyncIterator[AsyncConnection]:
-    """A connection to a database that must answer within `limit` seconds."""
-    with found.failures_explained():
-        async with asyncio.timeout(limit):
-            await asyncio.to_thread(found.try_out)
-            async with found.engine.begin() as connection:
-                yield connection
 
 
 class TaskStore:
