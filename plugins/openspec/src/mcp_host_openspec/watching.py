@@ -18,6 +18,7 @@ from .resources import (
     spec_uri,
 )
 from .service import OpenSpec
+from .storage.files import is_folder
 
 if TYPE_CHECKING:
     from watchfiles import Change
@@ -155,7 +156,7 @@ class Watch:
         from watchfiles import awatch
 
         tree = self._openspec.tree.openspec
-        place = next(folder for folder in tree.parents if folder.is_dir())
+        place = next(folder for folder in tree.parents if is_folder(folder))
         changes = awatch(
             place,
             watch_filter=None,

@@ -21,6 +21,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except Failure as failed:
         _report(failed, as_json=getattr(options, "json", False))
         return 1
+    except PermissionError as error:
+        _report(_not_permitted(error), as_json=getattr(options, "json", False))
+        return 1
     except BrokenPipeError:
         # Whoever read our output has gone; there is nobody left to tell.
         sys.stderr.close()
@@ -38,6 +41,10 @@ def _command(name: str) -> Callable[[Namespace], int]:
 
     run: Callable[[Namespace], int] = import_module(f".{name}", __package__).run
     return run
+
+
+def _not_permitted(error: PermissionError) -> Failure:
+    return Failure("not_permitted", f"{error.filename}: one may not look at this.")
 
 
 def _report(failed: Failure, *, as_json: bool) -> None:

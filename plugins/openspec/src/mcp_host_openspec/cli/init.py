@@ -7,6 +7,7 @@ from pathlib import Path
 from ..errors import AlreadyInitialised, OpenSpecError
 from ..service import OpenSpec, Root
 from ..service.openspec import TOOL_FILES
+from ..storage.files import exists, is_folder
 from ..storage.roots import from_environment
 from .output import Failure, failure, print_json
 
@@ -14,7 +15,7 @@ from .output import Failure, failure, print_json
 def run(options: Namespace) -> int:
     """Make a tree in a folder; one that is there already is left as it is."""
     given = Path(options.item).absolute() if options.item else None
-    if given is not None and given.exists() and not given.is_dir():
+    if given is not None and exists(given) and not is_folder(given):
         raise Failure("init_error", f"{given} is a file, not a folder.")
     here = Path.cwd()
     root = None if given else from_environment(here, os.environ, Path.home())

@@ -7,6 +7,7 @@ from pathlib import Path
 from ..errors import OpenSpecError
 from ..service import OpenSpec, shapes
 from ..service.showing import ChangeRow
+from ..storage.files import exists
 from .output import Failure, failure, print_json
 from .roots import open_tree
 
@@ -18,7 +19,7 @@ def run(options: Namespace) -> int:
     )
     try:
         # A project of the old layout may have nothing but project.md yet.
-        old_layout = (Path.cwd() / "openspec" / "project.md").exists()
+        old_layout = exists(Path.cwd() / "openspec" / "project.md")
         service = open_tree(implicit=old_layout)
         if options.specs:
             _specs(service, as_json=options.json)

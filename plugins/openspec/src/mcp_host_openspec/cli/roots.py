@@ -3,9 +3,10 @@
 import os
 from pathlib import Path
 
+from ..errors import OpenSpecError
 from ..service import OpenSpec
 from ..storage.roots import Root, from_environment, nearest, user_schemas
-from .output import Failure
+from .output import Failure, complain
 
 
 def open_tree(*, implicit: bool) -> OpenSpec:
@@ -15,7 +16,10 @@ def open_tree(*, implicit: bool) -> OpenSpec:
     """
     root = find_root(implicit=implicit)
     service = OpenSpec(root, user_schemas=user_schemas(os.environ, Path.home()))
-    service.recover()
+    try:
+        service.recover()
+    except OpenSpecError as error:
+        complain(f"Warning: an archive was cut short and could not be settled: {error}")
     return service
 
 

@@ -17,6 +17,7 @@ from ..model.names import check_change_id
 from ..model.spec import SpecDocument
 from ..model.tasks import Progress
 from ..model.text import pattern, trim
+from ..storage.files import exists, is_file
 from ..storage.history import content_when_written
 from ..storage.metadata import FILE_NAME
 from ..storage.transaction import Archive, Write
@@ -357,7 +358,7 @@ class _PlannedSpecs:
 
     def _flat_deltas(self) -> list[str]:
         flat = [name for name, _ in self._tree.unread_deltas(self._source)]
-        return ["spec.md", *flat] if (self._source / "specs" / "spec.md").is_file() else flat
+        return ["spec.md", *flat] if is_file(self._source / "specs" / "spec.md") else flat
 
     def _any_delta(self) -> bool:
         try:
@@ -403,7 +404,7 @@ class _PlannedSpecs:
             )
         return SpecPlan(
             capability,
-            path.resolve() if path.exists() else path,
+            path.resolve() if exists(path) else path,
             outcome,
             counts,
             None if current is None else current.data,

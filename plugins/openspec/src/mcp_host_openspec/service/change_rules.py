@@ -11,6 +11,7 @@ from ..model.requirements import Block, fold
 from ..model.spec import SpecDocument
 from ..model.tasks import TaskDocument
 from ..model.text import BOL, S, has_keyword, pattern
+from ..storage.files import is_file
 from ..storage.metadata import FILE_NAME
 from ..storage.tree import Tree, has_files
 from .derived import Merges
@@ -59,7 +60,7 @@ class ChangeRules:
 
     def has_delta_specs(self, change: Path) -> bool:
         """Whether there is anything for which an archive checks the deltas first."""
-        if (change / "specs" / "spec.md").is_file() or self._tree.unread_deltas(change):
+        if is_file(change / "specs" / "spec.md") or self._tree.unread_deltas(change):
             return True
         marker = self._tree.marker_skip_specs(change)
         if marker.problem or (marker.declared and _any_file(change)):
@@ -149,7 +150,7 @@ class ChangeRules:
             )
 
     def _no_deltas(self, change: Path) -> Iterator[Finding]:
-        if (change / "specs" / "spec.md").is_file():
+        if is_file(change / "specs" / "spec.md"):
             return
         if not self._tree.marker_skip_specs(change).declared:
             yield Finding(
@@ -185,7 +186,7 @@ def _wrapping(change: str, nested: list[str]) -> Finding:
 
 
 def _root_spec(change: Path) -> Iterator[Finding]:
-    if (change / "specs" / "spec.md").is_file():
+    if is_file(change / "specs" / "spec.md"):
         yield Finding(
             "C1",
             "ERROR",

@@ -13,7 +13,7 @@ from ..model.findings import Finding, ItemType, Note, Report
 from ..model.names import check_capability, check_change_id, nearest
 from ..model.spec import SpecDocument
 from ..model.text import code_unit_key, is_utf8
-from ..storage.files import Files
+from ..storage.files import Files, exists, is_folder
 from ..storage.roots import Root, is_initialised
 from ..storage.transaction import Archive
 from ..storage.tree import Tree, unreadable
@@ -80,7 +80,7 @@ class OpenSpec:
     @property
     def is_there(self) -> bool:
         """Whether the project has a tree."""
-        return self.tree.openspec.is_dir()
+        return is_folder(self.tree.openspec)
 
     def recover(self) -> bool:
         """Finish or undo an archive that was cut short; say whether there was one."""
@@ -147,7 +147,7 @@ class OpenSpec:
         check_change_id(change)
         self.tree.check_there()
         path = self.tree.change_path(change)
-        if path.is_symlink() or not path.is_dir():
+        if path.is_symlink() or not is_folder(path):
             raise NotFound("Change", change, nearest(change, self.change_ids()))
 
     def change_text(self, change: str, name: str) -> str | None:
@@ -239,7 +239,7 @@ class OpenSpec:
 
     def init(self, tools: tuple[str, ...] = ()) -> Created:
         """Make a tree; AlreadyInitialised where there is anything of one."""
-        if self.tree.openspec.exists() and not self.tree.openspec.is_dir():
+        if exists(self.tree.openspec) and not is_folder(self.tree.openspec):
             raise BadFile(self.tree.openspec, "this must be a folder, and is a file")
         if is_initialised(self.root.path):
             raise AlreadyInitialised(self.tree.openspec)
@@ -254,7 +254,7 @@ class OpenSpec:
         with self._writing:
             for name, text in wanted.items():
                 path = self.root.path / name
-                if not path.exists():
+                if not exists(path):
                     write_whole(path, text.encode())
                     made.append(name)
             made += self._point_tools(tools)

@@ -14,6 +14,7 @@ from ..model.requirements import Block, fold
 from ..model.spec import Requirement, SpecDocument, as_requirement
 from ..model.tasks import Progress
 from ..model.text import NOT_S, S, pattern, trim
+from ..storage.files import is_file
 from ..storage.tree import Tree
 
 _REQUIREMENT: Final = pattern(rf"Requirement:{S}*{NOT_S}", ignore_case=True)
@@ -101,7 +102,7 @@ def view_change(tree: Tree, change: str, *, diffs: bool = False) -> ChangeView:
 def files_of(folder: Path) -> tuple[str, ...]:
     """Which of the three texts of a change are there."""
     return tuple(
-        name for name in ("proposal.md", "tasks.md", "design.md") if (folder / name).is_file()
+        name for name in ("proposal.md", "tasks.md", "design.md") if is_file(folder / name)
     )
 
 

@@ -13,6 +13,22 @@ from ..errors import BadFile, TooLarge
 
 T = TypeVar("T")
 
+
+def exists(path: Path) -> bool:
+    """Whether there is anything; False where one may not even look, unlike `Path.exists`."""
+    return os.path.exists(path)  # noqa: PTH110 (see above)
+
+
+def is_folder(path: Path) -> bool:
+    """Whether there is a folder; False where one may not even look."""
+    return os.path.isdir(path)  # noqa: PTH112 (see above)
+
+
+def is_file(path: Path) -> bool:
+    """Whether there is a file; False where one may not even look."""
+    return os.path.isfile(path)  # noqa: PTH113 (see above)
+
+
 _RACY_NS: Final = 2_000_000_000
 """A file written so shortly before it was read may change again without a new time stamp."""
 

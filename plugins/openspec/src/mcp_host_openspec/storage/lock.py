@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from ..errors import Locked
+from .files import exists
 from .writing import write_synced
 
 NAME: Final = ".openspec-archive.lock"
@@ -32,7 +33,7 @@ def archive_lock(archive: Path) -> Iterator[None]:
     ).encode()
     with _one_at_a_time(archive):
         _clear_leftovers(archive)
-        if path.exists() and _is_stale(path):
+        if exists(path) and _is_stale(path):
             path.unlink(missing_ok=True)
         _create(path, contents)
     try:
@@ -46,7 +47,7 @@ def archive_lock(archive: Path) -> Iterator[None]:
 def is_held(archive: Path) -> bool:
     """Whether a living process holds the lock."""
     path = archive / NAME
-    return path.exists() and not _is_stale(path)
+    return exists(path) and not _is_stale(path)
 
 
 def _create(path: Path, contents: bytes) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Final, Literal
 
 from ..model.text import decode
-from .files import Files
+from .files import Files, exists
 from .roots import config_file
 from .schemas import BUILT_IN, SchemaError, Schemas
 
@@ -84,7 +84,7 @@ class ChangeMetadata:
     def schema(self, change: Path) -> str:
         """Name of the schema the change follows; MetadataError where it names none that exists."""
         path = change / FILE_NAME
-        if not path.exists():
+        if not exists(path):
             return self._default_schema()
         try:
             metadata = self._files.document(path, Metadata)

@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from .files import exists, is_folder
+
 Source = Literal["nearest", "implicit", "configured", "OPENSPEC_ROOT", "OPENSPEC_AUTO_PROJECT_ROOT"]
 
 
@@ -56,21 +58,21 @@ def is_tree(project: Path) -> bool:
     """Whether the folder has an `openspec/` with specs, changes or a configuration."""
     openspec = project / "openspec"
     return (
-        (openspec / "specs").is_dir()
-        or (openspec / "changes").is_dir()
-        or (openspec.is_dir() and config_file(project) is not None)
+        is_folder(openspec / "specs")
+        or is_folder(openspec / "changes")
+        or (is_folder(openspec) and config_file(project) is not None)
     )
 
 
 def is_initialised(project: Path) -> bool:
     """Whether there is anything of OpenSpec in the folder already."""
-    return is_tree(project) or (project / "openspec" / "project.md").exists()
+    return is_tree(project) or exists(project / "openspec" / "project.md")
 
 
 def config_file(project: Path) -> Path | None:
     """The project's config.yaml or config.yml, if it has one."""
     for name in ("config.yaml", "config.yml"):
-        if (path := project / "openspec" / name).exists():
+        if exists(path := project / "openspec" / name):
             return path
     return None
 

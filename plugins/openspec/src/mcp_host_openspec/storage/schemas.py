@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from ..model.text import code_unit_key, decode
-from .files import Files
+from .files import Files, exists, is_file
 
 BUILT_IN: Final = "spec-driven"
 _TRANSIENT: Final = re.compile(r"^\.(?:fork|init)-staging-|\.(?:fork|init)-backup-")
@@ -77,7 +77,7 @@ class Schemas:
         for folder in self._folders:
             candidate = folder / name
             schema = candidate / "schema.yaml"
-            if schema.exists() and schema.resolve().is_relative_to(candidate.resolve()):
+            if exists(schema) and schema.resolve().is_relative_to(candidate.resolve()):
                 return candidate
         return None
 
@@ -180,7 +180,7 @@ def outputs(folder: Path, generates: str) -> list[Path]:
     """The files in a change's folder that an artifact's path or pattern means."""
     if not re.search(r"[*?\[]|\{[^}]*(?:,|\.\.)|[!@+]\(", generates):
         path = folder / generates
-        return [path] if path.is_file() else []
+        return [path] if is_file(path) else []
     matches = re.compile(_glob(generates)).fullmatch
     found = {
         file.resolve()

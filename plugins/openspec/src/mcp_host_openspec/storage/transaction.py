@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Final
 
 from ..errors import Changed, OpenSpecError
+from .files import exists
 from .lock import archive_lock, is_held
 from .writing import digest, digest_of, disk_errors, mode_of, sync_folder, write_synced
 
@@ -63,7 +64,7 @@ class Archive:
     @property
     def interrupted(self) -> bool:
         """Whether an archive was cut short and nobody is at work on it."""
-        return self._journal.exists() and not is_held(self._archive)
+        return exists(self._journal) and not is_held(self._archive)
 
     def run(self, change: Path, target: Path, plan: Callable[[], list[Write]]) -> None:
         """Write what `plan` says and move the change's folder to the archive.
@@ -140,14 +141,14 @@ class Archive:
             )
 
     def _finish_interrupted(self) -> None:
-        if not self._journal.exists():
+        if not exists(self._journal):
             return
         plan = self._read_plan()
         if plan is not None:
             change, target = self._openspec / plan.change, self._openspec / plan.target
-            if not change.exists() and target.exists():
+            if not exists(change) and exists(target):
                 pass  # the move was the last step
-            elif change.exists() and not target.exists() and self._can_finish(plan):
+            elif exists(change) and not exists(target) and self._can_finish(plan):
                 self._finish(plan)
                 _move(change, target)
             else:
@@ -216,7 +217,7 @@ class Archive:
             folder
             for step in steps
             for folder in (self._openspec / step.path).parents
-            if folder.is_relative_to(self._openspec) and not folder.exists()
+            if folder.is_relative_to(self._openspec) and not exists(folder)
         }
         return [self._relative(folder) for folder in sorted(missing, key=lambda f: len(f.parts))]
 

@@ -13,7 +13,7 @@ from ..model.proposal import Proposal
 from ..model.spec import SpecDocument
 from ..model.tasks import Progress, TaskDocument
 from ..model.text import code_unit_key
-from .files import Files
+from .files import Files, exists, is_file, is_folder
 from .metadata import ChangeMetadata, Marker, MetadataError
 from .roots import Root
 from .schemas import Schema, SchemaError, Schemas, outputs
@@ -41,9 +41,9 @@ class Tree:
 
     def check_there(self) -> None:
         """Raise NoTree, or BadFile where a file stands in the tree's place."""
-        if self.openspec.is_dir():
+        if is_folder(self.openspec):
             return
-        if self.openspec.exists():
+        if exists(self.openspec):
             raise BadFile(self.openspec, "this must be a folder, and is a file")
         raise NoTree(self.openspec)
 
@@ -262,7 +262,7 @@ def check_inside(allowed: Path, path: Path) -> None:
 
 def _is_file_inside(specs: Path, path: Path) -> bool:
     try:
-        if not path.is_file():
+        if not is_file(path):
             path.stat()
             return False
     except FileNotFoundError:
