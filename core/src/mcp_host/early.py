@@ -15,7 +15,7 @@ from .frames import Id, Line, TooLong
 
 HANDSHAKE_VERSIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
 MODERN_VERSION = "2026-07-28"
-LIST_TTL_MS = 60_001
+LIST_TTL_MS = 60_000
 LISTS = {
     "tools/list": "tools",
     "prompts/list": "prompts",
@@ -103,8 +103,7 @@ class Early:
         if message["method"] == "notifications/cancelled":
             params = message.get("params")
             taken_back = params.get("requestId") if isinstance(params, dict) else None
-            if _is_id(taken_back):
-                self.waiting.discard((type(taken_back), taken_back))
+            self.waiting.discard((type(taken_back), taken_back))
         elif _is_id(message.get("id")):
             self.waiting.add((type(message["id"]), message["id"]))
             if self._era is None:

@@ -601,10 +601,17 @@ class Runtime:
 
     # -- work
 
-    async def run(self, function: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
+    async def run(
+        self,
+        function: Callable[..., Any],
+        *arguments: Any,
+        taken_back: Callable[[], None] | None = None,
+        **named: Any,
+    ) -> Any:
         """What the pack's function returns; `async def` on its loop, `def` in a thread.
 
-        Cancelled, it is cancelled in the pack as well, and no longer waited for.
+        Cancelled, it calls `taken_back`, is cancelled in the pack as well, and no longer waited
+        for.
         """
         if self._left_behind >= LEFT_BEHIND_LIMIT:
             raise Busy(
@@ -622,6 +629,8 @@ class Runtime:
         try:
             return await job.outcome
         except asyncio.CancelledError:
+            if taken_back is not None:
+                taken_back()
             self._leave_behind(job, loop)
             raise
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TextIO
 
 import typer
 
-from .. import logs, stdout
+from .. import logs, saved, stdout
 from ..errors import SettingsError
 from ..settings import Settings, load
 from ..trust import Choice, choose
@@ -42,6 +42,12 @@ def chosen_file(config: Path | None) -> Path:
     if choice.path is None:
         raise SettingsError("there is no settings file; make one with: mcp-host init")
     return choice.path
+
+
+def saved_catalogue(config: Path | None) -> saved.Saved:
+    """What `mcp-host serve`, started here, would show first without loading anything."""
+    choice = choose(config)
+    return saved.read(saved.Identity("mcp-host", choice.path, str(Path.cwd())))
 
 
 def chosen_settings(config: Path | None) -> Settings:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import platform
 import sys
+from datetime import datetime
 from typing import Any
 
 import typer
@@ -12,6 +13,7 @@ import typer
 from .. import __version__
 from ..host import Host, Pack
 from ..running import NOT_SET_UP, Finding
+from ..settings import Settings
 from .common import (
     STATE_STYLES,
     ConfigOption,
@@ -20,6 +22,7 @@ from .common import (
     chosen_settings,
     loaded_host,
     quiet_logs,
+    saved_catalogue,
 )
 
 CHECK_TIMEOUT = 10.0
@@ -33,6 +36,7 @@ def doctor(config: ConfigOption = None, as_json: JsonOption = False) -> None:
     output = Output()
     settings = chosen_settings(config)
     quiet_logs(settings, "critical")
+    catalogue = _catalogue(config, settings)
     host = loaded_host(settings)
     findings = asyncio.run(_examine(host))
     reports = [{**r, "findings": findings.get(r["name"], [])} for r in host.report()]
@@ -44,12 +48,13 @@ def doctor(config: ConfigOption = None, as_json: JsonOption = False) -> None:
                 "version": __version__,
                 "python": platform.python_version(),
                 "settings": str(settings.source or ""),
+                "catalogue": catalogue,
                 "warnings": host.catalog.warnings,
                 "packs": reports,
             }
         )
     else:
-        _show(output, host, reports)
+        _show(output, host, reports, catalogue)
     raise typer.Exit(0 if healthy else 1)
 
 
@@ -86,9 +91,21 @@ def _is_well(report: dict[str, Any]) -> bool:
     return report["state"] == "degraded" and report.get("code") == NOT_SET_UP
 
 
-def _show(output: Output, host: Host, reports: list[dict[str, Any]]) -> None:
+def _catalogue(config: ConfigOption, settings: Settings) -> str:
+    """How the saved catalogue of `serve`, started in this folder, is."""
+    if not settings.host.catalogue:
+        return "switched off in the settings"
+    found = saved_catalogue(config)
+    if found.shown is None:
+        return found.refusal
+    moment = datetime.fromtimestamp(found.time).astimezone().isoformat(" ", "seconds")
+    return f"not used, {found.refusal}" if found.refusal else f"good, saved at {moment}"
+
+
+def _show(output: Output, host: Host, reports: list[dict[str, Any]], catalogue: str) -> None:
     output.text(f"mcp-host {__version__}, Python {platform.python_version()} ({sys.executable})")
     output.text(f"settings: {host.settings.source or 'none'}")
+    output.text(f"saved catalogue for a start in this folder: {catalogue}")
     for warning in host.catalog.warnings:
         output.text(f"warning: {warning}")
     from rich.markup import escape

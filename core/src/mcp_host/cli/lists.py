@@ -13,6 +13,7 @@ from .common import (
     first_line,
     loaded_host,
     quiet_logs,
+    saved_catalogue,
 )
 
 
@@ -39,17 +40,34 @@ def _show(
     row: Callable[[Any], tuple[str, ...]],
     *lists: Any,
 ) -> None:
-    from ..context import Caller
-
     output = Output()
-    settings = chosen_settings(config)
-    quiet_logs(settings, "warning")
-    host = loaded_host(settings)
-    items = [item for what in lists for item in host.visible(what, Caller())]
+    items = _saved_items(config, lists)
+    if items is None:
+        items = _loaded_items(config, lists)
     if as_json:
         output.json(items)
     else:
         output.table(columns, map(row, items), f"no {lists[0]}; `mcp-host packs` says why")
+
+
+def _saved_items(config: Any, lists: tuple[Any, ...]) -> list[Any] | None:
+    """The lists of the saved catalogue; None where it is not good, or holds not all of them."""
+    catalogue = saved_catalogue(config)
+    if catalogue.shown is None or catalogue.refusal:
+        return None
+    pages = [catalogue.shown.pages[what] for what in lists]
+    if any("nextCursor" in page for page in pages):
+        return None
+    return [item for what, page in zip(lists, pages, strict=True) for item in page[what]]
+
+
+def _loaded_items(config: Any, lists: tuple[Any, ...]) -> list[Any]:
+    from ..context import Caller
+
+    settings = chosen_settings(config)
+    quiet_logs(settings, "warning")
+    host = loaded_host(settings)
+    return [item for what in lists for item in host.visible(what, Caller())]
 
 
 def _tool_row(tool: Any) -> tuple[str, ...]:

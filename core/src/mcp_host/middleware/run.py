@@ -44,5 +44,9 @@ class Run:
             async def work() -> Wire:
                 return finish(await function(*given, **named))
 
-            return cast(Wire, await runtime.run(work))
-        return cast(Wire, await runtime.run(lambda: finish(function(*given, **named))))
+        else:
+
+            def work() -> Wire:  # type: ignore[misc]  # the same, in a thread
+                return finish(function(*given, **named))
+
+        return cast(Wire, await runtime.run(work, taken_back=call.context.take_back))

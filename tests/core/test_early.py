@@ -1,0 +1,273 @@
+"""Answers given before the SDK is loaded are the SDK's own."""
+
+import asyncio
+import json
+import os
+import sys
+import threading
+from types import ModuleType
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from mcp_host import Icon, hookimpl, prompt, resource, tool
+from mcp_host.context import Caller
+from mcp_host.early import LISTS, Early, Shown
+from mcp_host.frames import Handover, Splitter
+from mcp_host.host import Host
+from mcp_host.packs import Offer
+from mcp_host.server import Adapter
+from mcp_host.settings import parse
+from mcp_host.transports.link import Link
+from mcp_host.transports.stdio import Session
+
+META = "io.modelcontextprotocol/"
+REQUEST_ID = "mcp-host/request-id"
+VERSIONS = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "1999-01-01"]
+NAMES = st.text("abcdefghij_", min_size=1, max_size=12)
+TEXTS = st.text(st.characters(codec="utf-8", exclude_characters="\r\n{}"), max_size=20)
+
+
+# -- packs and requests ------------------------------------------------------------------------
+
+
+@st.composite
+def plugins(draw: Any) -> ModuleType:
+    """A pack with some tools, resources and prompts, and with what lists can show of them."""
+
+    def body(a: int, b: str = "x") -> dict[str, int]:
+        return {"a": a}
+
+    def of(x: str) -> str:
+        return x
+
+    def fixed() -> str:
+        return "fixed"
+
+    words = {
+        "title": draw(st.none() | TEXTS),
+        "description": draw(TEXTS),
+        "icons": draw(st.sampled_from([(), (Icon("https://example.org/i.png", "image/png"),)])),
+        "meta": draw(st.sampled_from([{}, {"example.org/kind": {"deep": [1, None]}}])),
+    }
+    names = sorted(draw(st.sets(NAMES, max_size=4)))
+    tools = [
+        tool(
+            name=name,
+            read_only=draw(st.booleans()),
+            destructive=draw(st.none() | st.booleans()),
+            output=draw(st.sampled_from(["full", "open", None])),
+            **words,
+        )(body)
+        for name in names
+    ]
+    resources = [resource(f"x://{n}", mime="text/plain", size=5, **words)(fixed) for n in names]
+    templates = [resource(f"t://{n}/{{x}}", **words)(of) for n in names[:2]]
+    prompts = [prompt(name=name, **words)(of) for name in names]
+    instructions = draw(TEXTS)
+    module = ModuleType("generated_plugin")
+    hooks = {
+        "mcp_host_tools": lambda: tools,
+        "mcp_host_resources": lambda: resources + templates,
+        "mcp_host_prompts": lambda: prompts,
+        "mcp_host_instructions": lambda: instructions,
+    }
+    for name, hook in hooks.items():
+        setattr(module, name, hookimpl(_named(hook, name)))
+    return module
+
+
+def _named(function: Any, name: str) -> Any:
+    function.__name__ = name
+    return function
+
+
+METHODS = [*LISTS, *LISTS, "ping", "server/discover", "tools/call", "resources/read", "no/such"]
+PARAMS: list[dict[str, Any] | None] = [
+    *[None] * 6,
+    *[{}] * 3,
+    {"cursor": "bzE"},
+    {"name": "nope", "arguments": {}},
+    {"uri": "x://nope"},
+]
+CAPABILITIES: list[Any] = [
+    *[{}] * 4,
+    *[{"elicitation": {}, "sampling": {}, "roots": {"listChanged": True}}] * 4,
+    {"elicitation": {"form": {}}, "experimental": {"x": {}}},
+    {"sampling": 5},
+]
+INFOS: list[Any] = [
+    *[{"name": "t", "version": "1"}] * 5,
+    *[{"name": "t", "version": "1", "title": "T"}] * 2,
+    {},
+]
+
+
+def handshake(version: str, capabilities: Any, info: Any, extra: bool) -> dict[str, Any]:
+    params = {"protocolVersion": version, "capabilities": capabilities, "clientInfo": info}
+    return {"method": "initialize", "params": {**params, "_meta": {}} if extra else params}
+
+
+def enveloped(request: dict[str, Any], capabilities: Any, info: Any, odd: bool) -> dict[str, Any]:
+    meta = {
+        META + "protocolVersion": "2026-07-28",
+        META + "clientCapabilities": capabilities,
+        META + "clientInfo": info,
+        **({"progressToken": 7} if odd else {}),
+    }
+    return {**request, "params": {**(request["params"] or {}), "_meta": meta}}
+
+
+@st.composite
+def conversations(draw: Any) -> list[bytes]:
+    """What a client sends: mostly as one should, at times not."""
+    opening = st.builds(
+        handshake,
+        st.sampled_from(VERSIONS),
+        st.sampled_from(CAPABILITIES),
+        st.sampled_from(INFOS),
+        st.sampled_from([False, False, False, True]),
+    )
+    plain = st.builds(
+        lambda m, p: {"method": m, "params": p},
+        st.sampled_from(METHODS),
+        st.sampled_from(PARAMS),
+    )
+    modern = st.builds(
+        enveloped,
+        plain,
+        st.sampled_from(CAPABILITIES),
+        st.sampled_from(INFOS),
+        st.sampled_from([*[False] * 6, True]),
+    )
+    usual = draw(st.sampled_from(["handshake", "modern", "any"]))
+    frames: list[dict[str, Any]] = []
+    if usual == "handshake":
+        frames = [draw(opening), {"notification": "notifications/initialized"}]
+        frames += draw(st.lists(plain, max_size=6))
+    elif usual == "modern":
+        frames = draw(st.lists(modern, min_size=1, max_size=6))
+    else:
+        frames = draw(st.lists(st.one_of(opening, plain, modern), min_size=1, max_size=5))
+    lines = [_line(number, frame) for number, frame in enumerate(frames)]
+    for _ in range(draw(st.integers(0, 2))):
+        odd = draw(st.sampled_from([b"{nonsense", b"[]", b'{"jsonrpc":"2.0","id":true}']))
+        lines.insert(draw(st.integers(0, len(lines))), odd)
+    return lines
+
+
+def _line(number: int, frame: dict[str, Any]) -> bytes:
+    if "notification" in frame:
+        return json.dumps({"jsonrpc": "2.0", "method": frame["notification"]}).encode()
+    message = {"jsonrpc": "2.0", "id": number, "method": frame["method"]}
+    if frame["params"] is not None:
+        message["params"] = frame["params"]
+    return json.dumps(message).encode()
+
+
+# -- the two ways to an answer -----------------------------------------------------------------
+
+
+def loaded(module: ModuleType) -> Host:
+    sys.modules["generated_plugin"] = module
+    tables = {"packs": {"made": {"enabled": True}}, "host": {"page_size": 3}}
+    offers = {"made": [Offer("made", "generated_plugin", "made", "1")]}
+    host = Host(parse(tables, None, {}), offers=offers)
+    host.load()
+    assert host.report()[0]["state"] != "failed", host.report()
+    return host
+
+
+def shown(host: Host) -> Shown:
+    pages = {what: host.page(what, None, Caller()) for what in LISTS.values()}  # type: ignore[arg-type]
+    return Shown("mcp-host", "1", None, host.instructions, pages)
+
+
+async def through_the_sdk(host: Host, lines: list[bytes], before: Handover) -> list[Any]:
+    """Everything that the loaded server writes."""
+    source, feed = os.pipe()
+    drain, sink = os.pipe()
+    written: list[bytes] = []
+    reader = threading.Thread(target=_read_all, args=(drain, written))
+    reader.start()
+    async with host:
+        adapter = Adapter(host, name="mcp-host", version="1")
+        detach = adapter.attach()
+        link = Link(source, sink, 1 << 20, before)
+        session = Session(link, adapter, link.drained)
+        await link.start()
+        os.write(feed, b"".join(line + b"\n" for line in lines))
+        os.close(feed)
+        options = adapter.server.create_initialization_options()
+        await adapter.server.run(session, session, options)
+        detach()
+    os.close(sink)
+    reader.join()
+    os.close(source)
+    os.close(drain)
+    return [_comparable(json.loads(line)) for line in b"".join(written).splitlines()]
+
+
+def _read_all(descriptor: int, into: list[bytes]) -> None:
+    while chunk := os.read(descriptor, 65536):
+        into.append(chunk)
+
+
+def _comparable(value: Any) -> Any:
+    """Without what is new for each call."""
+    if isinstance(value, dict):
+        return {
+            k: _comparable(v)
+            for k, v in value.items()
+            if k not in (REQUEST_ID, "request_id") and not (k == "_meta" and set(v) == {REQUEST_ID})
+        }
+    return [_comparable(item) for item in value] if isinstance(value, list) else value
+
+
+def _sorted(frames: list[Any]) -> list[str]:
+    answers = [frame for frame in frames if "method" not in frame]
+    return sorted(json.dumps(frame, sort_keys=True) for frame in answers)
+
+
+@given(plugins(), conversations(), st.data())
+@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+def test_a_conversation_that_begins_early_has_the_answers_of_one_that_waits(
+    module: ModuleType, lines: list[bytes], data: Any
+) -> None:
+    waited = asyncio.run(through_the_sdk(loaded(module), lines, Handover()))
+    part = st.just(len(lines)) | st.integers(0, len(lines))
+    handed_over = data.draw(part, label="lines before the SDK is there")
+    ended = data.draw(st.booleans(), label="input has ended then") and handed_over == len(lines)
+    host = loaded(module)
+    early = Early(shown(host))
+    at_once = [early.take(line) for line in lines[:handed_over]]
+    before = Handover(
+        lines=early.replay, answered=early.answered, ended=ended, splitter=Splitter(1 << 20)
+    )
+    later = asyncio.run(through_the_sdk(host, lines[handed_over:], before))
+
+    answered = [_comparable(json.loads(answer)) for answer in at_once if answer is not None]
+    assert _sorted(answered + later) == _sorted(waited)
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_an_ordinary_handshake_needs_no_sdk(version: str) -> None:
+    early = Early(Shown("s", "1", None, None, {what: {what: []} for what in LISTS.values()}))
+    opening = handshake(version, {"roots": {"listChanged": True}}, INFOS[0], extra=False)
+
+    assert early.take(_line(0, opening)) is not None
+    assert early.take(_line(1, {"notification": "notifications/initialized"})) is None
+    for number, method in enumerate([*LISTS, "ping"], 2):
+        assert early.take(_line(number, {"method": method, "params": {}})) is not None
+    assert not early.waiting
+
+
+def test_an_ordinary_modern_conversation_needs_no_sdk() -> None:
+    early = Early(Shown("s", "1", None, None, {what: {what: []} for what in LISTS.values()}))
+
+    for number, method in enumerate(["server/discover", *LISTS]):
+        request = enveloped({"method": method, "params": None}, {}, INFOS[0], odd=False)
+        assert early.take(_line(number, request)) is not None
+    assert not early.waiting
