@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-
 from mcp_host import Icon, hookimpl, prompt, resource, tool
 from mcp_host.context import Caller
 from mcp_host.early import LISTS, Early, Shown

@@ -103,7 +103,8 @@ class Early:
         if message["method"] == "notifications/cancelled":
             params = message.get("params")
             taken_back = params.get("requestId") if isinstance(params, dict) else None
-            self.waiting.discard((type(taken_back), taken_back))
+            if _is_id(taken_back):
+                self.waiting.discard((type(taken_back), taken_back))
         elif _is_id(message.get("id")):
             self.waiting.add((type(message["id"]), message["id"]))
             if self._era is None:

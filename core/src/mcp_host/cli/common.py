@@ -45,8 +45,14 @@ def chosen_file(config: Path | None) -> Path:
 
 
 def saved_catalogue(config: Path | None) -> saved.Saved:
-    """What `mcp-host serve`, started here, would show first without loading anything."""
+    """What `mcp-host serve`, started here, would show first without loading anything.
+
+    Where there is something to say of the choice of settings, none is looked for: `chosen_settings`
+    will say it.
+    """
     choice = choose(config)
+    if choice.path is None or choice.notice or os.environ.get("MCP_HOST_NO_PACKS") == "1":
+        return saved.Saved(None, "there is none yet")
     return saved.read(saved.Identity("mcp-host", choice.path, str(Path.cwd())))
 
 

@@ -1,7 +1,8 @@
 """Frames over standard input and output: a line in, a line out, JSON in each.
 
-One thread reads, one lock orders the writes, and a ledger holds what was accepted and not yet
-answered, so that the end of input or a signal loses no answer. Nothing here knows the SDK.
+One thread reads, another writes what the client does not take at once, and a ledger holds what was
+accepted and not yet answered, so that the end of input or a signal loses no answer. Nothing here
+knows the SDK.
 """
 
 from __future__ import annotations
@@ -11,9 +12,9 @@ import os
 import select
 import sys
 import threading
+import time
+from queue import SimpleQueue
 from typing import Final
-
-import anyio.to_thread
 
 from ..frames import Handover, Id, Line, Splitter
 
@@ -37,21 +38,21 @@ class Link:
         self._loop = asyncio.get_running_loop()
         self.lines: asyncio.Queue[Line | None] = asyncio.Queue()
         self.ended = asyncio.Event()
-        self._writing = asyncio.Lock()
-        self._writer = anyio.CapacityLimiter(1)
+        self._out: SimpleQueue[tuple[bytes, asyncio.Future[None]]] = SimpleQueue()
+        self._unsent = 0
+        self._moved = 0.0
+        self._gone = False
         self._writable = select.poll()
         self._writable.register(sink, select.POLLOUT)
         self._open: set[Id] = set()
         self._idle = asyncio.Event()
         self._idle.set()
 
-    async def start(self) -> None:
+    def start(self) -> None:
         """Begin to read, after what was read and answered before."""
+        threading.Thread(target=self._write_all, name="stdout", daemon=True).start()
         if self._before.unsent:
-            # The lock is taken here, so that nothing overtakes; a client that does not read must
-            # not keep us from reading.
-            await self._writing.acquire()
-            self._sending = asyncio.create_task(self._send(self._before.unsent))
+            self._enqueue(self._before.unsent)
         self._take(self._before.lines)
         if self._before.ended or self._before.stopping:
             self.stop()
@@ -96,30 +97,66 @@ class Link:
     # -- out
 
     async def write(self, frame: bytes) -> None:
-        """Write one frame whole; nothing can come between its bytes."""
-        async with self._writing:
-            await self._write(frame + b"\n")
+        """Write one frame whole, after all that came before; wait until the client has it."""
+        done = self.post(frame)
+        if done is not None:
+            await done
 
-    async def _send(self, data: bytes) -> None:
+    def post(self, frame: bytes) -> asyncio.Future[None] | None:
+        """As `write`, without waiting; None where the client has it already, or has gone."""
+        data = frame + b"\n"
+        if self._gone:
+            return None
+        if self._unsent or len(data) > ATOMIC or not self._writable.poll(0):
+            return self._enqueue(data)
         try:
-            await self._write(data)
-        finally:
-            self._writing.release()
-
-    async def _write(self, data: bytes) -> None:
-        if len(data) <= ATOMIC and self._writable.poll(0):
             os.write(self._sink, data)
-            return
+        except OSError:
+            self._lost()
+        return None
 
-        def write_all() -> None:
+    def is_stuck(self, seconds: float) -> bool:
+        """Whether the client took nothing for so long, although there is something for it."""
+        return self._unsent > 0 and time.monotonic() - self._moved >= seconds
+
+    def _enqueue(self, data: bytes) -> asyncio.Future[None]:
+        if not self._unsent:
+            self._moved = time.monotonic()
+        self._unsent += 1
+        self._idle.clear()
+        done: asyncio.Future[None] = self._loop.create_future()
+        self._out.put((data, done))
+        return done
+
+    def _write_all(self) -> None:
+        # In a thread, since a client that does not read must not stop the loop; whoever waits may
+        # be cancelled, the frame is written to its end all the same.
+        while True:
+            data, done = self._out.get()
             rest = memoryview(data)
-            while rest:
-                rest = rest[os.write(self._sink, rest) :]
+            try:
+                while rest and not self._gone:
+                    rest = rest[os.write(self._sink, rest) :]
+                    self._moved = time.monotonic()
+            except OSError:
+                self._gone = True
+            try:
+                self._loop.call_soon_threadsafe(self._written, done)
+            except RuntimeError:
+                return  # the loop has ended
 
-        # In a thread, since a client that does not read must not stop the loop; not to be
-        # abandoned, since half a frame would spoil every later one.
-        with anyio.CancelScope(shield=True):
-            await anyio.to_thread.run_sync(write_all, limiter=self._writer)
+    def _written(self, done: asyncio.Future[None]) -> None:
+        self._unsent -= 1
+        if not done.done():
+            done.set_result(None)
+        if self._gone:
+            self._lost()
+        self._look_whether_idle()
+
+    def _lost(self) -> None:
+        """The client has closed its end: nobody reads, and nothing more is to be expected."""
+        self._gone = True
+        self.stop()
 
     # -- the ledger
 
@@ -136,9 +173,12 @@ class Link:
         """The request has its answer, or was taken back and gets none."""
         if request_id is not None:
             self._open.discard((type(request_id), request_id))
-        if not self._open:
+        self._look_whether_idle()
+
+    def _look_whether_idle(self) -> None:
+        if not self._open and not self._unsent:
             self._idle.set()
 
     async def drained(self) -> None:
-        """Wait until every accepted request is answered."""
+        """Wait until every accepted request is answered and all that was written is sent."""
         await self._idle.wait()

@@ -42,9 +42,9 @@ class Session:
                 await self._drained()
                 raise StopAsyncIteration
             if isinstance(line, TooLong):
-                await self._refuse(None, INVALID_REQUEST, "The message is too long")
+                self._refuse(None, INVALID_REQUEST, "The message is too long")
                 continue
-            message = await self._message(line)
+            message = self._message(line)
             if isinstance(message, types.JSONRPCRequest):
                 # Told also when the SDK answers nothing, as to a request that was taken back.
                 unanswered = partial(self._unanswered, message.id)
@@ -53,43 +53,43 @@ class Session:
             if message is not None:
                 return SessionMessage(message)
 
-    async def _message(self, line: bytes) -> types.JSONRPCMessage | None:
+    def _message(self, line: bytes) -> types.JSONRPCMessage | None:
         try:
             message = types.jsonrpc_message_adapter.validate_json(line, by_name=False)
         except ValueError:
-            await self._refuse_invalid(line)
+            self._refuse_invalid(line)
             return None
         if isinstance(message, types.JSONRPCNotification) and _has_id(line):
-            await self._refuse_invalid(line)  # the model takes it for a notification
+            self._refuse_invalid(line)  # the model takes it for a notification
             return None
         if not isinstance(message, types.JSONRPCRequest) or message.method == LISTEN:
             return message
         if self._link.accepted(message.id):
             return message
-        await self._refuse(message.id, INVALID_REQUEST, "This id is in use already")
+        self._refuse(message.id, INVALID_REQUEST, "This id is in use already")
         return None
 
     async def _unanswered(self, request_id: str | int) -> None:
         self._link.answered(request_id)
 
-    async def _refuse_invalid(self, line: bytes) -> None:
+    def _refuse_invalid(self, line: bytes) -> None:
         try:
             data = json.loads(line)
         except RecursionError:
-            await self._refuse(None, INVALID_REQUEST, f"Invalid request: {TOO_DEEP}")
+            self._refuse(None, INVALID_REQUEST, f"Invalid request: {TOO_DEEP}")
         except (json.JSONDecodeError, UnicodeDecodeError):
-            await self._refuse(None, PARSE_ERROR, "Parse error: the line is not valid JSON")
+            self._refuse(None, PARSE_ERROR, "Parse error: the line is not valid JSON")
         except ValueError:  # more digits than Python reads
-            await self._refuse(None, INVALID_REQUEST, "Invalid request: a number is too long")
+            self._refuse(None, INVALID_REQUEST, "Invalid request: a number is too long")
         else:
             request_id = data.get("id") if isinstance(data, dict) else None
             known = request_id if _is_id(request_id) else None
-            await self._refuse(known, INVALID_REQUEST, f"Invalid request: {_fault(data)}")
+            self._refuse(known, INVALID_REQUEST, f"Invalid request: {_fault(data)}")
 
-    async def _refuse(self, request_id: str | int | None, code: int, message: str) -> None:
+    def _refuse(self, request_id: str | int | None, code: int, message: str) -> None:
         error = {"code": code, "message": message}
         frame = {"jsonrpc": "2.0", "id": request_id, "error": error}
-        await self._link.write(json.dumps(frame).encode())
+        self._link.post(json.dumps(frame).encode())  # who does not read is listened to all the same
 
     async def send(self, item: SessionMessage) -> None:
         message = item.message
@@ -192,7 +192,7 @@ async def serve(
         link.stop()
 
     _on_signals(stop)
-    await link.start()
+    link.start()
     session = Session(link, adapter, lambda: _drain(host, link, stopping))
     serving = asyncio.create_task(
         adapter.server.run(
@@ -213,12 +213,17 @@ async def serve(
 
 
 async def _drain(host: Host, link: Link, stopping: asyncio.Event) -> None:
-    """Let accepted calls end: at the end of input by their deadlines, after a signal by `grace`."""
+    """Let accepted calls end: at the end of input by their deadlines, after a signal by `grace`.
+
+    A client that has ended its input and takes nothing for as long as `grace` has gone.
+    """
+    grace = host.settings.host.grace
     stopped = asyncio.create_task(stopping.wait())
     ended = asyncio.create_task(_all_answered(host, link))
-    await asyncio.wait({stopped, ended}, return_when=asyncio.FIRST_COMPLETED)
+    while not (stopped.done() or ended.done() or link.is_stuck(grace)):
+        await asyncio.wait({stopped, ended}, timeout=grace, return_when=asyncio.FIRST_COMPLETED)
     if stopping.is_set() and not ended.done():
-        await asyncio.wait({ended}, timeout=host.settings.host.grace)
+        await asyncio.wait({ended}, timeout=grace)
     stopped.cancel()
     ended.cancel()
 
