@@ -43,7 +43,7 @@ docs: setup
 	$(BIN)/python -m pytest -q tests/docs
 
 conformance: setup ## the official MCP conformance suite, both protocol eras
-	$(BIN)/python tests/conformance/run.py
+	$(BIN)/python tests/conformance/run.py $(CONFORMANCE_OPTIONS)
 
 oracle: setup ## compare the OpenSpec pack with the reference tool's answers
 	$(BIN)/python tests/openspec/oracle.py
