@@ -101,7 +101,7 @@ ARGUMENTS = [
 @ERAS
 async def test_arguments_that_do_not_fit_are_named(machine: "Machine", protocol: str) -> None:
     async with machine.serve(protocol=protocol) as client:
-        for number, (argument, words) in enumerate(ARGUMENTS):
+        for number, (argument, _) in enumerate(ARGUMENTS):
             call = client.frame(f"bad-{number}", "tools/call", {"name": "sample_echo"})
             call["params"]["arguments"] = {"ARGUMENT": 0}
             line = json.dumps(call).encode().replace(b'"ARGUMENT": 0', argument)

@@ -84,13 +84,16 @@ class _Stderr(logging.Handler):
         self._descriptor = sys.stderr.fileno()
         self._writable = select.poll()
         self._writable.register(self._descriptor, select.POLLOUT)
+        self._patience = self.PATIENCE_MS
 
     def emit(self, record: logging.LogRecord) -> None:
         try:
             data = (self.format(record) + "\n").encode("utf-8", "backslashreplace")
             for start in range(0, len(data), self.PIECE):
-                if not self._writable.poll(0) and not self._writable.poll(self.PATIENCE_MS):
+                if not self._writable.poll(self._patience):
+                    self._patience = 0  # whoever does not read is waited for once, not each time
                     return
+                self._patience = self.PATIENCE_MS
                 os.write(self._descriptor, data[start : start + self.PIECE])
         except OSError:
             return  # nobody reads the log any more

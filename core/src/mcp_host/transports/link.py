@@ -16,7 +16,7 @@ import time
 from queue import SimpleQueue
 from typing import Final
 
-from ..frames import Handover, Id, Line, Splitter
+from ..frames import TOO_LONG, Handover, Id, Line, Splitter
 
 PARSE_ERROR, INVALID_REQUEST = -32700, -32600
 ATOMIC: Final = 4096 if sys.platform != "darwin" else 512
@@ -31,7 +31,7 @@ class Link:
     """
 
     def __init__(self, source: int, sink: int, limit: int, before: Handover | None = None) -> None:
-        self._source, self._sink = source, sink
+        self._source, self._sink, self._limit = source, sink, limit
         self._before = before or Handover()
         self._splitter = self._before.splitter or Splitter(limit)
         self._splitter.limit_to(limit)
@@ -53,11 +53,15 @@ class Link:
         threading.Thread(target=self._write_all, name="stdout", daemon=True).start()
         if self._before.unsent:
             self._enqueue(self._before.unsent)
-        self._take(self._before.lines)
+        self._take([self._limited(line) for line in self._before.lines])
         if self._before.ended or self._before.stopping:
             self.stop()
         else:
             threading.Thread(target=self._read, name="stdin", daemon=True).start()
+
+    def _limited(self, line: Line) -> Line:
+        """A line that was read before the settings told how long one may be."""
+        return TOO_LONG if isinstance(line, bytes) and len(line) > self._limit else line
 
     def was_answered(self, request_id: str | int) -> bool:
         """Whether this answer was given before the SDK was there; asked once for each."""

@@ -4,6 +4,7 @@ import asyncio
 import threading
 from collections import defaultdict
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Annotated
 
 from mcp_host import Complete, Context, Result, Text, hookimpl, prompt, resource, tool
@@ -33,6 +34,10 @@ class Gates:
     def let(self, gate) -> None:
         """Open a gate; may be called in any thread."""
         self._loop.call_soon_threadsafe(lambda: self.open[gate].set())
+
+    def note(self, gate) -> None:
+        """Say that a call has come to a gate; may be called in any thread."""
+        self._loop.call_soon_threadsafe(lambda: self.reached[gate].set())
 
 
 @tool(read_only=True)
@@ -74,6 +79,12 @@ async def reached(gates: "Gates", /, gate: str) -> bool:
     return True
 
 
+@tool
+def put(path: str) -> None:
+    """Write to a file: a sign for a test that cannot read the answer."""
+    Path(path).write_text("put")
+
+
 @tool(timeout=0.3)
 def hang(gates: "Gates", /) -> str:
     """Block a thread for half a minute, or until a test is over."""
@@ -108,10 +119,10 @@ async def stubborn(gates: "Gates", /) -> str:
 @tool(read_only=True)
 def watch(gates: "Gates", /, context: Context) -> str:
     """Look at `context.cancelled` in a thread until the call is taken back."""
-    gates.reached["watching"].set()
+    gates.note("watching")
     while not context.cancelled:
         gates.hung.wait(0.01)
-    gates.reached["seen"].set()
+    gates.note("seen")
     return "seen"
 
 
@@ -197,6 +208,7 @@ def mcp_host_tools(settings):
         hold,
         let_go,
         reached,
+        put,
         hang,
         look_long,
         unhang,
