@@ -48,6 +48,7 @@ class Plan:
     zone: tzinfo = UTC
     description: str = ""
     priority: int = 3
+    status: Status = Status.PENDING
     lease_seconds: int = 900
 
 
@@ -254,6 +255,7 @@ class Tasks:
             number=draft.new_number(),
             name=spec.name,
             details=spec.details or NO_DETAILS,
+            status=self.plan.status,
             priority=spec.priority or self.plan.priority,
             due_date=str(due) if due else None,
             due_at=seconds(due.end) if due else None,

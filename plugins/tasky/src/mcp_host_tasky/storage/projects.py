@@ -1,0 +1,387 @@
+"""A person's projects: the `.tasky` folder of each, the user's own settings, and the registry.
+
+Settings are layered: `~/.tasky/config.toml`, then the project's `.tasky/config.toml`, then
+variables `TASKY_<SECTION>__<KEY>`. A project's folder may come from a stranger's repository: it
+names no URL, and its store lies inside the project.
+"""
+
+import contextlib
+import json
+import os
+import tomllib
+import uuid
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, tzinfo
+from pathlib import Path
+from typing import Any
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from filelock import FileLock
+
+from ..errors import Conflict, Invalid, Unavailable
+from ..model import Status
+from ..model.dates import micros
+from .location import Location
+
+FOLDER = ".tasky"
+_FILES = {"sqlite": "tasks.db", "json": "tasks.json"}
+_SECTIONS = ("logging", "task_defaults", "storage", "project")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Project:
+    """A project as its files describe it."""
+
+    folder: Path
+    id: str
+    name: str
+    description: str
+    zone: tzinfo
+    priority: int
+    status: Status
+    location: Location
+    logging: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def is_made(self) -> bool:
+        """Whether the store is there; a database tells when it is asked."""
+        return self.location.path is None or self.location.path.exists()
+
+
+@dataclass(frozen=True, slots=True)
+class Home:
+    """The user's own `~/.tasky` and environment."""
+
+    folder: Path
+    environment: Mapping[str, str]
+
+    @classmethod
+    def of_user(cls, environment: Mapping[str, str] | None = None) -> "Home":
+        env = os.environ if environment is None else environment
+        base = env.get("HOME") or env.get("USERPROFILE")
+        return cls((Path(base) if base else Path.home()) / FOLDER, env)
+
+    # Projects
+
+    def project(self, start: Path) -> Project:
+        """Return the project of a folder or of the nearest one above it."""
+        for folder in (start, *start.parents):
+            if self._is_project(folder):
+                return self._read(folder)
+        raise no_project(start)
+
+    def project_at(self, folder: Path) -> Project:
+        """Return the project of this very folder."""
+        if not self._is_project(folder):
+            raise no_project(folder)
+        return self._read(folder)
+
+    def init(
+        self,
+        folder: Path,
+        *,
+        store: str = "sqlite",
+        name: str | None = None,
+        description: str = "",
+        zone: str | None = None,
+    ) -> Project:
+        """Make a project's folder and settings; a URL goes to the registry, not to the folder."""
+        if self._is_project(folder):
+            known = self._read(folder)
+            if _same_store(known, store):
+                return known
+            raise Conflict(
+                f"{folder} is a Tasky project already, kept in {known.location.shown}.",
+                reason="project_exists",
+                suggestions=["Move it to another store with: tasky migrate"],
+            )
+        is_url = "://" in store
+        if not is_url and store not in _FILES:
+            raise _unknown_store(store)
+        project_id = str(uuid.uuid4())
+        tables: dict[str, Any] = {
+            "project": {
+                "id": project_id,
+                "name": name or folder.resolve().name,
+                "description": description,
+                "timezone": zone or _local_zone(self.environment),
+            },
+            "storage": {"backend": "postgresql"}
+            if is_url
+            else {"backend": store, "path": _FILES[store]},
+        }
+        _zone(tables["project"]["timezone"])
+        (folder / FOLDER).mkdir(parents=True, exist_ok=True)
+        self.register(folder, project_id, str(tables["project"]["name"]), store if is_url else None)
+        _write_toml(folder / FOLDER / "config.toml", tables)
+        return self._read(folder)
+
+    def move(self, project: Project, store: str) -> Project:
+        """Point the project to another store; what is in it is the caller's to copy."""
+        path = project.folder / FOLDER / "config.toml"
+        tables = _toml(path)
+        is_url = "://" in store
+        if not is_url and store not in _FILES:
+            raise _unknown_store(store)
+        tables["storage"] = (
+            {"backend": "postgresql"} if is_url else {"backend": store, "path": _FILES[store]}
+        )
+        about = tables.setdefault("project", {})
+        about["id"] = project.id or str(uuid.uuid4())
+        about.setdefault("name", project.name)
+        self.register(project.folder, about["id"], project.name, store if is_url else None)
+        _write_toml(path, tables)
+        return self._read(project.folder)
+
+    def target(self, project: Project, store: str) -> Location:
+        """Return where the project would be kept in another store."""
+        if "://" in store:
+            return Location("postgresql", url=_postgresql(store), schema=_schema(project.id))
+        if store not in _FILES:
+            raise _unknown_store(store)
+        return Location(store, project.folder / FOLDER / _FILES[store])
+
+    def _is_project(self, folder: Path) -> bool:
+        home = folder / FOLDER
+        if not home.is_dir():
+            return False
+        if home.resolve() != self.folder.resolve():
+            return True
+        # The user's own settings folder is a project only where a plan was made in it.
+        return any((home / name).exists() for name in _FILES.values())
+
+    def _read(self, folder: Path) -> Project:
+        own = _toml(folder / FOLDER / "config.toml")
+        tables = _layered(_toml(self.folder / "config.toml"), own, _variables(self.environment))
+        about, defaults = tables["project"], tables["task_defaults"]
+        project_id = str(own.get("project", {}).get("id", ""))
+        return Project(
+            folder=folder,
+            id=project_id,
+            name=str(own.get("project", {}).get("name") or folder.resolve().name),
+            description=str(own.get("project", {}).get("description", "")),
+            zone=_zone(str(about.get("timezone") or _local_zone(self.environment))),
+            priority=_priority(defaults.get("priority", 3)),
+            status=_status(defaults.get("status", "pending")),
+            location=self._location(folder, project_id, tables["storage"]),
+            logging=tables["logging"],
+        )
+
+    def _location(self, folder: Path, project_id: str, storage: Mapping[str, Any]) -> Location:
+        backend = str(storage.get("backend") or _found_backend(folder / FOLDER))
+        backend = "postgresql" if backend.startswith("postgres") else backend
+        if backend == "postgresql":
+            return Location(backend, url=self._url(folder, project_id), schema=_schema(project_id))
+        if backend not in _FILES:
+            raise _unknown_store(backend)
+        path = folder / FOLDER / str(storage.get("path") or _FILES[backend])
+        if not path.resolve().is_relative_to(folder.resolve()):
+            raise Invalid(
+                f"storage.path {str(storage['path'])!r} of {folder} leaves the project.",
+                reason="store_outside_project",
+                suggestions=["Name a path inside the project, relative to .tasky."],
+            )
+        return Location(backend, path)
+
+    # The registry
+
+    def projects(self) -> list[dict[str, Any]]:
+        """Return the registry's entries: `name` and `path`, and what else is known of each."""
+        return [entry for entry in self._registry().get("projects", []) if "path" in entry]
+
+    def register(self, folder: Path, project_id: str, name: str, url: str | None) -> None:
+        """Remember a project; what other programs wrote into the registry stays as it is."""
+        if url is not None:
+            _postgresql(url)
+        with self._registry_alone():
+            registry = self._registry()
+            path = str(folder.resolve())
+            entries = [one for one in registry.get("projects", []) if one.get("path") != path]
+            same = (one for one in registry.get("projects", []) if one.get("path") == path)
+            known: dict[str, Any] = next(same, {})
+            entry = {**known, "id": project_id, "name": name, "path": path}
+            entry.setdefault("created_at", micros(datetime.now(UTC)))
+            entry.pop("url", None)
+            if url is not None:
+                entry["url"] = url
+            registry["projects"] = [*entries, entry]
+            _write_private(self.folder / "registry.json", json.dumps(registry, indent=2) + "\n")
+
+    def _url(self, folder: Path, project_id: str) -> str:
+        path = str(folder.resolve())
+        entries = [entry for entry in self.projects() if entry.get("url")]
+        # A second checkout of the same project shares its id; its own entry goes first.
+        entries.sort(key=lambda entry: entry["path"] != path)
+        for entry in entries:
+            if entry["path"] == path or (project_id and entry.get("id") == project_id):
+                return str(entry["url"])
+        raise Unavailable(
+            f"The plan of {folder} is in a PostgreSQL database whose URL this user has not set.",
+            reason="no_url",
+            suggestions=["Run: tasky project init --store postgresql://…"],
+        )
+
+    def _registry(self) -> dict[str, Any]:
+        path = self.folder / "registry.json"
+        try:
+            data = json.loads(path.read_bytes())
+        except FileNotFoundError:
+            return {}
+        except ValueError as error:
+            raise Unavailable(
+                f"{path} is not valid JSON ({error}); it was left as it is.",
+                reason="corrupt_registry",
+            ) from error
+        if not isinstance(data, dict) or not isinstance(data.get("projects", []), list):
+            raise Unavailable(f"{path} is no registry of Tasky's.", reason="corrupt_registry")
+        return data
+
+    @contextlib.contextmanager
+    def _registry_alone(self) -> Iterator[None]:
+        self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with FileLock(self.folder / "registry.json.lock", timeout=25):
+            yield
+
+
+def no_project(folder: Path) -> Unavailable:
+    return Unavailable(
+        f"There is no Tasky project in {folder}.",
+        reason="no_project",
+        suggestions=["Run in the project's folder: tasky project init"],
+    )
+
+
+def _same_store(known: Project, store: str) -> bool:
+    if "://" in store:
+        return known.location.url == store
+    return known.location.kind == store
+
+
+def _found_backend(folder: Path) -> str:
+    """Without a setting: what is there, and JSON, the existing Tasky's default, before SQLite."""
+    return "json" if (folder / _FILES["json"]).exists() else "sqlite"
+
+
+def _schema(project_id: str) -> str:
+    return f"tasky_{project_id.replace('-', '')}" if project_id else "tasky"
+
+
+def _postgresql(url: str) -> str:
+    if not url.startswith(("postgres://", "postgresql://")):
+        raise Invalid(
+            f"{url.partition('://')[0]}:// is no store that Tasky can use.",
+            reason="unknown_store",
+            suggestions=["Use sqlite, json, or a URL that begins with postgresql://."],
+        )
+    return url
+
+
+def _unknown_store(said: str) -> Invalid:
+    return Invalid(
+        f"{said!r} is not a store.",
+        reason="unknown_store",
+        suggestions=["Use sqlite, json, or a URL that begins with postgresql://."],
+    )
+
+
+def _layered(*layers: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """Lay tables over each other, key by key within the sections that Tasky knows."""
+    merged: dict[str, dict[str, Any]] = {section: {} for section in _SECTIONS}
+    for layer in layers:
+        for section in _SECTIONS:
+            found = layer.get(section, {})
+            if not isinstance(found, Mapping):
+                raise Invalid(f"[{section}] in config.toml is not a table.", reason="bad_settings")
+            merged[section].update(found)
+    return merged
+
+
+def _variables(environment: Mapping[str, str]) -> dict[str, dict[str, Any]]:
+    tables: dict[str, dict[str, Any]] = {}
+    for section in ("logging", "task_defaults", "storage"):
+        prefix = f"TASKY_{section.upper()}__"
+        found = {
+            k[len(prefix) :].lower(): v for k, v in environment.items() if k.startswith(prefix)
+        }
+        tables[section] = found
+    return tables
+
+
+def _toml(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text("utf-8"))
+    except FileNotFoundError:
+        return {}
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise Invalid(f"{path} cannot be read: {error}.", reason="bad_settings") from error
+
+
+def _priority(value: object) -> int:
+    try:
+        number = int(str(value))
+    except ValueError:
+        number = 0
+    if not 1 <= number <= 5:
+        raise Invalid(
+            f"task_defaults.priority is {value!r}.",
+            reason="bad_settings",
+            suggestions=["Use 1 to 5; 5 is the highest."],
+        )
+    return number
+
+
+def _status(value: object) -> Status:
+    try:
+        return Status(str(value))
+    except ValueError:
+        raise Invalid(
+            f"task_defaults.status is {value!r}.",
+            reason="bad_settings",
+            suggestions=[f"Use one of: {', '.join(Status)}."],
+        ) from None
+
+
+def _zone(name: str) -> tzinfo:
+    try:
+        return ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        raise Invalid(
+            f"{name!r} is not a time zone.",
+            reason="bad_settings",
+            suggestions=["Use an IANA name, as Europe/Berlin or UTC."],
+        ) from None
+
+
+def _local_zone(environment: Mapping[str, str]) -> str:
+    """Return this machine's zone by its IANA name, or UTC where it has none."""
+    said = environment.get("TZ", "").lstrip(":")
+    parts = Path("/etc/localtime").resolve().parts
+    linked = "/".join(parts[parts.index("zoneinfo") + 1 :]) if "zoneinfo" in parts else ""
+    for name in (said, linked):
+        with contextlib.suppress(ZoneInfoNotFoundError, ValueError, OSError):
+            if name and not Path(name).is_absolute():
+                return ZoneInfo(name).key
+    return "UTC"
+
+
+def _write_toml(path: Path, tables: Mapping[str, Any]) -> None:
+    import tomli_w
+
+    _replace(path, tomli_w.dumps(tables), 0o644)
+
+
+def _write_private(path: Path, text: str) -> None:
+    _replace(path, text, 0o600)
+
+
+def _replace(path: Path, text: str, mode: int) -> None:
+    temporary = path.with_name(path.name + ".tmp")
+    # Opened with its mode, not changed to it later: there is no moment when others may read it.
+    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, mode)
+    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+        temporary.chmod(mode)  # one that was left behind may have had another
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
+    temporary.replace(path)

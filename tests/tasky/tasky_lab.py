@@ -1,0 +1,104 @@
+"""What the Tasky tests share: plans on every store, with a clock and ids that a test can foresee."""
+
+import uuid
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+from mcp_host_tasky.errors import TaskyError
+from mcp_host_tasky.service import Caller, Plan, Search, Tasks
+from mcp_host_tasky.storage import Location, open_store
+
+ME = Caller("me")
+START = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)  # a Saturday
+
+
+class Clock:
+    """A clock that stands until it is told to go."""
+
+    def __init__(self) -> None:
+        self.now = START
+
+    def __call__(self) -> datetime:
+        return self.now
+
+    def forward(self, **step: float) -> None:
+        self.now += timedelta(**step)
+
+
+class Ids:
+    """UUIDs in an order that is the same in every run."""
+
+    def __init__(self, seed: int = 1) -> None:
+        self._random = Random(seed)
+
+    def __call__(self) -> uuid.UUID:
+        return uuid.UUID(int=self._random.getrandbits(128), version=4)
+
+
+@dataclass
+class Plans:
+    """Makes plans; `url` starts the database only when one needs it."""
+
+    folder: Path
+    url: Callable[[], str]
+    clock: Clock
+    ids: Callable[[], uuid.UUID]
+    opened: list[Tasks] = field(default_factory=list)
+
+    def location(self, kind: str, name: str = "tasks") -> Location:
+        if kind == "postgresql":
+            schema = f"tasky_{uuid.uuid5(uuid.NAMESPACE_URL, str(self.folder / name)).hex}"
+            return Location(kind, url=self.url(), schema=schema)
+        return Location(kind, self.folder / f"{name}.{kind}")
+
+    def open(self, kind: str, name: str = "tasks", **plan: Any) -> Tasks:
+        store = open_store(self.location(kind, name))
+        tasks = Tasks(store, Plan(name="Test", **plan), clock=self.clock, new_id=self.ids)
+        self.opened.append(tasks)
+        return tasks
+
+    def close(self) -> None:
+        for tasks in self.opened:
+            tasks.close()
+
+
+def create(tasks: Tasks, *names: str, **fields: Any) -> list[str]:
+    """Create tasks of these names and return their ids."""
+    made = tasks.create([{"name": name, **fields} for name in names], ME)
+    return [str(view["task_id"]) for view in made]
+
+
+def edit(tasks: Tasks, action: str, task_id: str = "", **fields: Any) -> dict[str, Any]:
+    """Do one operation and return its one result."""
+    given = {"task_id": task_id} if task_id else {}
+    (view,) = tasks.edit([{**given, "action": action, **fields}], ME)
+    return view
+
+
+def get(tasks: Tasks, task_id: str) -> dict[str, Any]:
+    (view,) = tasks.get([task_id])
+    return view
+
+
+def names(tasks: Tasks, caller: Caller = ME, **search: Any) -> list[str]:
+    """Return the names on the first page of a search."""
+    return [str(row["name"]) for row in tasks.search(Search(**search), caller).rows]
+
+
+def refusal(work: Callable[[], object]) -> TaskyError:
+    """Return the error that the work must end in."""
+    with pytest.raises(TaskyError) as caught:
+        work()
+    return caught.value
+
+
+def items(error: TaskyError) -> list[dict[str, Any]]:
+    """Return the failing items of a bulk call."""
+    found = error.details["items"]
+    assert isinstance(found, Sequence)
+    return [dict(item) for item in found]  # type: ignore[call-overload]
