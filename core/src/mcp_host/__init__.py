@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from .hookspecs import hookimpl
     from .running import Finding, Finished, PackHandle
     from .signature import Ask, Complete, Header
+    from .stage import Stage
     from .standalone import Standalone
 
 __version__ = "0.1.0"
@@ -61,6 +62,7 @@ _ROOMS = {
     "hookspecs": ("hookimpl",),
     "running": ("Finding", "Finished", "PackHandle"),
     "signature": ("Ask", "Complete", "Header"),
+    "stage": ("Stage",),
     "standalone": ("Standalone",),
 }
 _ROOM_OF = {name: room for room, names in _ROOMS.items() for name in names}
@@ -100,6 +102,7 @@ __all__ = [
     "Roots",
     "Sample",
     "SettingsError",
+    "Stage",
     "Standalone",
     "Text",
     "TimedOut",

@@ -75,6 +75,21 @@ def doctor(config: ConfigOption = None, as_json: JsonOption = False) -> None:
     examine(config, as_json)
 
 
+@app.command()
+def demo(
+    names: Annotated[
+        list[str] | None, typer.Argument(help="Packs to show; all that are installed.")
+    ] = None,
+    keep: Annotated[
+        bool, typer.Option("--keep", help="Leave the scratch folder where it is.")
+    ] = False,
+) -> None:
+    """Start the host on a scratch folder and watch every installed pack at work."""
+    from .demo import demo as show
+
+    show(names, keep)
+
+
 def main() -> NoReturn:
     """Run a command and end the process with its exit code: 0 done, 1 an error, 2 wrong usage."""
     leave(_run())
