@@ -44,7 +44,7 @@ def init(
         wanted = [
             name
             for name, found in offers.items()
-            if typer.confirm(f"Enable {name} ({summary(found[0])})?", default=True)
+            if typer.confirm(f"Enable {name} ({summary(found[0])})?", default=True, err=True)
         ]
     elif offers:
         raise typer.BadParameter(
