@@ -26,6 +26,11 @@ if TYPE_CHECKING:
 
 SHOWN_LINES = 14
 SHOWN_WIDTH = 110
+FAREWELL = """\
+  mcp-host init             writes ./mcp-host.toml, asks which packs to enable
+  mcp-host doctor           looks whether all is well
+  mcp-host install CLIENT   connects claude-desktop, claude-code, cursor, vscode,
+                            windsurf, zed, gemini-cli or codex"""
 
 
 def demo(names: list[str] | None, keep: bool) -> None:
@@ -54,7 +59,7 @@ def _demonstrations(names: list[str]) -> dict[str, Demonstration]:
     chosen = names or sorted(found)
     if not chosen:
         raise SettingsError(
-            'no pack with a demonstration is installed; for example: pip install "mcp-host[todo-db]"'
+            'no pack with a demonstration is installed; try: pip install "mcp-host[todo-db]"'
         )
     return {name: found[name].load() for name in chosen}
 
@@ -198,13 +203,6 @@ def _remove(folder: Path) -> None:
 
 def _farewell(output: Output, kept: Path | None) -> None:
     output.styled("\n[bold]That was a host, its packs and a client. Now with your own:[/]")
-    output.text(
-        "  mcp-host init                 writes ./mcp-host.toml, asks which packs to enable"
-    )
-    output.text("  mcp-host doctor               looks whether all is well")
-    output.text(
-        "  mcp-host install CLIENT       connects claude-desktop, claude-code, cursor, vscode,"
-    )
-    output.text("                                windsurf, zed, gemini-cli or codex")
+    output.text(FAREWELL)
     if kept is not None:
         output.text(f"\nThe scratch folder is still there: {kept}")
