@@ -85,6 +85,12 @@ def put(path: str) -> None:
     Path(path).write_text("put")
 
 
+@tool
+def take(path: str) -> str:
+    """Read a file; a fifo holds the call until a test writes to it."""
+    return Path(path).read_text()
+
+
 @tool(timeout=0.3)
 def hang(gates: "Gates", /) -> str:
     """Block a thread for half a minute, or until a test is over."""
@@ -209,6 +215,7 @@ def mcp_host_tools(settings):
         let_go,
         reached,
         put,
+        take,
         hang,
         look_long,
         unhang,
