@@ -38,6 +38,7 @@ class Session:
         while True:
             line = await self._link.lines.get()
             if line is None:
+                self._link.lines.put_nowait(None)  # the SDK asks again where nothing came at all
                 self._adapter.nobody_answers()
                 await self._drained()
                 raise StopAsyncIteration
