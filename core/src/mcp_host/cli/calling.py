@@ -103,7 +103,7 @@ def _run(config: Any, run: Call, as_json: bool) -> None:
     try:
         result = asyncio.run(_with_host(loaded_host(settings), run))
     except ProtocolError as error:
-        data = error.data or {"error": str(error)}
+        data = {"error": str(error), **(error.data or {})}
         if as_json:
             output.json({"error": {"code": error.number, "message": str(error), "data": data}})
         else:
