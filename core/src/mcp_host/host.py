@@ -440,9 +440,9 @@ class Host:
         runtime = self._runtime(entry.pack)
         parameters = inspect.signature(propose).parameters.values()
         service = any(p.kind is p.POSITIONAL_ONLY for p in parameters)
-        named = (
-            {"arguments": dict(arguments)} if "arguments" in {p.name for p in parameters} else {}
-        )
+        named: dict[str, Any] = {}
+        if "arguments" in {p.name for p in parameters}:
+            named["arguments"] = dict(arguments)
         try:
             async with asyncio.timeout(COMPLETION_TIMEOUT):
                 await runtime.decided()
