@@ -3,7 +3,6 @@
 import json
 import os
 import re
-import shutil
 import signal
 import socket
 import subprocess
@@ -15,7 +14,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from docs_pages import ROOT, SAMPLES, Block
+from docs_pages import ROOT, Block
 from mcp_host.settings import parse
 
 OURS = Path(sys.executable).parent
@@ -58,7 +57,7 @@ class Session:
         """End the servers that the page started."""
         for server in self._servers:
             if server.poll() is None:
-                server.send_signal(signal.SIGTERM)
+                os.killpg(server.pid, signal.SIGTERM)
             server.wait(PATIENCE)
 
     # -- kinds of blocks
@@ -102,27 +101,27 @@ class Session:
     # -- processes
 
     def _bash(self, command: str, given: str = "") -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
+        process = self._start(command, stdin=subprocess.PIPE, stderr=subprocess.STDOUT)
+        try:
+            output, _ = process.communicate(given.encode(), PATIENCE)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            output, _ = process.communicate()
+            raise AssertionError(f"$ {command}\ndoes not end; it said: {output!r}") from None
+        return subprocess.CompletedProcess(command, process.returncode, output.decode(), "")
+
+    def _start(self, command: str, **streams: int) -> subprocess.Popen[bytes]:
+        return subprocess.Popen(
             ["bash", "-c", command],
-            input=given,
             stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
             cwd=self.folder,
             env=self._environment,
-            timeout=PATIENCE,
-            check=False,
+            start_new_session=True,
+            **streams,
         )
 
     def _serve(self, command: str, where: str) -> None:
-        server = subprocess.Popen(
-            ["bash", "-c", f"exec {command}"],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
-            cwd=self.folder,
-            env=self._environment,
-        )
+        server = self._start(command, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE)
         self._servers.append(server)
         said = b""
         assert server.stderr is not None
@@ -215,8 +214,3 @@ def check_set_up(command: str, where: str) -> None:
         makefile = (ROOT / "Makefile").read_text("utf-8")
         for target in command.split()[1:]:
             assert "=" in target or f"\n{target}:" in makefile, f"{where}: no target {target}"
-
-
-def sample(name: str, to: Path) -> Path:
-    """A copy of one of the sample packages."""
-    return Path(shutil.copytree(SAMPLES / name, to))

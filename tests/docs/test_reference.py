@@ -174,7 +174,7 @@ def commands() -> dict[str, set[str]]:
 
     def shown(parameter: Any) -> list[str]:
         if parameter.param_type_name == "argument":
-            return [parameter.human_readable_name.upper().strip("[]{}.")]
+            return [parameter.name.upper()]
         return [option for option in parameter.opts if option != "--help"]
 
     walk("", typer.main.get_command(app))
