@@ -166,7 +166,8 @@ def _shown(part: Mapping[str, Any]) -> str:
     if "resource" in part:
         return _shown(part["resource"])
     data = part.get("data") or part.get("blob") or ""
-    return f"[{part.get('mimeType', part.get('type', 'data'))}, {len(data) * 3 // 4} bytes]"
+    size = len(data) * 3 // 4 - data.count("=")
+    return f"[{part.get('mimeType', part.get('type', 'data'))}, {size} bytes]"
 
 
 def _pretty(text: str) -> str:
