@@ -3,6 +3,7 @@
 import json
 import os
 import pty
+import select
 import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -15,7 +16,7 @@ import pytest
 from mcp_host.testing import HttpServer, Person, StdioClient, http_server, stdio_client
 
 PACKS = Path(__file__).resolve().parent.parent / "packs"
-LONGEST = 60.0
+LONGEST = 30.0
 
 
 @dataclass
@@ -113,6 +114,8 @@ class Home:
         try:
             for question, answer in answers:
                 while question not in seen[shown:]:
+                    ready, _, _ = select.select([controller], [], [], LONGEST)
+                    assert ready, f"'{question}' was not asked; it showed: {seen}"
                     seen += os.read(controller, 4096).decode()
                 shown = seen.index(question, shown) + len(question)
                 os.write(controller, f"{answer}\n".encode())
