@@ -271,6 +271,12 @@ class _Packs:
     def _register(self, offer: Offer, plugin: Any) -> None:
         _check_hooks(offer, plugin)
         with self._lock:
+            if self._manager.is_registered(plugin):
+                raise Failure(
+                    "hook_invalid",
+                    f"{offer.module} answers for another pack already",
+                    "give each pack a plugin module of its own",
+                )
             try:
                 self._manager.register(plugin, f"{offer.name} ({offer.distribution})")
                 self._manager.check_pending()
