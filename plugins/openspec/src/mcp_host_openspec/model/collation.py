@@ -19,6 +19,9 @@ CollationKey = tuple[list[tuple[int, int]], list[int], list[int]]
 
 def collation_key(name: str) -> CollationKey:
     """Sort key: base letters first, then accents, then lower before upper case."""
+    if name.isascii():
+        places = [_ASCII[character] for character in name]
+        return places, [], [int(character.isupper()) for character in name]
     primary: list[tuple[int, int]] = []
     accents: list[int] = []
     cases: list[int] = []
@@ -44,3 +47,6 @@ def _primary(character: str) -> tuple[int, int]:
     if character.isalpha():
         return _LETTER, ord(character)
     return _SYMBOL, ord(character)
+
+
+_ASCII: Final = {chr(code): _primary(chr(code).lower()) for code in range(128)}

@@ -1,5 +1,6 @@
 """A delta: what one file of a change adds to, changes in, removes from or renames in a spec."""
 
+import hashlib
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Final, Literal
@@ -8,9 +9,9 @@ from .requirements import REQUIREMENT, Block, is_requirement, requirement_name, 
 from .text import (
     ANY,
     FenceMask,
+    Lines,
     S,
     decode,
-    fence_mask,
     is_utf8,
     normalise,
     pattern,
@@ -77,6 +78,10 @@ class DeltaSection:
     """1-based line of the heading."""
     lines: list[str]
     mask: FenceMask
+    source: Lines
+    """The file the section is in."""
+    end: int
+    """Index in the file of the first line below the section."""
 
     @property
     def first_line(self) -> int:
@@ -113,29 +118,37 @@ class DeltaDocument:
         self.text: Final = decode(data)
 
     @cached_property
+    def digest(self) -> str:
+        """What tells this content from another."""
+        return hashlib.sha256(self.data).hexdigest()
+
+    @cached_property
     def utf8(self) -> bool:
         """Whether the file is UTF-8 throughout."""
         return is_utf8(self.data)
 
     @cached_property
+    def source(self) -> Lines:
+        """The lines, with LF line ends and no byte order mark."""
+        return Lines(normalise(self.text))
+
+    @property
     def lines(self) -> list[str]:
         """The lines, with LF line ends and no byte order mark."""
-        return normalise(self.text).split("\n")
+        return self.source.lines
 
-    @cached_property
+    @property
     def mask(self) -> FenceMask:
         """The fenced blocks."""
-        return fence_mask(self.lines)
+        return self.source.mask
 
     @cached_property
     def sections(self) -> tuple[DeltaSection, ...]:
         """The second-level sections in order, those that are no delta sections included."""
         heads = [
             (index, trim(found[1]))
-            for index, line in enumerate(self.lines)
-            if line.startswith("##")
-            and not self.mask[index]
-            and (found := _SECTION.match(line)) is not None
+            for index in self.source.heads
+            if (found := _SECTION.match(self.lines[index])) is not None
         ]
         ends = [*(index for index, _ in heads), len(self.lines)][1:]
         return tuple(
@@ -145,6 +158,8 @@ class DeltaDocument:
                 index + 1,
                 self.lines[index + 1 : end],
                 self.mask.part(index + 1, end),
+                self.source,
+                end,
             )
             for (index, title), end in zip(heads, ends, strict=True)
         )
@@ -201,7 +216,7 @@ class DeltaDocument:
 
 
 def _blocks(section: DeltaSection) -> list[Block]:
-    return split_blocks(section.lines, section.mask, section.first_line)[1]
+    return split_blocks(section.source, section.line, section.end)[1]
 
 
 def _removed_names(section: DeltaSection) -> list[str]:

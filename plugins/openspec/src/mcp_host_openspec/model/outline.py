@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Final
 
-from .text import ANY, FenceMask, S, fence_mask, normalise, pattern, trim
+from .text import ANY, Lines, S, normalise, pattern, trim
 
 _HEADING: Final = pattern(rf"(#{{1,6}}){S}+")
 _TITLED: Final = pattern(rf"(#{{1,6}}){S}+({ANY}+)\Z")
@@ -40,13 +40,13 @@ class Section:
 class Outline:
     """A text with its lines, its fenced blocks and its tree of sections."""
 
-    def __init__(self, text: str) -> None:
-        self.lines: list[str] = normalise(text).split("\n")
+    def __init__(self, text: str | Lines) -> None:
+        self.source: Final = text if isinstance(text, Lines) else Lines(normalise(text))
 
-    @cached_property
-    def fenced(self) -> FenceMask:
-        """Which lines lie in fenced blocks."""
-        return fence_mask(self.lines)
+    @property
+    def lines(self) -> list[str]:
+        """The lines, with LF line ends and no byte order mark."""
+        return self.source.lines
 
     @cached_property
     def sections(self) -> tuple[Section, ...]:
@@ -70,23 +70,27 @@ class Outline:
         return None
 
     def _flat(self) -> list[Section]:
-        borders = self._borders()
         sections = []
-        for place, (index, level) in enumerate(borders):
-            titled = _TITLED.match(self.lines[index])
-            if titled is None:
-                continue
-            end = next((at for at, other in borders[place + 1 :] if other <= level), None)
-            body = self.lines[index + 1 : len(self.lines) if end is None else end]
-            sections.append(Section(level, trim(titled[2]), index, body))
+        for (index, level), end in self._borders_and_ends():
+            if titled := _TITLED.match(self.lines[index]):
+                body = self.lines[index + 1 : end]
+                sections.append(Section(level, trim(titled[2]), index, body))
         return sections
+
+    def _borders_and_ends(self) -> list[tuple[tuple[int, int], int]]:
+        """Every border with the index of the line that ends its section."""
+        ended = []
+        next_of_level = [len(self.lines)] * 7
+        for index, level in reversed(self._borders()):
+            ended.append(((index, level), next_of_level[level]))
+            # What begins here ends every section above of the same or a deeper level.
+            next_of_level[level:] = [index] * (7 - level)
+        return ended[::-1]
 
     def _borders(self) -> list[tuple[int, int]]:
         """Every line that ends a section above it: its index and level."""
         return [
             (index, len(heading[1]))
-            for index, line in enumerate(self.lines)
-            if line.startswith("#")
-            and not self.fenced[index]
-            and (heading := _HEADING.match(line)) is not None
+            for index in self.source.heads
+            if (heading := _HEADING.match(self.lines[index])) is not None
         ]

@@ -1,11 +1,12 @@
 """Requirement blocks: a `### Requirement:` heading and the lines below it."""
 
+from bisect import bisect_right
 from collections import Counter
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
-from .text import ANY, FenceMask, S, fence_mask, pattern, trim, trim_end
+from .text import ANY, WHITE, FenceMask, Lines, S, fence_mask, pattern, trim, trim_end
 
 REQUIREMENT: Final = pattern(rf"###{S}*Requirement:{S}*({ANY}+){S}*\Z", ignore_case=True)
 """A requirement heading as merging reads it: no white space is needed after `###`."""
@@ -13,9 +14,9 @@ REQUIREMENT: Final = pattern(rf"###{S}*Requirement:{S}*({ANY}+){S}*\Z", ignore_c
 SPACED_REQUIREMENT: Final = pattern(rf"###{S}+Requirement:{S}*({ANY}+){S}*\Z", ignore_case=True)
 """A requirement heading as listing and validation read it."""
 
-H2: Final = pattern(rf"##{S}+")
 SCENARIO: Final = pattern(rf"####{S}+")
 
+_WHITE: Final = frozenset(WHITE)
 _HEADING: Final = pattern(rf"#{{1,6}}{S}")
 _SCENARIO_END: Final = pattern(rf"#{{1,4}}{S}")
 _METADATA: Final = pattern(r"\*\*[^*]+\*\*:")
@@ -41,7 +42,7 @@ def is_requirement(line: str) -> bool:
 
 def is_h2(line: str) -> bool:
     """Say whether a line, outside a fenced block, begins a section of level two."""
-    return line.startswith("##") and H2.match(line) is not None
+    return line[:2] == "##" and line[2:3] in _WHITE
 
 
 def body_text(lines: list[str]) -> str:
@@ -145,32 +146,24 @@ def scenario_name(heading: str) -> str:
     return trim(title[label.end() :] if label else title)
 
 
-def split_blocks(lines: list[str], mask: FenceMask, first_line: int) -> tuple[int, list[Block]]:
-    """Cut the lines of one section into requirement blocks.
+def split_blocks(source: Lines, start: int, end: int) -> tuple[int, list[Block]]:
+    """Cut the lines from `start` up to `end` into requirement blocks.
 
-    Returns how many lines stand above the first block, and the blocks. `first_line` is the
-    1-based number of the first line.
+    Returns the index of the first block's line (or `end`), and the blocks.
     """
-    starts = []
+    lines = source.lines
+    begins = []
     borders = []
-    for index, line in enumerate(lines):
-        if not line.startswith("##") or mask[index]:
-            continue
-        if is_requirement(line):
-            starts.append(index)
+    for index in source.heads_between(start, end):
+        line = lines[index]
+        if (heading := REQUIREMENT.match(line)) is not None:
+            begins.append((index, requirement_name(heading[1])))
             borders.append(index)
         elif is_h2(line):
             borders.append(index)
+    borders.append(end)
     blocks = []
-    for start in starts:
-        end = next((border for border in borders if border > start), len(lines))
-        heading = REQUIREMENT.match(lines[start])
-        assert heading is not None
-        blocks.append(
-            Block(
-                requirement_name(heading[1]),
-                trim_end("\n".join(lines[start:end])),
-                first_line + start,
-            )
-        )
-    return (starts[0] if starts else len(lines)), blocks
+    for index, name in begins:
+        until = borders[bisect_right(borders, index)]
+        blocks.append(Block(name, trim_end("\n".join(lines[index:until])), index + 1))
+    return (begins[0][0] if begins else end), blocks

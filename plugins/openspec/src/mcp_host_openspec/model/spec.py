@@ -17,6 +17,7 @@ from .requirements import (
 from .text import (
     ANY,
     NOT_S,
+    Lines,
     S,
     decode,
     fence_mask,
@@ -49,8 +50,14 @@ class Unreadable(ValueError):
 class Scenario:
     """One scenario of a requirement."""
 
-    name: str
+    title: str
+    """Its heading, as written after the `#` signs."""
     text: str
+
+    @property
+    def name(self) -> str:
+        """The title without `Scenario:` and closing `#` signs."""
+        return scenario_name(f"#### {self.title}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +99,11 @@ class SpecDocument:
         self.text: Final = decode(data)
 
     @cached_property
+    def source(self) -> Lines:
+        """The lines, with LF line ends and no byte order mark."""
+        return Lines(normalise(self.text))
+
+    @cached_property
     def utf8(self) -> bool:
         """Whether the file is UTF-8 throughout."""
         return is_utf8(self.data)
@@ -99,7 +111,7 @@ class SpecDocument:
     @cached_property
     def outline(self) -> Outline:
         """The headings."""
-        return Outline(self.text)
+        return Outline(self.source)
 
     @cached_property
     def purpose(self) -> str:
@@ -111,6 +123,12 @@ class SpecDocument:
     def has_requirements_section(self) -> bool:
         """Whether there is a Requirements section at any level."""
         return self.outline.find("Requirements") is not None
+
+    @property
+    def requirement_count(self) -> int:
+        """How many requirements listing counts."""
+        section = self.outline.find("Requirements")
+        return len(section.children) if section else 0
 
     @cached_property
     def requirements(self) -> tuple[Requirement, ...]:
@@ -128,22 +146,18 @@ class SpecDocument:
     @cached_property
     def parts(self) -> Parts:
         """The spec cut up for merging. Without a Requirements section, one stands at the end."""
-        lines = normalise(self.text).split("\n")
-        mask = fence_mask(lines)
-        at = next(
-            (i for i, line in enumerate(lines) if not mask[i] and _REQUIREMENTS.match(line)), None
-        )
+        source = self.source
+        lines = source.lines
+        at = next((i for i in source.heads if _REQUIREMENTS.match(lines[i])), None)
         if at is None:
             return Parts(self.text, "## Requirements", "", (), "")
-        end = next(
-            (i for i in range(at + 1, len(lines)) if not mask[i] and is_h2(lines[i])), len(lines)
-        )
-        body = lines[at + 1 : end]
-        above, blocks = split_blocks(body, mask.part(at + 1, end), at + 2)
+        below = source.heads_between(at + 1, len(lines))
+        end = next((i for i in below if is_h2(lines[i])), len(lines))
+        first, blocks = split_blocks(source, at + 1, end)
         return Parts(
             "\n".join(lines[:at]),
             lines[at],
-            "\n".join(body[:above]),
+            "\n".join(lines[at + 1 : first]),
             tuple(blocks),
             "\n".join(lines[end:]),
         )
@@ -158,9 +172,9 @@ class SpecDocument:
         """Headings a merge cannot work with, from top to bottom."""
         # A byte order mark stays here, so that a heading on the first line goes unseen as it does
         # in the reference tool.
-        lines = unify_line_ends(self.text).split("\n")
-        mask = fence_mask(lines)
-        heads = [i for i, line in enumerate(lines) if line.startswith("##") and not mask[i]]
+        marked = self.text.startswith("\ufeff")
+        source = Lines(unify_line_ends(self.text)) if marked else self.source
+        lines, heads = source.lines, source.heads
         begin = next((i for i in heads if _REQUIREMENTS.match(lines[i])), len(lines))
         end = next((i for i in heads if i > begin and is_h2(lines[i])), len(lines))
         faults = []
@@ -190,11 +204,7 @@ def as_requirement(section: Section) -> Requirement:
     return Requirement(
         requirement_name(label[1]) if label else section.title,
         body_text(section.content.split("\n")) or section.title,
-        tuple(
-            Scenario(scenario_name(f"#### {child.title}"), child.content)
-            for child in section.children
-            if child.content
-        ),
+        tuple(Scenario(child.title, child.content) for child in section.children if child.content),
     )
 
 

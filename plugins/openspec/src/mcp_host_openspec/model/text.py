@@ -6,7 +6,9 @@ classes below, never from `\\s`, `.` or `str.strip()`.
 """
 
 import re
+from bisect import bisect_left
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Final
 
 WHITE: Final = (
@@ -78,7 +80,7 @@ def trim_end(text: str) -> str:
 
 def length(text: str) -> int:
     """Count UTF-16 units, which is how the reference tool measures length."""
-    return len(text) + sum(character > "\uffff" for character in text)
+    return len(text) if text.isascii() else len(text.encode("utf-16-le", "surrogatepass")) // 2
 
 
 def code_unit_key(text: str) -> bytes:
@@ -127,6 +129,9 @@ class FenceMask:
 def fence_mask(lines: list[str]) -> FenceMask:
     """Find the fenced blocks. A block that is never closed runs to the end."""
     inside = bytearray(len(lines))
+    text = "\n".join(lines)
+    if "```" not in text and "~~~" not in text:
+        return FenceMask(bytes(inside), None)
     opened_at: int | None = None
     marker = ""
     for index, line in enumerate(lines):
@@ -141,6 +146,28 @@ def fence_mask(lines: list[str]) -> FenceMask:
             if run[0] == marker[0] and len(run) >= len(marker):
                 opened_at = None
     return FenceMask(bytes(inside), opened_at)
+
+
+class Lines:
+    """A text by lines, with what every reader of it needs to know about them."""
+
+    def __init__(self, text: str) -> None:
+        self.lines: Final = text.split("\n")
+
+    @cached_property
+    def mask(self) -> FenceMask:
+        """The fenced blocks."""
+        return fence_mask(self.lines)
+
+    @cached_property
+    def heads(self) -> list[int]:
+        """The indices of all lines outside fenced blocks that begin with `#`."""
+        inside = self.mask.inside
+        return [i for i, line in enumerate(self.lines) if line[:1] == "#" and not inside[i]]
+
+    def heads_between(self, start: int, end: int) -> list[int]:
+        """Those of the heads from one index up to, and without, another."""
+        return self.heads[bisect_left(self.heads, start) : bisect_left(self.heads, end)]
 
 
 def unfenced(text: str) -> list[str]:

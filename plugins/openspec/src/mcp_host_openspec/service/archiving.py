@@ -22,7 +22,7 @@ from ..storage.history import content_when_written
 from ..storage.metadata import FILE_NAME
 from ..storage.transaction import Archive, Write
 from ..storage.tree import Tree, unreadable
-from ..storage.writing import digest, digest_of
+from ..storage.writing import digest_of
 from .change_rules import ChangeRules
 from .derived import Merges
 from .losses import ACCEPTABLE, Loss, delta_losses, merge_losses
@@ -229,11 +229,12 @@ class _PlannedSpecs:
         self._retire = tree.marker_retire(source).declared
         self._losses: list[Loss] = []
         self._warnings: list[str] = []
-        metadata = source / FILE_NAME
-        self._read: dict[Path, str | None] = {metadata: digest_of(metadata)}
+        self._read: dict[Path, str | None] = {}
 
     def complete(self, plan: Plan) -> Plan:
         """The plan with its specs; Refused where one cannot or must not be written."""
+        metadata = self._source / FILE_NAME
+        self._read[metadata] = digest_of(metadata)
         specs = []
         merges: list[tuple[str, Merged, SpecDocument | None]] = []
         for capability, document, current in self._inputs():
@@ -283,7 +284,7 @@ class _PlannedSpecs:
                 document = self._tree.delta_at(path)
             except OSError as error:
                 raise unreadable(path, error) from error
-            self._read[path] = digest(document.data)
+            self._read[path] = document.digest
             yield capability, document, self._current(capability)
 
     def _current(self, capability: str) -> SpecDocument | None:

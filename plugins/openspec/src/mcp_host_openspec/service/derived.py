@@ -1,11 +1,12 @@
 """Answers worked out from documents, kept for as long as the documents are the same."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import TypeVar
 from weakref import WeakKeyDictionary
 
 from ..model.delta import DeltaDocument
 from ..model.spec import SpecDocument
+from ..storage.state import State
 from .merging import Merged, MergeRefused, merge
 
 D = TypeVar("D")
@@ -39,6 +40,32 @@ class Derived:
         answer = work_out()
         answers[key] = (others, answer)
         return answer
+
+
+class ByState:
+    """Remembers what was worked out from a change as long as nothing about it is different."""
+
+    def __init__(self, state: Callable[[str], State | None]) -> None:
+        self._state = state
+        self._known: dict[tuple[str, str], tuple[State, object]] = {}
+
+    def of(self, change: str, what: str, work_out: Callable[[], T]) -> T:
+        """What was worked out under this name, or what is worked out now."""
+        state = self._state(change)
+        if state is None:
+            return work_out()
+        known = self._known.get((change, what))
+        if known is not None and known[0] == state:
+            return known[1]  # type: ignore[return-value]  # the name fixes the type
+        answer = work_out()
+        if self._state(change) == state:  # not edited while it was worked out
+            self._known[change, what] = (state, answer)
+        return answer
+
+    def keep_only(self, changes: Collection[str]) -> None:
+        """Forget the changes that are there no more."""
+        for key in [key for key in self._known if key[0] not in changes]:
+            del self._known[key]
 
 
 class Merges:

@@ -386,6 +386,8 @@ def _rebuild(parts: Parts, blocks: list[Block]) -> str:
 
 def _single_blanks(text: str) -> str:
     """Turn runs of empty lines outside fenced blocks into one."""
+    if "\n\n\n" not in text and not text.startswith("\n\n"):
+        return text
     lines = text.split("\n")
     mask = fence_mask(lines)
     kept: list[str] = []

@@ -4,6 +4,7 @@ import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import date
+from functools import partial
 from pathlib import Path
 from typing import Final, Literal
 
@@ -21,7 +22,7 @@ from ..storage.writing import write_whole
 from .archiving import Archiving, Options, Plan
 from .change_rules import ChangeRules
 from .context import CONFIG, INSTRUCTIONS, PROJECT, appended, with_section, with_tool_block
-from .derived import Derived, Merges
+from .derived import ByState, Derived, Merges
 from .showing import ChangeRow, ChangeView, SpecRow, files_of, row_of_spec, view_change
 from .spec_rules import spec_findings
 
@@ -72,6 +73,7 @@ class OpenSpec:
         self.root: Final = root
         self.tree: Final = Tree(root, Files(max_file_bytes), user_schemas)
         self._derived = Derived()
+        self._by_state = ByState(self.tree.state)
         merges = Merges(self._derived)
         self._rules = ChangeRules(self.tree, merges)
         self._archiving = Archiving(self.tree, self._rules, merges, today)
@@ -103,7 +105,10 @@ class OpenSpec:
     def list_changes(self, *, recent_first: bool = True) -> list[ChangeRow]:
         """The active changes with their progress, newest first or by name."""
         self.tree.check_there()
-        rows = [self._row(change) for change in self.tree.change_ids(hidden=True)]
+        rows = [
+            self._by_state.of(change, "row", partial(self._row, change))
+            for change in self.tree.change_ids(hidden=True)
+        ]
         if recent_first:
             return sorted(rows, key=lambda row: row.modified, reverse=True)
         return sorted(rows, key=lambda row: collation_key(row.id))
@@ -194,6 +199,10 @@ class OpenSpec:
 
     def validate_change(self, change: str, *, notes: bool = True) -> Report:
         """All findings about one change."""
+        what = "report with notes" if notes else "report"
+        return self._by_state.of(change, what, lambda: self._validate_change(change, notes=notes))
+
+    def _validate_change(self, change: str, *, notes: bool) -> Report:
         try:
             findings = self._rules.findings(change)
         except (OSError, OpenSpecError) as error:
@@ -213,7 +222,9 @@ class OpenSpec:
         self.tree.check_there()
         reports = []
         if kind in ("all", "change"):
-            for change in sorted(self.change_ids(), key=code_unit_key):
+            changes = sorted(self.change_ids(), key=code_unit_key)
+            self._by_state.keep_only(changes)
+            for change in changes:
                 reports.append(self.validate_change(change, notes=notes))
         if kind in ("all", "spec"):
             for capability, path in self._spec_paths().items():

@@ -111,7 +111,7 @@ def row_of_spec(capability: str, spec: SpecDocument) -> SpecRow:
     readable = bool(spec.purpose) and spec.has_requirements_section
     return SpecRow(
         capability,
-        len(spec.requirements) if readable else 0,
+        spec.requirement_count if readable else 0,
         spec.purpose.split("\n", 1)[0][:200],
     )
 

@@ -17,6 +17,7 @@ from .files import Files, exists, is_file, is_folder
 from .metadata import ChangeMetadata, Marker, MetadataError
 from .roots import Root
 from .schemas import Schema, SchemaError, Schemas, outputs
+from .state import State, state_of
 
 T = TypeVar("T")
 
@@ -37,6 +38,8 @@ class Tree:
         self.archive: Final = self.changes / ARCHIVE
         folders = [self.openspec / "schemas", *([user_schemas] if user_schemas else [])]
         self._schemas = Schemas(folders, files)
+        configurations = (self.openspec / name for name in ("config.yaml", "config.yml"))
+        self._shared = (*configurations, *folders)
         self._metadata = ChangeMetadata(root.path, self._schemas, files)
 
     def check_there(self) -> None:
@@ -57,11 +60,12 @@ class Tree:
 
     def spec(self, capability: str) -> SpecDocument:
         """The main spec of a capability; OSError where there is none."""
-        path = self.spec_path(capability)
-        check_inside(self.specs, path)
+        path = f"{self.specs}/{capability}/spec.md"
+        if _passes_link(path, below=len(str(self.specs))):
+            check_inside(self.specs, Path(path))
         return self.spec_at(path)
 
-    def spec_at(self, path: Path) -> SpecDocument:
+    def spec_at(self, path: Path | str) -> SpecDocument:
         """The main spec in a file that was found in the tree."""
         return self.files.document(path, SpecDocument)
 
@@ -160,6 +164,10 @@ class Tree:
         ordered = sorted(documents, key=collation_key)
         return {name: documents[name] for name in ordered}, unreadable
 
+    def state(self, change: str) -> State | None:
+        """What tells one state of a change, and of all it depends on, from another."""
+        return state_of(self.change_path(change), self.specs, self._shared)
+
     def progress(self, change: Path) -> Progress:
         """How many of the change's tasks are done."""
         documents, _ = self.task_documents(change)
@@ -232,11 +240,10 @@ def unreadable(path: Path, error: OSError) -> BadFile:
 def discover(specs: Path) -> list[tuple[str, Path]]:
     """The `spec.md` files below a folder, each with the path of its capability."""
     found: list[tuple[str, Path]] = []
-    top = str(specs)
     for segments, entry in _entries(specs):
         if entry.name != "spec.md" or not segments or entry.is_dir(follow_symlinks=False):
             continue
-        path = Path(top, *segments, "spec.md")
+        path = Path(entry.path)
         if entry.is_symlink() and not _is_file_inside(specs, path):
             continue
         found.append(("/".join(segments), path))
@@ -335,7 +342,18 @@ def _file_times(folder: str) -> Iterator[int]:
                 raise unreadable(Path(entry.path), error) from error
 
 
+def _passes_link(path: str, *, below: int) -> bool:
+    """Whether a part of the path beyond its first `below` characters is a symbolic link."""
+    end = below
+    while (end := path.find("/", end + 1)) != -1:
+        if os.path.islink(path[:end]):  # noqa: PTH114 (hot path)
+            return True
+    return os.path.islink(path)  # noqa: PTH114 (hot path)
+
+
 def _shown(path: Path, change: Path) -> str:
+    if path.parent == change and not path.is_symlink():
+        return path.name
     real, top = path.resolve(), change.resolve()
     return real.relative_to(top).as_posix() if real.is_relative_to(top) else path.name
 

@@ -1,0 +1,70 @@
+"""What tells whether anything about a change is different from when it was last looked at."""
+
+import os
+import time
+from pathlib import Path
+from typing import Final
+
+_RACY_NS: Final = 2_000_000_000
+
+State = tuple[object, ...]
+
+
+class _Unsure(Exception):
+    """Nothing tells whether this will still be the same."""
+
+
+def state_of(change: Path, specs: Path, shared: tuple[Path, ...]) -> State | None:
+    """The state of a change's folder, of the specs it is about and of files all changes share.
+
+    None where that is not to be relied on: something was written just now and may be written
+    again without a new time stamp, or a symbolic link leads elsewhere.
+    """
+    newest_allowed = time.time_ns() - _RACY_NS
+    seen: list[object] = []
+    top = str(change)
+    try:
+        _look(top, seen, newest_allowed)
+        for entry in list(seen):
+            assert isinstance(entry, tuple)
+            relative = str(entry[0])[len(top) + 1 :]
+            if relative.startswith("specs/") and relative.endswith("/spec.md"):
+                seen.append(_one(f"{specs}/{relative[6:]}", newest_allowed))
+        for path in shared:
+            seen.append(_one(str(path), newest_allowed))
+            if os.path.isdir(path):  # noqa: PTH112 (hot path)
+                _look(str(path), seen, newest_allowed)
+    except (OSError, _Unsure):
+        return None
+    return tuple(seen)
+
+
+def _look(folder: str, seen: list[object], newest_allowed: int) -> None:
+    waiting = [folder]
+    while waiting:
+        here = waiting.pop()
+        seen.append(_one(here, newest_allowed))
+        for entry in os.scandir(here):
+            if entry.is_symlink():
+                raise _Unsure
+            if entry.is_dir():
+                waiting.append(entry.path)
+            else:
+                seen.append(_entry(entry.path, entry.stat(), newest_allowed))
+
+
+def _one(path: str, newest_allowed: int) -> object:
+    try:
+        status = os.lstat(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return path
+    if os.path.islink(path):  # noqa: PTH114 (hot path)
+        raise _Unsure
+    return _entry(path, status, newest_allowed)
+
+
+def _entry(path: str, status: os.stat_result, newest_allowed: int) -> tuple[object, ...]:
+    newest = max(status.st_mtime_ns, status.st_ctime_ns)
+    if newest > newest_allowed:
+        raise _Unsure
+    return path, status.st_mode, status.st_size, newest, status.st_mtime_ns, status.st_ino
