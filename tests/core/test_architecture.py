@@ -1,0 +1,170 @@
+"""The directions of docs/explanation/architecture.md, read from the folders."""
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import grimp
+import pytest
+from mcp_host.packs import HOOKS
+
+ROOT = Path(__file__).parents[2]
+PLUGINS = sorted((ROOT / "plugins").iterdir())
+SDK = {"mcp", "mcp_types"}
+HEAVY = {*SDK, "sqlalchemy", "rich", "typer", "uvicorn"}
+RANKS = {
+    "plugin": 5,
+    "tools": 4,
+    "resources": 4,
+    "prompts": 4,
+    "service": 3,
+    "storage": 2,
+    "model": 1,
+    "errors": 1,
+}
+DOMAIN = {"service", "storage", "model", "errors"}
+
+
+def packages(folder: Path) -> list[str]:
+    """The import packages of a distribution, thin ones that only keep an old name included."""
+    found = (folder / "src").iterdir()
+    return sorted(path.name for path in found if (path / "__init__.py").exists())
+
+
+PACKS = {folder.name: packages(folder) for folder in PLUGINS if (folder / "src").is_dir()}
+
+
+@pytest.fixture(scope="module")
+def graph() -> grimp.ImportGraph:
+    everything = [package for found in PACKS.values() for package in found]
+    return grimp.build_graph("mcp_host", *everything, include_external_packages=True)
+
+
+def imports(graph: grimp.ImportGraph, *tops: str) -> Iterator[tuple[str, str]]:
+    """Every import in these packages: who, and what."""
+    for module in sorted(graph.modules):
+        if module.partition(".")[0] in tops:
+            for imported in sorted(graph.find_modules_directly_imported_by(module)):
+                yield module, imported
+
+
+def top(module: str) -> str:
+    return module.partition(".")[0]
+
+
+def room(module: str) -> str:
+    """The part of a package that a module belongs to: `tasky.storage.files` is in `storage`."""
+    return module.partition(".")[2].partition(".")[0]
+
+
+def test_every_pack_of_the_folder_is_looked_at(graph: grimp.ImportGraph) -> None:
+    assert set(PACKS) == {"cortex_tasks", "tasky", "openspec", "todo_db"}
+    assert all(f"{found[0]}.plugin" in graph.modules or len(found) > 1 for found in PACKS.values())
+
+
+def test_the_core_imports_no_pack(graph: grimp.ImportGraph) -> None:
+    packs = {package for found in PACKS.values() for package in found}
+
+    assert [pair for pair in imports(graph, "mcp_host") if top(pair[1]) in packs] == []
+
+
+@pytest.mark.parametrize("pack", PACKS)
+def test_a_pack_imports_no_other_pack_and_of_the_host_only_the_front_door(
+    graph: grimp.ImportGraph, pack: str
+) -> None:
+    others = {package for name, found in PACKS.items() if name != pack for package in found}
+
+    wrong = [
+        (module, imported)
+        for module, imported in imports(graph, *PACKS[pack])
+        if top(imported) in others | SDK or imported.startswith("mcp_host.")
+    ]
+
+    assert wrong == []
+
+
+@pytest.mark.parametrize("pack", PACKS)
+def test_the_rooms_of_a_pack_point_one_way(graph: grimp.ImportGraph, pack: str) -> None:
+    upwards = [
+        (module, imported)
+        for module, imported in imports(graph, *PACKS[pack])
+        if top(module) == top(imported)
+        and RANKS.get(room(module), 9) < RANKS.get(room(imported), 0)
+    ]
+
+    assert upwards == []
+
+
+@pytest.mark.parametrize("pack", PACKS)
+def test_the_domain_of_a_pack_knows_neither_the_host_nor_the_protocol(
+    graph: grimp.ImportGraph, pack: str
+) -> None:
+    wrong = [
+        (module, imported)
+        for module, imported in imports(graph, *PACKS[pack])
+        if room(module) in DOMAIN
+        and (top(imported) in {"mcp_host", *SDK} or room(imported) == "plugin")
+    ]
+
+    assert wrong == []
+
+
+def test_only_the_server_and_the_transports_import_the_sdk(graph: grimp.ImportGraph) -> None:
+    users = {module for module, imported in imports(graph, "mcp_host") if imported in SDK}
+
+    users.discard("mcp_host.cli.demo")  # a client of a host, like anybody's
+    assert {room(module) for module in users} == {"server", "transports"}
+
+
+def test_only_the_commands_import_what_is_for_people(graph: grimp.ImportGraph) -> None:
+    users = {
+        room(module)
+        for module, imported in imports(graph, "mcp_host")
+        if imported in {"rich", "typer"}
+    }
+
+    assert users == {"cli"}
+
+
+def test_only_the_room_of_packs_asks_pluggys_manager(graph: grimp.ImportGraph) -> None:
+    users = {module for module, imported in imports(graph, "mcp_host") if imported == "pluggy"}
+
+    assert users == {"mcp_host.packs", "mcp_host.hookspecs"}  # which takes its markers only
+
+
+def loaded_by(program: str) -> set[str]:
+    """The heavy libraries that a fresh interpreter has after a program."""
+    told = f"{program}\nimport sys; print(*({HEAVY!r} & sys.modules.keys()))"
+    return set(subprocess.check_output([sys.executable, "-c", told], text=True).split())
+
+
+def test_the_front_door_with_all_that_is_behind_it_loads_nothing_heavy() -> None:
+    assert loaded_by("import mcp_host; [getattr(mcp_host, n) for n in mcp_host.__all__]") == set()
+
+
+SHOW_ALL = """
+from mcp_host.catalog import LISTS
+from mcp_host.context import Caller
+from mcp_host.host import Host
+from mcp_host.settings import parse
+
+host = Host(parse({"host": {"root": "."}, "packs": {NAME: {}}}, None))
+host.load()
+assert host.packs[NAME].declared, host.report()
+assert any([host.visible(what, Caller()) for what in LISTS])
+"""
+
+
+@pytest.mark.parametrize("pack", ["cortex", "tasky", "openspec", "todo_db"])
+def test_showing_what_a_pack_has_loads_nothing_heavy(pack: str) -> None:
+    assert loaded_by(SHOW_ALL.replace("NAME", repr(pack))) == set()
+
+
+@pytest.mark.parametrize("hook", HOOKS)
+def test_every_hook_is_documented_and_tested(hook: str) -> None:
+    reference = (ROOT / "docs" / "reference" / "hooks.md").read_text()
+    tests = "".join(path.read_text() for path in (ROOT / "tests" / "core").glob("test_*.py"))
+
+    assert hook in reference
+    assert hook in tests
