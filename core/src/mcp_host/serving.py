@@ -69,8 +69,6 @@ def serve(what: Serving, read_settings: Callable[[], Settings]) -> NoReturn:
 
 def leave(code: int) -> NoReturn:
     """End the process now: a thread that hangs must not hold the exit."""
-    if "logging" in sys.modules:
-        sys.modules["logging"].shutdown()
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()
