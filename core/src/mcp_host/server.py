@@ -36,7 +36,7 @@ from pydantic import BaseModel, TypeAdapter
 from .asking import Answers
 from .catalog import What
 from .context import LEVELS, Caller, Level
-from .errors import Cancelled, McpHostError, ProtocolError, as_protocol_error
+from .errors import Cancelled, McpHostError, ProtocolError, Unsupported, as_protocol_error
 from .host import LISTS_CHANGED, Host
 
 log = logging.getLogger("mcp_host.server")
@@ -171,6 +171,14 @@ class _Way:
             self._outbox = _Outbox()
             self.flush = self._outbox.flush
         self._outbox._take(send)
+
+
+async def _cannot_ask(question: Mapping[str, Any]) -> Mapping[str, Any]:
+    raise Unsupported(
+        "This server keeps no sessions, so it cannot ask clients that speak a protocol before "
+        "2026-07-28",
+        details={"reason": "stateless"},
+    )
 
 
 async def _nothing() -> None:
@@ -311,7 +319,7 @@ class Adapter:
         if _is_modern(ctx):
             return {"answers": Answers(raw.get("inputResponses"), raw.get("requestState"))}
         if not ctx.session.can_send_request:
-            return {"answers": Answers()}
+            return {"live": _cannot_ask}
         return {"live": partial(self._ask_live, ctx)}
 
     async def _ask_live(self, ctx: Ctx, question: Mapping[str, Any]) -> Mapping[str, Any]:

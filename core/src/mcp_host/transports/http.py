@@ -30,7 +30,7 @@ from starlette.middleware.cors import CORSMiddleware
 from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse
 from starlette.routing import Route
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ..addresses import is_address, is_loopback
 from ..host import Host
@@ -276,10 +276,15 @@ class _Forgetting:
         self._app, self._adapter = app, adapter
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        await self._app(scope, receive, send)
-        if scope["type"] == "http" and scope["method"] == "DELETE":
-            session = dict(scope["headers"]).get(b"mcp-session-id", b"")
-            self._adapter.forget(session.decode("latin-1"))
+        async def watching(message: Message) -> None:
+            # Whoever may not end the session is told 404, and then it has not ended.
+            if message["type"] == "http.response.start" and message["status"] < 300:
+                session = dict(scope["headers"]).get(b"mcp-session-id", b"")
+                self._adapter.forget(session.decode("latin-1"))
+            await send(message)
+
+        ends = scope["type"] == "http" and scope["method"] == "DELETE"
+        await self._app(scope, receive, watching if ends else send)
 
 
 async def serve(
