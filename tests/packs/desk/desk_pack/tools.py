@@ -2,6 +2,7 @@
 
 import asyncio
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from mcp_host import (
@@ -100,6 +101,14 @@ async def hold(desk: "Desk", /, gate: str, context: Context) -> str:  # noqa: F8
         desk.passed[f"{gate} cancelled"].set()
         raise
     return gate
+
+
+@tool
+async def await_file(path: str) -> str:
+    """Wait until a file is there: something a test can do when no call is taken any more."""
+    while not Path(path).exists():
+        await asyncio.sleep(0.01)
+    return "it is there"
 
 
 @tool
@@ -233,6 +242,7 @@ TOOLS = [
     crash,
     chatter,
     hold,
+    await_file,
     let_go,
     reached,
     runs,
