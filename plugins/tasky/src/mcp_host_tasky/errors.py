@@ -73,7 +73,9 @@ _BY_CODE: dict[str, type[TaskyError]] = {
 }
 
 
-def failed_items(failures: Mapping[int, TaskyError], total: int, noun: str) -> TaskyError:
+def failed_items(
+    failures: Mapping[int, TaskyError], total: int, noun: str, after: str = " Nothing was changed."
+) -> TaskyError:
     """One error for a bulk call that names every failing item by its index, counted from 0."""
     items: list[Json] = []
     for index, failure in sorted(failures.items()):
@@ -96,7 +98,7 @@ def failed_items(failures: Mapping[int, TaskyError], total: int, noun: str) -> T
     kind = _BY_CODE.get(first.code, Invalid) if len(codes) == 1 else Invalid
     count = "" if len(failures) == 1 else f"{len(failures)} of {total} {noun}s failed; "
     return kind(
-        f"{count}{noun} {first_index}: {first.message} Nothing was changed.",
+        f"{count}{noun} {first_index}: {first.message}{after}",
         reason=first.reason if len(reasons) == 1 else "items_failed",
         suggestions=first.suggestions,
         details={"items": items},

@@ -1,11 +1,14 @@
 """The door: plain data from a client becomes new tasks and operations, or a clear refusal."""
 
 import difflib
+import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 
 from ..errors import Denied, Invalid
 from ..model import LIMITS, Status
+from ..model.dates import micros
 
 NEW_FIELDS = (
     "name",
@@ -135,6 +138,44 @@ def read_new_task(item: object) -> NewTask:
         subtask_of=_optional_text(given, "subtask_of", LIMITS.name),
         ref=_optional_text(given, "ref", LIMITS.name),
     )
+
+
+_EXPORTED_ONLY = ("blocked_by", "blocks", "subtasks", "revision", "claimed_by", "claimed_until")
+_EXPORTED_KEPT = ("task_id", "status", "created_at", "updated_at")
+
+
+def read_exported(item: object) -> tuple[dict[str, object], dict[str, str]]:
+    """Part an exported task into what a new task takes and what it keeps of its old self."""
+    given = _given(item, "task")
+    kept = {
+        name: _text(given.pop(name), name, LIMITS.name) for name in _EXPORTED_KEPT if name in given
+    }
+    if "task_id" in kept:
+        kept["task_id"] = _uuid(kept["task_id"])
+    new = {
+        name: value
+        for name, value in given.items()
+        if name not in _EXPORTED_ONLY and not name.endswith("_total")
+    }
+    return new, kept
+
+
+def _uuid(said: str) -> str:
+    try:
+        return str(uuid.UUID(said))
+    except ValueError:
+        raise _wrong(
+            "task_id", f"{said!r} is not a UUID", "Leave it out to get a new one."
+        ) from None
+
+
+def moment(said: str, name: str) -> str:
+    """Return an instant of a file in the width that stores keep."""
+    try:
+        at = datetime.fromisoformat(said)
+    except ValueError:
+        raise _wrong(name, f"{said!r} is not a time", "Use ISO 8601.") from None
+    return micros(at if at.tzinfo else at.replace(tzinfo=UTC))
 
 
 def read_operation(item: object) -> Operation:

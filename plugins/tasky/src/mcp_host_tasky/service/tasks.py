@@ -4,13 +4,16 @@ import base64
 import hashlib
 import json
 import secrets
+import sys
 import uuid
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta, tzinfo
+from types import MappingProxyType
+from typing import Any
 
 from ..errors import Conflict, Denied, Invalid, TaskyError, failed_items
-from ..model import LIMITS, NO_DETAILS, Claim, Day, Event, Kept, Moment, Status, Task, Wanted
+from ..model import LIMITS, NO_DETAILS, Claim, Day, Kept, Moment, Status, Task, Wanted
 from ..model.dates import micros, parse_when, seconds
 from ..model.words import words_of
 from ..storage import Changes, Guard, Reading, Store, no_guard
@@ -161,10 +164,13 @@ class Tasks:
                 raise unknown(task_id or "")
         return [event_view(event) for event in events]
 
-    def changes_after(self, event_id: int, limit: int = 1_000) -> list[Event]:
-        """Return the newest events after this one."""
+    def touched_after(self, event_id: int, limit: int = 1_000) -> list[str]:
+        """Return the ids of the tasks that look different since this event."""
         with self._store.read() as reading:
-            return reading.events(after=event_id, limit=limit)
+            changed = {event.task_id for event in reading.events(after=event_id, limit=limit)}
+            # A task shows which of its blockers are open, and the name of what it blocks.
+            waiting = {one for ids in reading.waiting(changed).values() for one in ids}
+        return sorted(changed | waiting)
 
     def last_event(self) -> int:
         with self._store.read() as reading:
@@ -205,19 +211,43 @@ class Tasks:
         write = _Write(self, "edit_tasks", list(items), idempotency_key, dry_run)
         return write.run(lambda draft, at: self._edit(draft, items, caller, at), guard)
 
-    def write_batch(self, changes: Callable[[Reading], Changes]) -> None:
-        """Keep changes that were made elsewhere: an import or a move to another store."""
-        with self._store.write() as writing:
-            writing.apply(changes(writing))
-        self._tell()
+    def bring_in(
+        self, items: Sequence[object], caller: Caller, *, dry_run: bool = False
+    ) -> tuple[list[View], int]:
+        """Take in exported tasks with their ids, states and times; those already here stay as
+        they are. Return what was made, and how many were here."""
+        here = self._here(items)
+        new = [item for item in items if not (isinstance(item, dict) and _id_of(item) in here)]
+        write = _Write(self, "import", list(new), None, dry_run)
+        views = write.run(lambda draft, at: bring_in(draft, self, new, caller, at), no_guard)
+        return views, len(items) - len(new)
 
-    def every_task(self) -> Iterator[Task]:
+    def _here(self, items: Sequence[object]) -> set[str]:
+        ids = {_id_of(item) for item in items if isinstance(item, dict)}
         with self._store.read() as reading:
-            yield from reading.every_task()
+            return set(reading.tasks(ids))
 
-    def every_event(self) -> Iterator[Event]:
+    def everything(self) -> list[View]:
+        """Return all tasks in full, in the order of their creation."""
         with self._store.read() as reading:
-            yield from reading.every_event()
+            now = seconds(self._clock())
+            return full_views(reading, list(reading.every_task()), now, sys.maxsize)
+
+    def copy_to(self, other: Store, finish: Callable[[], object]) -> int:
+        """Copy tasks and history into an empty store, and `finish` while nobody can write here."""
+        with self._store.write() as source, other.write() as target:
+            if target.last_event() or any(target.counts().values()):
+                raise Conflict("The other store is not empty.", reason="store_not_empty")
+            tasks = list(source.every_task())
+            target.apply(
+                Changes(
+                    tasks=[(None, task) for task in tasks],
+                    events=list(source.every_event()),
+                    last_number=source.last_number(),
+                )
+            )
+            finish()
+        return len(tasks)
 
     # How creating goes
 
@@ -234,7 +264,7 @@ class Tasks:
         made: dict[int, Task] = {}
         for index, spec in specs.items():
             with _collecting(failures, index):
-                made[index] = self._new_task(draft, spec, refs, ids[index], at)
+                made[index] = self.new_task(draft, spec, at, refs, ids[index])
         whole = _Outcome([], failures)
         for index, task in made.items():
             draft.add(task, Stamp(micros(at), caller.identity(None), index))
@@ -245,13 +275,19 @@ class Tasks:
             whole.results.append(_Result(task.task_id, {"ref": specs[index].ref}))
         return whole
 
-    def _new_task(
-        self, draft: Draft, spec: NewTask, refs: dict[str, str], task_id: str, at: datetime
+    def new_task(
+        self,
+        draft: Draft,
+        spec: NewTask,
+        at: datetime,
+        refs: Mapping[str, str] = MappingProxyType({}),
+        task_id: str | None = None,
     ) -> Task:
+        """Return the task that a specification asks for, not kept yet."""
         due = self._due(spec.due_date, at)
         moment = micros(at)
         return Task(
-            task_id=task_id,
+            task_id=task_id or str(self._new_id()),
             number=draft.new_number(),
             name=spec.name,
             details=spec.details or NO_DETAILS,
@@ -520,6 +556,55 @@ class _Write:
         return hashlib.sha256(body.encode()).hexdigest()
 
 
+def _id_of(item: Mapping[str, object]) -> str:
+    return str(item.get("task_id", "")).lower()
+
+
+def bring_in(
+    draft: Draft, tasks: Tasks, items: Sequence[object], caller: Caller, at: datetime
+) -> _Outcome:
+    """Make exported tasks anew, with their own ids, states and times."""
+    failures: dict[int, TaskyError] = {}
+    made: dict[int, Task] = {}
+    specs: dict[int, NewTask] = {}
+    for index, item in enumerate(items):
+        with _collecting(failures, index):
+            given, kept = inputs.read_exported(item)
+            specs[index] = inputs.read_new_task(given)
+            task = tasks.new_task(draft, replace(specs[index], blockers=(), subtask_of=None), at)
+            made[index] = replace(task, **_kept_fields(kept, task))
+    known = {task.task_id: task.task_id for task in made.values()}
+    outcome = _Outcome([], failures)
+    for index, task in made.items():
+        with _collecting(failures, index):
+            spec = specs[index]
+            parent = [spec.subtask_of] if spec.subtask_of else []
+            related = replace(
+                task,
+                blockers=_related(draft, spec.blockers, known),
+                subtask_of=next(iter(_related(draft, parent, known)), None),
+            )
+            draft.add(related, Stamp(micros(at), caller.identity(None), index))
+            made[index] = related
+            outcome.results.append(_Result(task.task_id))
+    for index, task in made.items():
+        with _collecting(failures, index):
+            draft.refuse_cycles(task)
+    return outcome
+
+
+def _kept_fields(kept: dict[str, str], task: Task) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    if "task_id" in kept:
+        found["task_id"] = kept["task_id"]
+    if "status" in kept:
+        found["status"] = inputs.status(kept["status"])
+    for name in ("created_at", "updated_at"):
+        if name in kept:
+            found[name] = inputs.moment(kept[name], name)
+    return found
+
+
 def _refs(
     specs: dict[int, NewTask], ids: dict[int, str], failures: dict[int, TaskyError]
 ) -> dict[str, str]:
@@ -538,7 +623,7 @@ def _refs(
     return refs
 
 
-def _related(draft: Draft, said: object, refs: dict[str, str]) -> tuple[str, ...]:
+def _related(draft: Draft, said: object, refs: Mapping[str, str]) -> tuple[str, ...]:
     """Return the ids of related tasks, each once; a reference of this call goes before a prefix."""
     assert isinstance(said, (list, tuple))
     found = {refs[one] if one in refs else draft.found(one).task_id for one in said}
@@ -608,7 +693,7 @@ def _all_found(reading: Reading, said: Sequence[str]) -> list[Task]:
         if task_id not in found:
             failures[index] = unknown(said[index])
     if failures:
-        raise failed_items(failures, len(said), "task_id")
+        raise failed_items(failures, len(said), "task_id", "")
     return [found[task_id] for task_id in dict.fromkeys(ids.values())]
 
 

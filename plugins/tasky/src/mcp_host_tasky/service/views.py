@@ -1,6 +1,6 @@
 """Tasks as clients see them: plain data, small where there may be much of it."""
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Protocol, TypeAlias
 
 from ..errors import Json
@@ -8,7 +8,6 @@ from ..model import Event, Status, Summary, Task, snippet
 
 View: TypeAlias = dict[str, Json]
 
-# A relation with more members than this is cut, and its full size is told.
 SHOWN_RELATIONS = 100
 FIELDS = (
     "task_id",
@@ -40,27 +39,30 @@ class Relations(Protocol):
     def open_among(self, ids: Collection[str]) -> set[str]: ...
 
 
-def full_views(relations: Relations, tasks: Sequence[Task], now: str) -> list[View]:
-    """Return tasks with all fields and relations, in the order given."""
+def full_views(
+    relations: Relations, tasks: Sequence[Task], now: str, most: int = SHOWN_RELATIONS
+) -> list[View]:
+    """Return tasks with all fields and relations, in the order given.
+
+    A relation with more than `most` members is cut, and its full size is told.
+    """
     ids = [task.task_id for task in tasks]
     blocks = relations.waiting(ids)
     children = relations.subtasks(ids)
-    open_blockers = relations.open_among({blocker for task in tasks for blocker in task.blockers})
-    return [
-        _full(
-            task, blocks.get(task.task_id, ()), children.get(task.task_id, ()), open_blockers, now
-        )
-        for task in tasks
-    ]
+    open_blockers = relations.open_among({one for task in tasks for one in task.blockers})
+    views = []
+    for task in tasks:
+        related = {
+            "blockers": task.blockers,
+            "blocked_by": [one for one in task.blockers if one in open_blockers],
+            "blocks": blocks.get(task.task_id, ()),
+            "subtasks": children.get(task.task_id, ()),
+        }
+        views.append(_full(task, related, now, most))
+    return views
 
 
-def _full(
-    task: Task,
-    blocks: Sequence[str],
-    children: Sequence[str],
-    open_ones: Collection[str],
-    now: str,
-) -> View:
+def _full(task: Task, related: Mapping[str, Sequence[str]], now: str, most: int) -> View:
     view: View = {
         "task_id": task.task_id,
         "name": task.name,
@@ -70,10 +72,10 @@ def _full(
         "details": task.details,
         "tags": list(task.tags),
     }
-    _relation(view, "blockers", task.blockers)
-    _relation(view, "blocked_by", [one for one in task.blockers if one in open_ones])
-    _relation(view, "blocks", blocks)
-    _relation(view, "subtasks", children)
+    for name, ids in related.items():
+        view[name] = list(ids[:most])
+        if len(ids) > most:
+            view[f"{name}_total"] = len(ids)
     view |= {
         "subtask_of": task.subtask_of,
         "created_at": task.created_at,
@@ -83,12 +85,6 @@ def _full(
     if task.claim and task.claim.until > now:
         view |= {"claimed_by": task.claim.claimant, "claimed_until": task.claim.until}
     return view
-
-
-def _relation(view: View, name: str, ids: Sequence[str]) -> None:
-    view[name] = list(ids[:SHOWN_RELATIONS])
-    if len(ids) > SHOWN_RELATIONS:
-        view[f"{name}_total"] = len(ids)
 
 
 def brief_view(task: Task) -> View:

@@ -28,6 +28,7 @@ class Changes:
     undone: dict[int, int] = field(default_factory=dict)
     kept: Kept | None = None
     forget_kept_before: str = ""
+    last_number: int = 0
 
 
 class Reading(Protocol):

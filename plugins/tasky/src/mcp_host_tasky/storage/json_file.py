@@ -365,6 +365,7 @@ class JsonView:
                 plan.last_number = max(plan.last_number, after.number)
             elif before:
                 plan.drop(before.task_id)
+        plan.last_number = max(plan.last_number, changes.last_number)
         for event in changes.events:
             plan.put_event(event, _event_line(event))
             plan.updated_at = event.at

@@ -26,6 +26,8 @@ from .location import Location
 
 FOLDER = ".tasky"
 _FILES = {"sqlite": "tasks.db", "json": "tasks.json"}
+# A JSON plan may be kept under version control; a database and locks may not.
+_NOT_FOR_GIT = "tasks.db*\n*.lock\n*.tmp\n*.bak\n"
 _SECTIONS = ("logging", "task_defaults", "storage", "project")
 
 
@@ -115,6 +117,9 @@ class Home:
         (folder / FOLDER).mkdir(parents=True, exist_ok=True)
         self.register(folder, project_id, str(tables["project"]["name"]), store if is_url else None)
         _write_toml(folder / FOLDER / "config.toml", tables)
+        ignored = folder / FOLDER / ".gitignore"
+        if not ignored.exists():
+            ignored.write_text(_NOT_FOR_GIT, "utf-8")
         return self._read(folder)
 
     def move(self, project: Project, store: str) -> Project:
@@ -361,7 +366,8 @@ def _local_zone(environment: Mapping[str, str]) -> str:
     for name in (said, linked):
         with contextlib.suppress(ZoneInfoNotFoundError, ValueError, OSError):
             if name and not Path(name).is_absolute():
-                return ZoneInfo(name).key
+                key = ZoneInfo(name).key
+                return "UTC" if key == "Etc/UTC" else key
     return "UTC"
 
 

@@ -322,11 +322,13 @@ class SqlView:
             "UPDATE counters SET value = value + ? WHERE name = ?",
             [(step, status.value) for status, step in steps.items() if step],
         )
-        numbers = [after.number for before, after in changes.tasks if after and not before]
-        if numbers:
+        made = (after.number for before, after in changes.tasks if after and not before)
+        number = max(made, default=0)
+        number = max(number, changes.last_number)
+        if number:
             self.rows_of(
                 "UPDATE counters SET value = ? WHERE name = 'last_number' AND value < ?",
-                (max(numbers), max(numbers)),
+                (number, number),
             )
 
 

@@ -1,0 +1,54 @@
+"""The pack as a server of its own: HTTP on port 8080 unless told, or stdio."""
+
+from collections.abc import Mapping, Sequence
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from mcp_host import SettingsError, Standalone
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Serve; ends the process with its exit code."""
+    server().main(arguments)
+
+
+def server() -> Standalone:
+    return Standalone(
+        pack="tasky",
+        module="mcp_host_tasky.plugin",
+        server_name="tasky",
+        version=version("mcp-host-tasky"),
+        program="tasky-mcp",
+        description="A project plan that several agents share. "
+        "`tasky project init` makes the project.",
+        distribution="mcp-host-tasky",
+        transport="http",
+        started="tasky: serving on stdio",
+        tables=tables,
+    )
+
+
+def tables(environment: Mapping[str, str]) -> Mapping[str, Any]:
+    """Settings from the variables of the existing Tasky's server."""
+    pack: dict[str, Any] = {
+        "timeout": _number(environment, "TASKY_MCP_TIMEOUT_SECONDS", 60, float),
+        "max_concurrency": _number(environment, "TASKY_MCP_MAX_CONCURRENT_REQUESTS", 10, int),
+    }
+    if path := environment.get("TASKY_MCP_PROJECT_PATH"):
+        pack["settings"] = {"root": str(Path(path).expanduser().absolute())}
+    return {
+        "http": {
+            "host": environment.get("TASKY_MCP_HOST") or "127.0.0.1",
+            "port": _number(environment, "TASKY_MCP_PORT", 8080, int),
+        },
+        "packs": {"tasky": pack},
+    }
+
+
+def _number(environment: Mapping[str, str], name: str, usual: int, kind: type[Any]) -> Any:
+    said = environment.get(name)
+    try:
+        return kind(said) if said else usual
+    except ValueError:
+        raise SettingsError(f"{name} is {said!r}; it must be a number, as {usual}") from None

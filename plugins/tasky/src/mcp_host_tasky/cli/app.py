@@ -1,0 +1,37 @@
+"""All commands of `tasky`, and how it ends."""
+
+import sys
+
+import typer
+
+from ..errors import TaskyError
+from . import moving, project, tasks
+
+app = typer.Typer(
+    name="tasky",
+    help="A project's plan that people and agents share.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+app.add_typer(project.app, name="project", help="Make and look at projects.")
+app.command("list")(tasks.list_tasks)
+app.command()(tasks.show)
+app.command()(tasks.add)
+app.command()(tasks.done)
+app.command()(tasks.log)
+app.command()(tasks.undo)
+app.command("import")(moving.import_tasks)
+app.command("export")(moving.export_tasks)
+app.command()(moving.migrate)
+
+
+def main() -> None:
+    """Run a command; a refusal is one line, what helps is the next, and the exit code is 1."""
+    try:
+        app()
+    except TaskyError as error:
+        print(f"error: {error.message}", file=sys.stderr)
+        for line in error.suggestions:
+            print(line, file=sys.stderr)
+        sys.exit(1)

@@ -1,0 +1,63 @@
+"""The plan of the folder that a command runs in, and how it is printed."""
+
+import getpass
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from ..errors import Unavailable
+from ..service import Caller, Plan, Tasks
+from ..storage import Home, Project, open_store
+
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, for scripts.")]
+Folder = Annotated[
+    Path, typer.Option("--project", "-p", help="The project's folder, or one inside it.")
+]
+HERE = Path()
+
+
+def person() -> Caller:
+    """Return who runs the command, by the account's name."""
+    try:
+        return Caller(getpass.getuser())
+    except (OSError, KeyError):  # an account without a name, as in some containers
+        return Caller("person")
+
+
+def find_project(folder: Path) -> Project:
+    return Home.of_user().project(folder.resolve())
+
+
+@contextmanager
+def opened(folder: Path) -> Iterator[Tasks]:
+    """Open the plan of a folder."""
+    project = find_project(folder)
+    if not project.is_made:
+        raise Unavailable(
+            f"The plan of {project.folder} has no store yet.",
+            reason="no_store",
+            suggestions=["Run: tasky project init"],
+        )
+    tasks = Tasks(open_store(project.location), plan_of(project))
+    try:
+        yield tasks
+    finally:
+        tasks.close()
+
+
+def plan_of(project: Project) -> Plan:
+    return Plan(
+        name=project.name,
+        description=project.description,
+        zone=project.zone,
+        priority=project.priority,
+        status=project.status,
+    )
+
+
+def print_json(value: Any) -> None:
+    typer.echo(json.dumps(value, ensure_ascii=False, indent=2))
