@@ -21,7 +21,7 @@ OURS = Path(sys.executable).parent
 PATIENCE = 30
 DOCS_PORT = "8000"
 ENDS_WITH = re.compile(r"ends with (\d+)")
-NOT_RUN = ("text", "markdown", "diff", "mermaid", "yaml", "nginx", "ini", "")
+NOT_RUN = ("text", "markdown", "diff", "mermaid", "yaml", "nginx", "ini", "sql", "")
 SET_UP = re.compile(r'(pip install .*"?mcp-host(\[|"|$)|make |git clone )')
 
 

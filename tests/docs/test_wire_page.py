@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 from docs_pages import DOCS, Block, blocks
-
 from mcp_host.testing import stdio_client
 
 PAGE = DOCS / "reference" / "wire.md"
