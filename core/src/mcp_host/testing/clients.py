@@ -12,8 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ..errors import ERROR_KEY
-from .hosting import CallFailed
+from .hosting import CallFailed, returned
 from .person import Person
 
 LEGACY, MODERN = "2025-11-25", "2026-07-28"
@@ -104,13 +103,7 @@ class StdioClient:
 
     async def value(self, name: str, /, **arguments: Any) -> Any:
         """What a tool returned: its structured content, else its text; `CallFailed` otherwise."""
-        result = await self.call(name, **arguments)
-        if result.get("isError"):
-            raise CallFailed(result["_meta"][ERROR_KEY])
-        if "structuredContent" in result:
-            structured = result["structuredContent"]
-            return structured["result"] if set(structured) == {"result"} else structured
-        return "".join(part.get("text", "") for part in result["content"])
+        return returned(await self.call(name, **arguments))
 
     async def tools(self) -> list[dict[str, Any]]:
         """The whole of `tools/list`."""

@@ -31,6 +31,16 @@ class CallFailed(AssertionError):
         return str(self.envelope.get("code"))
 
 
+def returned(result: Mapping[str, Any]) -> Any:
+    """What a tool returned: its structured content, else its text; `CallFailed` for an error."""
+    if result.get("isError"):
+        raise CallFailed(result["_meta"][ERROR_KEY])
+    if "structuredContent" in result:
+        structured = result["structuredContent"]
+        return structured["result"] if set(structured) == {"result"} else structured
+    return "".join(part.get("text", "") for part in result["content"])
+
+
 class _Heard:
     """What a call told its client on the way."""
 
@@ -80,13 +90,7 @@ class Hosted:
 
     async def value(self, name: str, /, **arguments: Any) -> Any:
         """What a tool returned: its structured content, else its text; `CallFailed` otherwise."""
-        result = await self.call(name, **arguments)
-        if result.get("isError"):
-            raise CallFailed(result["_meta"][ERROR_KEY])
-        if "structuredContent" in result:
-            structured = result["structuredContent"]
-            return structured["result"] if set(structured) == {"result"} else structured
-        return "".join(part.get("text", "") for part in result["content"])
+        return returned(await self.call(name, **arguments))
 
     async def error(self, name: str, /, **arguments: Any) -> dict[str, Any]:
         """The envelope of a call that must fail."""
