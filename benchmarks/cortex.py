@@ -1,0 +1,244 @@
+"""`ctx tasks list` against local mode and HTTP, and start, pr, done beside git alone."""
+
+import argparse
+import os
+import resource
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from statistics import median
+
+from .table import show
+
+FILES = 10_000
+PER_FOLDER = 100
+TASKS = 100
+CTX = str(Path(sys.executable).with_name("ctx"))
+CPU_TARGET = 150.0
+
+
+def main(argv: Sequence[str]) -> None:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks --only cortex")
+    parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--files", type=int, default=FILES)
+    given = parser.parse_known_args(argv)[0]
+    with tempfile.TemporaryDirectory() as folder:
+        _lists(Path(folder), given.rounds)
+        _lives(Path(folder), given.rounds, given.files)
+
+
+# lists
+
+
+def _lists(folder: Path, rounds: int) -> None:
+    python = Measured([sys.executable, "-c", "pass"], dict(os.environ))
+    with _backend(folder / "server") as url:
+        candidates = {
+            "python -c pass": python,
+            "local mode": _listing(folder / "local", "local"),
+            "HTTP": _listing(folder / "online", url),
+        }
+        for number in range(rounds + 1):  # the first warms the caches, and is not counted
+            for candidate in candidates.values():
+                candidate.measure(count=number > 0)
+    rows = [(name, f"{one.wall:.0f}", f"{one.cpu:.0f}") for name, one in candidates.items()]
+    heads = ("", "wall", "CPU")
+    show(f"ctx tasks list --json, {TASKS} tasks, ms (medians of {rounds})", heads, rows)
+    for name in ("local mode", "HTTP"):
+        found = candidates[name].cpu
+        verdict = "met" if found <= CPU_TARGET else "MISSED"
+        print(f"target {verdict}: {name}: {found:.0f} ms of CPU (at most {CPU_TARGET:.0f})")
+
+
+class Measured:
+    """A command that is run again and again."""
+
+    def __init__(self, argv: Sequence[str], environment: dict[str, str]) -> None:
+        self._argv, self._environment = argv, environment
+        self._walls: list[float] = []
+        self._cpus: list[float] = []
+
+    def measure(self, *, count: bool) -> None:
+        before, start = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
+        subprocess.run(self._argv, env=self._environment, check=True, stdout=subprocess.DEVNULL)
+        wall, after = time.perf_counter() - start, resource.getrusage(resource.RUSAGE_CHILDREN)
+        if count:
+            self._walls.append(wall)
+            self._cpus.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
+
+    @property
+    def wall(self) -> float:
+        """The median, in milliseconds."""
+        return 1e3 * median(self._walls)
+
+    @property
+    def cpu(self) -> float:
+        """The median, in milliseconds."""
+        return 1e3 * median(self._cpus)
+
+
+def _listing(home: Path, url: str) -> Measured:
+    environment = _environment(home)
+    _ctx(environment, home, "config", "set", "url", url)
+    if url != "local":
+        login = [CTX, "auth", "login", "--register", "--email", "a@example.com", "--password-stdin"]
+        subprocess.run(
+            login, env=environment, input=b"secret words\n", check=True, capture_output=True
+        )
+    for number in range(TASKS):
+        _ctx(environment, home, "tasks", "new", f"Task number {number}")
+    return Measured([CTX, "tasks", "list", "--json"], environment)
+
+
+# the life of a task
+
+
+def _lives(folder: Path, rounds: int, files: int) -> None:
+    pattern = folder / "pattern"
+    _make_repository(pattern, files)
+    names = ("start", "pr", "done")
+    times: dict[str, dict[str, list[float]]] = {
+        who: {name: [] for name in names} for who in ("git alone", "ctx")
+    }
+    for number in range(rounds + 1):
+        for who, live in (("git alone", _git_alone), ("ctx", _with_ctx)):
+            place = folder / "round"
+            shutil.copytree(pattern, place, symlinks=True)
+            _git(place / "app", "remote", "set-url", "origin", str(place / "app.git"))
+            # A copy's files look changed by their times until git has looked at them once.
+            _git(place / "app", "status")
+            for name, seconds in zip(names, live(place), strict=True):
+                if number:
+                    times[who][name].append(seconds)
+            shutil.rmtree(place)
+    rows = [
+        (who, *(f"{1e3 * median(of[name]):.0f}" for name in names)) for who, of in times.items()
+    ]
+    extra = [1e3 * (median(times["ctx"][n]) - median(times["git alone"][n])) for n in names]
+    rows.append(("ctx adds", *(f"{ms:.0f}" for ms in extra)))
+    show(f"A task's life in {files:,} files, ms (medians of {rounds})", ("", *names), rows)
+
+
+def _git_alone(place: Path) -> list[float]:
+    """The git commands that a person would type, in one go each."""
+    app = place / "app"
+    branch = "feature/task-1-by-hand"
+
+    def start() -> None:
+        _git(app, "fetch", "-q", "origin", "main")
+        _git(app, "switch", "-q", "--no-track", "-c", branch, "origin/main")
+
+    def submit() -> None:
+        _git(app, "commit", "-qam", "Work")
+        _git(app, "push", "-q", "-u", "origin", branch)
+
+    def complete() -> None:
+        _git(app, "fetch", "-q", "origin", "main")
+        _git(app, "merge-base", "--is-ancestor", branch, "origin/main")
+        _git(app, "switch", "-q", "main")
+        _git(app, "branch", "-q", "-D", branch)
+        _git(app, "push", "-q", "origin", "--delete", branch)
+
+    return [
+        _timed(start),
+        _timed(submit, first=lambda: _edit(app)),
+        _timed(complete, first=lambda: _merge(place, branch)),
+    ]
+
+
+def _with_ctx(place: Path) -> list[float]:
+    app, home = place / "app", place / "home"
+    environment = _environment(home)
+    for key in ("delete_local_on_done", "delete_remote_on_done"):
+        _ctx(environment, app, "config", "set", key, "true")
+    _ctx(environment, app, "config", "set", "url", "local")
+    _ctx(environment, app, "tasks", "new", "Work")
+
+    def run(*words: str) -> Callable[[], None]:
+        return lambda: _ctx(environment, app, "tasks", *words)
+
+    def branch() -> str:
+        return _git(app, "branch", "--show-current")
+
+    return [
+        _timed(run("start", "1")),
+        _timed(run("pr", "-m", "Work"), first=lambda: _edit(app)),
+        _timed(run("done"), first=lambda: _merge(place, branch())),
+    ]
+
+
+def _timed(work: Callable[[], None], first: Callable[[], None] = lambda: None) -> float:
+    first()
+    start = time.perf_counter()
+    work()
+    return time.perf_counter() - start
+
+
+def _edit(app: Path) -> None:
+    for number in range(10):
+        (app / f"{number:03}" / "000.txt").write_text("changed\n")
+
+
+def _merge(place: Path, branch: str) -> None:
+    """Merge on the remote, as a forge does."""
+    tip = _git(place / "app.git", "rev-parse", branch)
+    _git(place / "app.git", "update-ref", "refs/heads/main", tip)
+
+
+def _make_repository(place: Path, files: int) -> None:
+    app = place / "app"
+    app.mkdir(parents=True)
+    _git(app, "init", "-q", "-b", "main")
+    _git(app, "config", "user.name", "Bench")
+    _git(app, "config", "user.email", "bench@example.com")
+    _git(app, "config", "gc.auto", "0")  # it would tidy up behind a round's back
+    for number in range(files):
+        path = app / f"{number // PER_FOLDER:03}" / f"{number % PER_FOLDER:03}.txt"
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(f"file {number}\n" * 20)
+    _git(app, "add", "--all")
+    _git(app, "commit", "-qm", "All")
+    _git(app, "gc", "-q")
+    _git(place, "clone", "-q", "--bare", "app", "app.git")
+    _git(app, "remote", "add", "origin", str(place / "app.git"))
+    _git(app, "fetch", "-q")
+    _git(app, "remote", "set-head", "origin", "main")
+
+
+def _git(folder: Path, *arguments: str) -> str:
+    done = subprocess.run(
+        ["git", *arguments], cwd=folder, check=True, capture_output=True, text=True
+    )
+    return done.stdout.strip()
+
+
+def _ctx(environment: dict[str, str], folder: Path, *words: str) -> None:
+    argv = [CTX, *words, "--json"]
+    subprocess.run(argv, cwd=folder, env=environment, check=True, stdout=subprocess.DEVNULL)
+
+
+def _environment(home: Path) -> dict[str, str]:
+    home.mkdir(parents=True, exist_ok=True)
+    return {**os.environ, "HOME": str(home)}
+
+
+@contextmanager
+def _backend(home: Path) -> Iterator[str]:
+    process = subprocess.Popen(
+        [CTX, "backend", "serve", "--port", "0"],
+        env=_environment(home),
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        assert process.stderr
+        yield process.stderr.readline().removeprefix("Cortex backend: ").strip()
+    finally:
+        process.terminate()
+        process.communicate()
