@@ -175,7 +175,7 @@ class Answers:
 
     def __init__(self, fresh: Mapping[str, Any] | None = None, state: str | None = None) -> None:
         before = json.loads(state) if state else {}
-        self._known: dict[str, Any] = dict(before.get("answers", {}))
+        self._known: dict[str, tuple[str, Any]] = dict(before.get("answers", {}))
         self._asked: dict[str, str] | None = before.get("asked")
         self._fresh = dict(fresh or {})
         self.round = int(before.get("round", 0))
@@ -183,15 +183,19 @@ class Answers:
     def take(self, name: str, question: Question) -> Any:
         """The fitting answer to a question; one of `MISFITS` where there is none.
 
-        A fresh answer counts only for the question that was asked under this name; one that comes
-        without state was given unasked, which the protocol allows.
+        An answer counts only for the question that was asked under this name: who agreed to lose
+        two files has not agreed to lose two hundred. One that comes without state was given
+        unasked, which the protocol allows.
         """
-        fits_question = self._asked is None or self._asked.get(name) == _digest(question)
-        if name in self._fresh and fits_question:
+        digest = _digest(question)
+        if name in self._fresh and (self._asked is None or self._asked.get(name) == digest):
             answer = question.read(self._fresh[name])
-            self._known[name] = self._fresh.pop(name)
+            self._known[name] = (digest, self._fresh.pop(name))
             return answer
-        return question.read(self._known[name])
+        answered, raw = self._known[name]
+        if answered != digest:
+            raise KeyError(name)
+        return question.read(raw)
 
     def state(self, open_questions: Mapping[str, Question]) -> str:
         """What the client carries back: the answers so far and which questions are open."""

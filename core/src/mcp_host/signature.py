@@ -9,12 +9,14 @@ from __future__ import annotations
 import difflib
 import inspect
 import json
+import re
 import sys
 import types
 import typing
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from string import Formatter
 from typing import Annotated, Any, Union, get_args, get_origin
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, create_model
@@ -75,6 +77,17 @@ class Asked:
     ask: Ask
     accepts: Any
     on_refusal: typing.Literal["stop", "none", "tell"]
+
+    @cached_property
+    def needs(self) -> frozenset[str]:
+        """The names of the arguments and earlier answers that the question is made of."""
+        question = self.ask.question
+        if isinstance(question, str):
+            fields = (field for _, field, _, _ in Formatter().parse(question) if field)
+            return frozenset(re.split(r"[.\[]", field)[0] for field in fields)
+        if isinstance(question, Question):
+            return frozenset()
+        return frozenset(inspect.signature(question).parameters)
 
     def value(self, answer: Any) -> Any:
         """What the parameter gets: the whole answer, or the value, with None for a refusal."""
@@ -201,6 +214,7 @@ def read(function: Callable[..., Any], input_schema: Schema | None = None) -> Si
     for name, parameter in parameters.items():
         if name != service:
             reading.add(name, hints.get(name, Any), parameter)
+    reading.check_questions()
     config = ConfigDict(extra="forbid", arbitrary_types_allowed=False, protected_namespaces=())
     try:
         model = create_model("Arguments", __config__=config, **reading.definitions)
@@ -249,6 +263,26 @@ class _Reading:
             self.takes_all = name
         else:
             self._argument(name, hint, markers, parameter)
+
+    def check_questions(self) -> None:
+        """`DeclarationError` where a question can never be put."""
+        known = {*self.fields.values(), *self.questions, self.takes_all}
+        for name, asked in self.questions.items():
+            for odd in sorted(asked.needs - known):
+                raise DeclarationError(
+                    f"{_where(self.function)}: the question for '{name}' is made of '{odd}', which "
+                    "is no parameter that a caller gives or answers"
+                )
+        waiting = dict(self.questions)
+        while waiting:
+            ready = [name for name in waiting if not waiting[name].needs & waiting.keys()]
+            if not ready:
+                raise DeclarationError(
+                    f"{_where(self.function)}: the questions for {', '.join(waiting)} wait for "
+                    "each other"
+                )
+            for name in ready:
+                del waiting[name]
 
     def _argument(
         self, name: str, hint: Any, markers: tuple[Any, ...], parameter: inspect.Parameter

@@ -44,9 +44,7 @@ class Questions:
         values: dict[str, Any] = {}
         waiting = dict(asked)
         while waiting:
-            ready = [name for name in waiting if not _needs(waiting[name]) & waiting.keys()]
-            if not ready:
-                raise RuntimeError(f"the questions of {call.name} wait for each other")
+            ready = [name for name in waiting if not waiting[name].needs & waiting.keys()]
             unanswered: dict[str, Question] = {}
             for name in ready:
                 parameter = waiting[name]
@@ -81,7 +79,7 @@ class Questions:
             return Form(question.format_map(known), parameter.accepts, name)
         if isinstance(question, Question):
             return question
-        wanted = {key: known[key] for key in inspect.signature(question).parameters if key in known}
+        wanted = {key: known[key] for key in parameter.needs}
         assert call.entry is not None
         async with asyncio.timeout(self._limit):
             return await self._runtime(call.entry.pack).run(question, **wanted)
@@ -107,14 +105,6 @@ class Questions:
                 f"The client's answer to '{name}' does not fit the question",
                 details={"reason": "answer_misfits"},
             ) from None
-
-
-def _needs(parameter: Asked) -> set[str]:
-    """The names that a question is made of."""
-    question = parameter.ask.question
-    if isinstance(question, str | Question):
-        return set()
-    return set(inspect.signature(question).parameters)
 
 
 def _can_be_asked(call: Call, question: Question) -> bool:
