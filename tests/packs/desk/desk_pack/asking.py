@@ -88,6 +88,12 @@ async def pester(
     return f"{said} {pestering}"
 
 
+@tool
+def note(text: str, mood: Annotated[str | None, Ask("In which mood?")]) -> str:
+    """Note something, with a mood where somebody can be asked for one."""
+    return f"{text} ({mood})"
+
+
 class Counter:
     """A question that is another one each time."""
 
@@ -111,4 +117,4 @@ def letter(to: str, tone: Annotated[str, Ask("In which tone to {to}?")]) -> str:
     return f"Dear {to}, {tone} yours"
 
 
-TOOLS = [shred, rename, post, burn, summarise, pester, nag]
+TOOLS = [shred, rename, post, burn, summarise, pester, note, nag]
