@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import os
 import subprocess
 from importlib import metadata
 from pathlib import Path
@@ -98,7 +99,8 @@ def test_every_broken_pack_of_the_folder_is_in_the_table() -> None:
 
     offered = {point.name for point in points.entry_points}
 
-    assert offered - FAULTS.keys() == {"tools", "opening_is_lost", "opening_never_ends"}
+    others = {"is_lost", "never_ends", "reads_a_fifo"}
+    assert offered - FAULTS.keys() == {"tools", "slow_import", *(f"opening_{o}" for o in others)}
 
 
 CLIENTS_VIEW = {
@@ -175,6 +177,42 @@ async def test_a_call_to_a_failed_pack_hears_why_and_what_to_do() -> None:
             assert envelope["details"] == {"reason": reason}
             assert envelope["suggestions"]
         assert not [name for name in host.names() if name.startswith(("broken", "away"))]
+
+
+async def test_a_pack_that_opens_slowly_is_listed_at_once_and_its_calls_wait_for_it(
+    tmp_path: Path,
+) -> None:
+    os.mkfifo(tmp_path / "sign")
+    tables = {"packs": {"slow": {"settings": {"sign": str(tmp_path / "sign")}}}}
+    slow = {"slow": "misbehaving.opening:reads_a_fifo"}
+    async with hosted(slow, tables, root=tmp_path, settled=False) as host:
+        call = asyncio.create_task(host.value("slow_service"))
+        assert host.names() == ["slow_service"]
+        assert host.host.packs["slow"].now.state == "opening"
+
+        await asyncio.to_thread((tmp_path / "sign").write_text, "open")
+
+        assert await call == "open"
+
+
+async def test_a_call_to_a_pack_that_is_still_imported_waits_for_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    os.mkfifo(tmp_path / "sign")
+    slow = {"slow": "misbehaving.slow_import", "sample": "sample_pack.plugin"}
+    monkeypatch.setenv("MISBEHAVING_SIGN", str(tmp_path / "sign"))
+    async with hosted(slow, settled=False) as host:
+        calls = [
+            asyncio.create_task(each)
+            for each in (host.value("slow_late"), host.prompt("slow_ask"), host.text("slow://late"))
+        ]
+        assert await host.value("sample_big", size=1) == "x"
+        assert "slow_late" not in host.names()
+
+        await asyncio.to_thread((tmp_path / "sign").write_text, "go on")
+
+        assert await asyncio.gather(*calls) == ["late", ["late"], "late"]
+        assert "slow_late" in host.names()
 
 
 async def test_a_pack_that_could_not_be_opened_is_tried_again_until_it_can(

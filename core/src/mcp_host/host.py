@@ -68,6 +68,11 @@ class Pack:
         """Its condition at this moment."""
         return self.runtime.condition if self.runtime is not None else self.condition
 
+    @property
+    def is_loading(self) -> bool:
+        """Whether it is being imported still."""
+        return self.runtime is None and self.condition.code == "loading"
+
     def report(self) -> dict[str, Any]:
         """What a person wants to know of it, as plain data."""
         about: dict[str, Any] = {"name": self.name, **self.now.as_data()}
@@ -168,7 +173,7 @@ class Host:
     @property
     def is_loading(self) -> bool:
         """Whether a pack is being imported still."""
-        return any(pack.now.code == "loading" for pack in self.packs.values())
+        return any(pack.is_loading for pack in self.packs.values())
 
     async def settled(self) -> None:
         """Wait until every pack has been loaded and opened, or has failed to."""
@@ -179,13 +184,22 @@ class Host:
         await self._decided([pack for pack in self.packs.values() if self._is_required(pack)])
 
     async def _decided(self, packs: Sequence[Pack]) -> None:
+        await self._loaded(packs)
+        await asyncio.gather(*(pack.runtime.decided() for pack in packs if pack.runtime))
+
+    async def _loaded(self, packs: Sequence[Pack]) -> bool:
+        """Wait until these packs are imported; whether there was anything to wait for."""
+        if not any(pack.is_loading for pack in packs):
+            return False
         changed = asyncio.Event()
         stop = self.listen(lambda _: changed.set())
-        while any(pack.now.code == "loading" for pack in packs):
-            changed.clear()
-            await changed.wait()
-        stop()
-        await asyncio.gather(*(pack.runtime.decided() for pack in packs if pack.runtime))
+        try:
+            while any(pack.is_loading for pack in packs):
+                changed.clear()
+                await changed.wait()
+        finally:
+            stop()
+        return True
 
     async def failed(self) -> str:
         """Wait until a required pack fails; why it did."""
@@ -391,6 +405,8 @@ class Host:
     ) -> Wire:
         """Call a tool by its public name."""
         entry = self.catalog.tools.get(name)
+        if entry is None and await self._loaded(self._owners(name)):
+            entry = self.catalog.tools.get(name)
         return await self._call(Call("tool", name, entry, arguments, context, **asking))
 
     async def get_prompt(
@@ -398,11 +414,15 @@ class Host:
     ) -> Wire:
         """Fill in a prompt by its public name."""
         entry = self.catalog.prompts.get(name)
+        if entry is None and await self._loaded(self._owners(name)):
+            entry = self.catalog.prompts.get(name)
         return await self._call(Call("prompt", name, entry, arguments, context, **asking))
 
     async def read(self, uri: str, context: Context, **asking: Any) -> Wire:
         """Read a resource by its URI."""
         entry, values = self.catalog.resource(uri)
+        if entry is None and await self._loaded(list(self.packs.values())):
+            entry, values = self.catalog.resource(uri)
         return await self._call(Call("resource", uri, entry, values, context, **asking))
 
     async def complete(
@@ -474,13 +494,19 @@ class Host:
 
     def _why_missing(self, call: Call) -> Unavailable | None:
         """Why nothing has this name, where it would be a name of a pack that has failed."""
-        caller = call.context.caller
-        for name, pack in self.packs.items():
-            prefix = name if pack.table.prefix is None else pack.table.prefix
-            mine = prefix and call.name.startswith((f"{prefix}_", f"{prefix}-"))
-            if mine and pack.now.state == "failed" and may_read(name, caller):
-                return unavailable(name, pack.now)
+        for pack in self._owners(call.name):
+            if pack.now.state == "failed" and may_read(pack.name, call.context.caller):
+                return unavailable(pack.name, pack.now)
         return None
+
+    def _owners(self, name: str) -> list[Pack]:
+        """The packs whose prefix a name of a tool or prompt begins with."""
+        found = []
+        for pack in self.packs.values():
+            prefix = pack.name if pack.table.prefix is None else pack.table.prefix
+            if prefix and name.startswith((f"{prefix}_", f"{prefix}-")):
+                found.append(pack)
+        return found
 
     # -- what the host says of itself
 

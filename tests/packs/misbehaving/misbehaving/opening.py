@@ -67,6 +67,10 @@ async def _comes_back(settings):
     yield settings.sign.read_text()
 
 
+async def _reads_a_fifo(settings):
+    yield await asyncio.to_thread(settings.sign.read_text)
+
+
 async def _is_lost(settings):
     async def wait_for_the_sign():
         while not settings.sign.exists():  # noqa: ASYNC110 - the sign is a file
@@ -94,3 +98,4 @@ swallows = opening(_swallows)
 comes_back = opening(_comes_back)
 is_lost = opening(_is_lost)
 never_ends = opening(_never_ends)
+reads_a_fifo = opening(_reads_a_fifo)
