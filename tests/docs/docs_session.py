@@ -110,14 +110,15 @@ class Session:
             raise AssertionError(f"$ {command}\ndoes not end; it said: {output!r}") from None
         return subprocess.CompletedProcess(command, process.returncode, output.decode(), "")
 
-    def _start(self, command: str, **streams: int) -> subprocess.Popen[bytes]:
+    def _start(self, command: str, stdin: int, stderr: int) -> subprocess.Popen[bytes]:
         return subprocess.Popen(
             ["bash", "-c", command],
             stdout=subprocess.PIPE,
             cwd=self.folder,
             env=self._environment,
             start_new_session=True,
-            **streams,
+            stdin=stdin,
+            stderr=stderr,
         )
 
     def _serve(self, command: str, where: str) -> None:

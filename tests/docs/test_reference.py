@@ -7,7 +7,7 @@ import inspect
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import mcp_host
 import mcp_host.testing
@@ -60,14 +60,10 @@ def public(value: Any) -> set[str]:
     """What a pack may use of a class: its methods, properties and fields."""
     if not inspect.isclass(value):
         return set()
-    names = {field.name for field in dataclasses.fields(value)} if is_data(value) else set()
+    names = set(getattr(value, "__dataclass_fields__", ()))
     names |= {name for name in vars(value) if callable(getattr(value, name))}
     names |= {name for name, item in vars(value).items() if isinstance(item, property)}
     return {name for name in names if not name.startswith("_")}
-
-
-def is_data(value: type) -> bool:
-    return dataclasses.is_dataclass(value)
 
 
 INSIDE = {
@@ -156,7 +152,7 @@ def test_every_state_and_code_of_a_pack_is_told() -> None:
     codes = condition_codes()
 
     assert {"import_failed", "open_timeout", "calls_left_behind"} <= codes
-    assert not {code for code in codes | set(State.__args__) if f"`{code}`" not in page}
+    assert not {code for code in codes | set(get_args(State)) if f"`{code}`" not in page}
 
 
 # -- commands
