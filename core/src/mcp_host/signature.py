@@ -87,7 +87,8 @@ class Asked:
             return frozenset(re.split(r"[.\[]", field)[0] for field in fields)
         if isinstance(question, Question):
             return frozenset()
-        return frozenset(inspect.signature(question).parameters)
+        parameters = inspect.signature(question).parameters.values()
+        return frozenset(p.name for p in parameters if p.default is p.empty)
 
     def value(self, answer: Any) -> Any:
         """What the parameter gets: the whole answer, or the value, with None for a refusal."""
