@@ -1,6 +1,10 @@
 """Calls at work: deadlines, places, calls left behind, and how a pack's condition follows."""
 
 import asyncio
+import json
+import os
+import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -155,3 +159,57 @@ async def test_two_hosts_in_one_process_share_nothing() -> None:
         assert two.host.packs["sample"].now.state == "ready"
         assert "other_echo" in two.names()
         assert "sample_echo" in one.names()
+
+
+# -- programs that a pack runs
+
+
+async def test_a_program_gets_its_input_and_tells_its_output_and_code() -> None:
+    copy = "import sys; sys.stdout.write(sys.stdin.read()[::-1]); sys.exit(3)"
+    async with hosted(SAMPLE) as host:
+        done = await service(host).run([sys.executable, "-c", copy], stdin=b"abc")
+
+        assert (done.returncode, done.stdout, done.timed_out) == (3, b"cba", False)
+
+
+async def test_a_program_is_ended_at_its_deadline_and_when_it_writes_too_much() -> None:
+    async with hosted(SAMPLE) as host, asyncio.timeout(FAR_BELOW_HALF_A_MINUTE):
+        run = service(host).run
+
+        slow = await run([sys.executable, "-c", "import time; time.sleep(60)"], timeout=0.2)
+        loud = await run([sys.executable, "-c", "while True: print('x' * 1000)"], max_output=5000)
+
+        assert (slow.timed_out, slow.returncode) == (True, None)
+        assert (loud.truncated, loud.timed_out, len(loud.stdout)) == (True, False, 5000)
+
+
+async def test_a_program_whose_call_is_taken_back_ends_with_all_that_it_started(
+    tmp_path: Path,
+) -> None:
+    fifo = tmp_path / "fifo"
+    os.mkfifo(fifo)
+    child = "import sys, time; held = open(sys.argv[1], 'w'); time.sleep(60)"
+    parent = "import subprocess, sys; subprocess.run([sys.executable, '-c', *sys.argv[1:]])"
+    async with hosted(SAMPLE) as host:
+        argv = [sys.executable, "-c", parent, child, str(fifo)]
+        running = asyncio.create_task(service(host).run(argv))
+        with await asyncio.to_thread(fifo.open) as reader:  # the grandchild has begun
+            running.cancel()
+            await asyncio.wait([running])
+
+            assert await asyncio.to_thread(reader.read) == ""  # nobody holds the other end
+
+
+async def test_a_program_sees_a_listed_environment_and_no_secret(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for name, value in {"LC_SECRET": "0", "MY_TOKEN": "t", "LC_ALL": "C"}.items():
+        monkeypatch.setenv(name, value)
+    tables = settings(settings={"pages": {"env": "LC_SECRET"}})
+    show = "import json, os; print(json.dumps(dict(os.environ)))"
+    async with hosted(SAMPLE, tables) as host:
+        done = await service(host).run([sys.executable, "-c", show], env={"GIVEN": "yes"})
+
+        seen = json.loads(done.stdout)
+        assert (seen["LC_ALL"], seen["GIVEN"], "PATH" in seen) == ("C", "yes", True)
+        assert not {"LC_SECRET", "MY_TOKEN", "PYTHONPATH"} & seen.keys()

@@ -22,9 +22,10 @@ class Settings(BaseModel):
 class Gates:
     """Named events: calls wait at them, and a test opens them."""
 
-    def __init__(self, changed, lists_changed, degraded, recovered) -> None:
-        self.changed, self.lists_changed = changed, lists_changed
-        self.degraded, self.recovered = degraded, recovered
+    def __init__(self, pack) -> None:
+        self.changed, self.lists_changed = pack.changed, pack.lists_changed
+        self.degraded, self.recovered = pack.degraded, pack.recovered
+        self.run = pack.run
         self.open = defaultdict(asyncio.Event)
         self.reached = defaultdict(asyncio.Event)
         self.hung = threading.Event()
@@ -198,7 +199,7 @@ def mcp_host_settings():
 @hookimpl
 @asynccontextmanager
 async def mcp_host_open(pack):
-    gates = Gates(pack.changed, pack.lists_changed, pack.degraded, pack.recovered)
+    gates = Gates(pack)
     try:
         yield gates
     finally:
