@@ -8,7 +8,6 @@ back with its questions, to be sent again with the answers.
 from __future__ import annotations
 
 import asyncio
-import inspect
 from collections.abc import Callable, Mapping
 from typing import Any
 
