@@ -10,9 +10,12 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import ModuleType
 from typing import Any
+from uuid import uuid4
 
 import pytest
+from mcp_host import hookimpl
 from mcp_host.testing import HttpServer, Person, StdioClient, http_server, stdio_client
 
 PACKS = Path(__file__).resolve().parent.parent / "packs"
@@ -185,3 +188,14 @@ def _made(base: Path) -> Home:
     made.folder.mkdir()
     made.project.mkdir()
     return made
+
+
+def pack_of(*tools: Any, **hooks: Any) -> str:
+    """A pack made of these tools; the name of its module. `hooks` are further answers."""
+    module = ModuleType(f"made_{uuid4().hex}")
+    answers = {"mcp_host_tools": lambda: list(tools), **hooks}
+    for name, answer in answers.items():
+        answer.__name__ = name
+        setattr(module, name, hookimpl(answer))
+    sys.modules[module.__name__] = module
+    return module.__name__
