@@ -238,7 +238,7 @@ def _backend(home: Path) -> Iterator[str]:
     )
     try:
         assert process.stderr
-        yield process.stderr.readline().removeprefix("Cortex backend: ").strip()
+        yield process.stderr.readline().removeprefix("Cortex backend listening on ").strip()
     finally:
         process.terminate()
         process.communicate()

@@ -225,8 +225,8 @@ def served_backend(home: Path, *arguments: str) -> Iterator[str]:
     try:
         assert process.stderr
         line = process.stderr.readline()
-        assert line.startswith("Cortex backend: "), line
-        yield line.removeprefix("Cortex backend: ").strip()
+        assert line.startswith("Cortex backend listening on "), line
+        yield line.removeprefix("Cortex backend listening on ").strip()
     finally:
         process.terminate()
         process.communicate(timeout=20)

@@ -114,7 +114,7 @@ def test_an_expired_token_and_a_weak_secret_are_refused(tmp_path: Path) -> None:
     from mcp_host_cortex_tasks.backend.logins import Tokens
     from mcp_host_cortex_tasks.errors import Invalid
 
-    secret = "s" * 32
+    secret = "s" * 64
     tokens = Tokens(secret)
     assert tokens.owner(tokens.make(7)) == 7
     assert tokens.owner(jwt.encode({"sub": "7", "exp": 1}, secret, "HS256")) is None

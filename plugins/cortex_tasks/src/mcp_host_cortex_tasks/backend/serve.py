@@ -23,7 +23,7 @@ def serve(*, host: str, port: int, database: str | None, home: Path, registratio
     listening = _listen(host, port)
     shown = f"[{host}]" if ":" in host else host
     address = f"http://{shown}:{listening.getsockname()[1]}{PREFIX}"
-    sys.stderr.write(f"Cortex backend: {address}\n")
+    sys.stderr.write(f"Cortex backend listening on {address}\n")
     sys.stderr.flush()
     uvicorn.Server(uvicorn.Config(app, log_level="warning")).run(sockets=[listening])
 
