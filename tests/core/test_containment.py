@@ -115,6 +115,9 @@ CLIENTS_VIEW = {
     "says": "internal_error",
     "wrong_type": "internal_error",
     "circle": "internal_error",
+    "exits_checking": "internal_error",
+    "untold": "internal_error",
+    "odd": "conflict",
     "blocks": "timeout",
     "spawns": None,
     "reads_input": None,
@@ -135,7 +138,8 @@ async def test_beside_every_broken_pack_the_others_answer(
 
         async def outcome(tool: str) -> str | None:
             try:
-                await client.value(f"tools_{tool}")
+                arguments = {"value": "x"} if tool == "exits_checking" else {}
+                await client.value(f"tools_{tool}", **arguments)
             except CallFailed as failed:
                 assert "the text of the exception" not in json.dumps(failed.envelope)
                 return failed.code
@@ -161,6 +165,22 @@ async def test_beside_every_broken_pack_the_others_answer(
         for said in ("printed by a tool", "to the old stdout", "by a child", "by a shell"):
             assert said in client.stderr
         assert "written by a tool" in client.stderr
+
+
+async def test_an_error_that_is_hard_to_write_is_told_as_far_as_it_can_be() -> None:
+    async with hosted({"tools": "misbehaving.tools"}) as host:
+        envelope = await host.error("tools_odd")
+
+        assert envelope["error"] == "no file of this name: caf?"
+        assert envelope["details"]["reason"] == "odd"
+        assert envelope["suggestions"] == ["b'bytes'", "7"]
+
+
+async def test_code_of_a_pack_that_checks_arguments_runs_in_the_packs_threads() -> None:
+    async with hosted({"tools": "misbehaving.tools"}) as host:
+        where = await host.value("tools_checked_in", thread="")
+
+        assert where == "pack-tools-sync"
 
 
 async def test_a_call_to_a_failed_pack_hears_why_and_what_to_do() -> None:

@@ -14,6 +14,8 @@ from .settings import PackTable
 
 NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 LONG_NAME = 49
+LONGEST_URI = 4096
+"""Longer ones are nobody's: several `{+x}` in a template are tried in many ways."""
 SIBLING = re.compile(r"\{tool:([A-Za-z0-9_-]+)\}")
 
 What = Literal["tools", "resources", "resourceTemplates", "prompts"]
@@ -77,6 +79,8 @@ class Catalog:
 
     def resource(self, uri: str) -> tuple[Entry | None, dict[str, str]]:
         """Which resource a URI means, and the values of its template."""
+        if len(uri) > LONGEST_URI:
+            return None, {}
         if uri in self.resources:
             return self.resources[uri], {}
         for entry in self.templates.values():

@@ -48,7 +48,20 @@ class McpHostError(Exception):
             envelope["suggestions"] = self.suggestions
         if self.details:
             envelope["details"] = self.details
-        return envelope
+        return _writable(envelope)
+
+
+def _writable(envelope: dict[str, Any]) -> dict[str, Any]:
+    """The envelope as it can be written, whatever a pack has put into it.
+
+    An error text may hold half a character, for example of a file name that is no UTF-8.
+    """
+    try:
+        text = json.dumps(envelope, ensure_ascii=False, default=str, skipkeys=True)
+    except Exception:
+        text = json.dumps({**envelope, "details": {}, "suggestions": []}, ensure_ascii=False)
+    plain: dict[str, Any] = json.loads(text.encode("utf-8", "replace"))
+    return plain
 
 
 class InvalidInput(McpHostError):

@@ -120,7 +120,7 @@ class Host:
                 log_calls,
                 Answer(lambda: self.settings.secrets),
                 policy,
-                Validation(self._known_names, self._why_missing),
+                Validation(self._known_names, self._why_missing, runtime),
                 Opening(runtime),
                 Questions(runtime, settings.host.asking_timeout),
                 Deadline(settings.packs, settings.host.timeout),

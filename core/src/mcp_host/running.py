@@ -131,7 +131,7 @@ class PackHandle:
 
     def degraded(self, reason: str, *, code: str = "degraded", remedy: str = "") -> None:
         """Say that the pack serves, but not all of it; code `not_set_up` is no fault for doctor."""
-        self._condition(Condition("degraded", code, reason, remedy))
+        self._condition(Condition("degraded", str(code), str(reason), str(remedy)))
 
     def recovered(self) -> None:
         """Say that what `degraded` told is over."""

@@ -124,6 +124,11 @@ class Signature:
         return inspect.iscoroutinefunction(self.function)
 
     @cached_property
+    def runs_code(self) -> bool:
+        """Whether checking arguments calls functions of the pack, which may do anything."""
+        return _runs_code(self.model.__pydantic_core_schema__)
+
+    @cached_property
     def parameters(self) -> list[str]:
         """The names of the arguments a caller may give."""
         if self.own_schema is not None:
@@ -204,6 +209,25 @@ class Signature:
             return validator.validate_json(text, strict=True, extra="forbid", by_alias=True)
 
         return validate
+
+
+def _runs_code(schema: Any) -> bool:
+    if isinstance(schema, list | tuple):
+        return any(_runs_code(part) for part in schema)
+    if not isinstance(schema, dict):
+        return False
+    called = schema.get("function")
+    function = called.get("function") if isinstance(called, dict) else called
+    own = function is not None and not _is_pydantics(function)
+    hooks = any(schema.get(key) for key in ("default_factory", "custom_init", "post_init"))
+    return own or hooks or any(_runs_code(part) for part in schema.values())
+
+
+def _is_pydantics(function: Any) -> bool:
+    return (getattr(function, "__module__", None) or "").partition(".")[0] in (
+        "pydantic",
+        "pydantic_core",
+    )
 
 
 def read(function: Callable[..., Any], input_schema: Schema | None = None) -> Signature:

@@ -21,6 +21,7 @@ from ..settings import Secrets
 from .deadline import tell_what_may_follow
 
 OWN = "mcp_host."
+INTERNAL = "Something went wrong inside the tool; the server's log says what"
 
 logger = logging.getLogger("mcp_host.calls")
 
@@ -65,10 +66,18 @@ def as_error(raised: BaseException, mapping: Mapping[type[BaseException], str]) 
     The most derived class of the mapping wins; `suggestions` and `details` of the pack's exception
     are taken over.
     """
+    try:
+        return _as_error(raised, mapping)
+    except Exception:  # a text or an attribute of the pack's exception is faulty itself
+        logger.exception("%s cannot be told to a client", type(raised).__name__)
+        return InternalError(INTERNAL)
+
+
+def _as_error(raised: BaseException, mapping: Mapping[type[BaseException], str]) -> McpHostError:
     if isinstance(raised, McpHostError):
         return raised
     if isinstance(raised, BaseExceptionGroup) and len(raised.exceptions) == 1:
-        return as_error(raised.exceptions[0], mapping)
+        return _as_error(raised.exceptions[0], mapping)
     for kind in type(raised).__mro__:
         if kind in mapping:
             return BY_CODE[mapping[kind]](
@@ -76,4 +85,4 @@ def as_error(raised: BaseException, mapping: Mapping[type[BaseException], str]) 
                 suggestions=[str(s) for s in getattr(raised, "suggestions", None) or ()],
                 details=getattr(raised, "details", None) or {},
             )
-    return InternalError("Something went wrong inside the tool; the server's log says what")
+    return InternalError(INTERNAL)

@@ -17,12 +17,16 @@ class Opening:
 
     async def __call__(self, call: Call, following: Next) -> Wire:
         assert call.entry is not None  # validation lets nothing else pass
-        runtime = self._runtime(call.entry.pack)
-        await runtime.decided()
-        condition = runtime.condition
-        if condition.state == "failed":
-            raise unavailable(runtime.name, condition)
+        await opened(self._runtime(call.entry.pack))
         return await following(call)
+
+
+async def opened(runtime: Runtime) -> None:
+    """Wait until a pack is open; `Unavailable` where it failed to be."""
+    await runtime.decided()
+    condition = runtime.condition
+    if condition.state == "failed":
+        raise unavailable(runtime.name, condition)
 
 
 def unavailable(pack: str, condition: Condition) -> Unavailable:

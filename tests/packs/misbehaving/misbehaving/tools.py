@@ -6,8 +6,11 @@ import subprocess
 import sys
 import time
 from contextlib import asynccontextmanager
+from threading import current_thread
+from typing import Annotated
 
 from mcp_host import hookimpl, prompt, resource, tool
+from pydantic import AfterValidator
 
 print("printed while it was imported")
 os.write(1, b"written while it was imported\n")
@@ -115,6 +118,53 @@ def wrong_type() -> list[int]:
     return "seven"
 
 
+def _exits(value: str) -> str:
+    sys.exit(3)
+
+
+@tool
+def exits_checking(value: Annotated[str | None, AfterValidator(_exits)] = None) -> str:
+    """End the process while an argument is checked."""
+    return value
+
+
+@tool
+def checked_in(thread: Annotated[str, AfterValidator(lambda _: current_thread().name)]) -> str:
+    """Return the name of the thread that checked the argument."""
+    return thread
+
+
+class Untold(Exception):
+    """An error that cannot be told."""
+
+    suggestions = 5
+    details = "no mapping"
+
+    def __str__(self) -> str:
+        raise RuntimeError("not even its text")
+
+
+class Odd(Exception):
+    """An error with much in it that is no JSON."""
+
+    def __init__(self) -> None:
+        super().__init__("no file of this name: caf\udce9")
+        self.details = {"reason": "odd", "object": object(), 5: {1, 2}}
+        self.suggestions = (b"bytes", 7)
+
+
+@tool
+def untold() -> str:
+    """Raise what cannot be told."""
+    raise Untold
+
+
+@tool
+def odd() -> str:
+    """Raise what is hard to write."""
+    raise Odd
+
+
 @tool
 def circle() -> dict:
     """Return what contains itself."""
@@ -161,7 +211,16 @@ def mcp_host_tools():
         quick,
         wrong_type,
         circle,
+        exits_checking,
+        checked_in,
+        untold,
+        odd,
     ]
+
+
+@hookimpl
+def mcp_host_errors():
+    return {Untold: "conflict", Odd: "conflict"}
 
 
 @hookimpl
