@@ -8,27 +8,33 @@ import os
 import select
 import sys
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import Any, Literal
 
 from .middleware.request_id import current_call
 from .settings import Secrets
 
 
-class _Formatter(logging.Formatter):
+@lru_cache(maxsize=4)
+def _second(moment: int) -> str:
+    """A time in whole seconds, as `2026-01-31T12:00:00`; many lines share one."""
+    return datetime.fromtimestamp(moment, UTC).strftime("%Y-%m-%dT%H:%M:%S")
+
+
+class JsonFormatter(logging.Formatter):
+    """One JSON object a line."""
+
     def __init__(self, secrets: Secrets) -> None:
         super().__init__()
         self._secrets = secrets
 
     def format(self, record: logging.LogRecord) -> str:
-        fields = self.fields(record)
-        if record.exc_info:
-            fields["traceback"] = self.formatException(record.exc_info)
-        return self.write(fields)
+        return json.dumps(self.fields(record), ensure_ascii=False, default=str)
 
     def fields(self, record: logging.LogRecord) -> dict[str, Any]:
         """`time, level, event, request_id, pack, tool, caller, code, ms`, those that are known."""
         fields: dict[str, Any] = {
-            "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
+            "time": f"{_second(int(record.created))}.{int(record.msecs):03}+00:00",
             "level": record.levelname.lower(),
             "event": self._secrets.redact(record.getMessage()),
             "logger": record.name,
@@ -44,32 +50,27 @@ class _Formatter(logging.Formatter):
         for key in ("pack", "code", "ms"):
             if hasattr(record, key):
                 fields[key] = getattr(record, key)
+        if record.exc_info:
+            fields["traceback"] = self._secrets.redact(self.formatException(record.exc_info))
         return fields
 
-    def write(self, fields: dict[str, Any]) -> str:
-        raise NotImplementedError
 
-
-class JsonFormatter(_Formatter):
-    """One JSON object a line."""
-
-    def write(self, fields: dict[str, Any]) -> str:
-        if "traceback" in fields:
-            fields["traceback"] = self._secrets.redact(fields["traceback"])
-        return json.dumps(fields, ensure_ascii=False, default=str)
-
-
-class TextFormatter(_Formatter):
+class TextFormatter(logging.Formatter):
     """Time, level, event, and the request id where there is one."""
 
-    def write(self, fields: dict[str, Any]) -> str:
-        moment = fields["time"][11:23]
-        event = fields["event"].replace("\n", "\\n")
-        text = f"{moment} {fields['level'].upper():7} {event}"
-        if "request_id" in fields:
-            text += f"  [{fields['request_id']}]"
-        if "traceback" in fields:
-            text += "\n" + self._secrets.redact(fields["traceback"])
+    def __init__(self, secrets: Secrets) -> None:
+        super().__init__()
+        self._secrets = secrets
+
+    def format(self, record: logging.LogRecord) -> str:
+        moment = f"{_second(int(record.created))[11:]}.{int(record.msecs):03}"
+        event = self._secrets.redact(record.getMessage()).replace("\n", "\\n")
+        text = f"{moment} {record.levelname:7} {event}"
+        call = current_call.get()
+        if call is not None:
+            text += f"  [{call.context.request_id}]"
+        if record.exc_info:
+            text += "\n" + self._secrets.redact(self.formatException(record.exc_info))
         return text
 
 
@@ -110,9 +111,20 @@ def _handler() -> logging.Handler:
 
 def configure(level: str, form: Literal["text", "json"], secrets: Secrets) -> None:
     """Send the process's log to standard error; secrets are masked in every line."""
+    _leave_out_what_is_not_written()
     handler = _handler()
     handler.setFormatter(JsonFormatter(secrets) if form == "json" else TextFormatter(secrets))
     root = logging.getLogger()
     root.handlers[:] = [handler]
     root.setLevel(logging.WARNING)
     logging.getLogger("mcp_host").setLevel(level.upper())
+
+
+def _leave_out_what_is_not_written() -> None:
+    """Have `logging` not look up callers and threads for every line (its HOWTO, "Optimization")."""
+    logging._srcfile = None
+    logging.logThreads = False
+    logging.logProcesses = False
+    logging.logMultiprocessing = False
+    if sys.version_info >= (3, 12):
+        logging.logAsyncioTasks = False

@@ -57,7 +57,7 @@ class Link:
         if self._before.ended or self._before.stopping:
             self.stop()
         else:
-            threading.Thread(target=self._read, name="stdin", daemon=True).start()
+            self._begin_to_read()
 
     def _limited(self, line: Line) -> Line:
         """A line that was read before the settings told how long one may be."""
@@ -78,6 +78,25 @@ class Link:
             self.lines.put_nowait(None)
 
     # -- in
+
+    def _begin_to_read(self) -> None:
+        try:
+            self._loop.add_reader(self._source, self._readable)
+        except (NotImplementedError, PermissionError):  # Windows, and a file in place of a pipe
+            threading.Thread(target=self._read, name="stdin", daemon=True).start()
+
+    def _readable(self) -> None:
+        # A pipe that is readable gives what it has at once; a thread would cost a switch a line.
+        try:
+            chunk = os.read(self._source, 65536)
+        except OSError:
+            chunk = b""
+        if chunk:
+            self._take(self._splitter.feed(chunk))
+        else:
+            self._loop.remove_reader(self._source)
+            self._take(self._splitter.rest())
+            self.stop()
 
     def _read(self) -> None:
         # os.read in a daemon thread: no lock of a buffered reader that could hold up the exit.
