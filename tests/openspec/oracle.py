@@ -40,6 +40,12 @@ def shared() -> Path:
     return Path(os.environ.get("MCP_HOST_SHARED", default)) / "openspec-oracle"
 
 
+def scratch() -> tempfile.TemporaryDirectory[str]:
+    """A folder for a while; in memory where the system has such, since thousands are written."""
+    memory = Path("/dev/shm")
+    return tempfile.TemporaryDirectory(dir=memory if os.access(memory, os.W_OK) else None)
+
+
 class Score:
     """Counts comparisons and prints what does not agree."""
 
@@ -239,7 +245,7 @@ def lone_change(source: Path, change: str, root: Path) -> None:
 
 def archive_once(source: Path, change: str, *flags: str) -> Json:
     """Archive one change in a copy: what was printed, written and moved."""
-    with tempfile.TemporaryDirectory() as folder:
+    with scratch() as folder:
         root = Path(folder).resolve()
         lone_change(source, change, root)
         before = specs_of(root)
@@ -372,7 +378,7 @@ def compare_tree(score: Score, where: str, root: Path, expected: Path) -> None:
         compare_archive(score, f"{where} archive {change}", root, change, theirs)
     extra = expected / "extra.json"
     for line, theirs in (read(extra) if extra.exists() else {}).items():
-        with tempfile.TemporaryDirectory() as folder:
+        with scratch() as folder:
             copy = Path(folder).resolve() / "t"
             shutil.copytree(root, copy, symlinks=True)
             set_times(copy)
@@ -396,7 +402,7 @@ def compare_extra(score: Score, where: str, ours: Json, theirs: Json) -> None:
 def compare_cases(score: Score, where: str, cases: Json, expected: Json) -> None:
     """Compare changes that each come with a small tree of their own."""
     for name, theirs in expected.items():
-        with tempfile.TemporaryDirectory() as folder:
+        with scratch() as folder:
             root = put(Path(folder).resolve(), cases[name]["files"])
             set_times(root)
             validated = run(root, "validate", "--all", "--json")
@@ -410,7 +416,7 @@ def compare_all(score: Score, corpus: Path, expected: Path) -> None:
     edge = read(corpus / "edge.json") if (corpus / "edge.json").exists() else {}
     for name in edge:
         if (expected / "edge" / name).is_dir():
-            with tempfile.TemporaryDirectory() as folder:
+            with scratch() as folder:
                 root = put(Path(folder).resolve(), edge[name]["files"])
                 compare_tree(score, f"edge/{name}", root, expected / "edge" / name)
     for path in sorted((corpus / "replay").glob("*.json")):
@@ -421,7 +427,7 @@ def compare_all(score: Score, corpus: Path, expected: Path) -> None:
             score, "mutants", read(corpus / "mutants.json"), read(expected / "mutants.json")
         )
     for head in sorted((corpus / "heads").glob("*")):
-        with tempfile.TemporaryDirectory() as folder:
+        with scratch() as folder:
             copy = Path(folder).resolve() / "t"
             shutil.copytree(head, copy, symlinks=True)
             compare_tree(score, f"heads/{head.name}", copy, expected / "heads" / head.name)
@@ -433,7 +439,7 @@ def unpacked(corpus: Path | None, oracle: Path | None) -> Iterator[tuple[Path, P
     if corpus and oracle:
         yield corpus, oracle
         return
-    with tempfile.TemporaryDirectory() as folder:
+    with scratch() as folder:
         for name in ("corpus", "oracle"):
             with tarfile.open(shared() / f"{name}.tar.xz") as archive:
                 archive.extractall(folder, filter="data")

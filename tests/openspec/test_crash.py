@@ -13,7 +13,7 @@ from datetime import date
 from pathlib import Path
 
 import pytest
-from mcp_host_openspec.errors import Locked
+from mcp_host_openspec.errors import Locked, Withdrawn
 from mcp_host_openspec.service import OpenSpec, Options, Root
 from mcp_host_openspec.storage.lock import NAME
 from mcp_host_openspec.storage.transaction import JOURNAL
@@ -181,6 +181,13 @@ def project(tmp_path: Path) -> Path:
 
 def archiving(project: Path) -> Callable[[], object]:
     return lambda: OpenSpec(Root(project, "configured")).archive("grow", Options())
+
+
+def test_an_archive_nobody_waits_for_any_more_is_not_begun(project: Path) -> None:
+    before = contents(project)
+    with pytest.raises(Withdrawn):
+        OpenSpec(Root(project, "configured")).archive("grow", Options(), wanted=lambda: False)
+    assert contents(project) == before
 
 
 def test_the_lock_of_a_living_process_is_respected(project: Path) -> None:

@@ -160,6 +160,12 @@ class TasksIncomplete(Refused):
     """A change with open tasks, and no `force`."""
 
 
+class Withdrawn(OpenSpecError):
+    """Nobody waits for the archive any more; nothing was changed."""
+
+    reason = "cancelled"
+
+
 class Locked(OpenSpecError):
     """Another archive is running."""
 

@@ -120,6 +120,7 @@ def mcp_host_errors() -> Mapping[type[Exception], str]:
         errors.Refused: "conflict",
         errors.Changed: "conflict",
         errors.Locked: "busy",
+        errors.Withdrawn: "cancelled",
     }
 
 

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from mcp_host import tool
+from mcp_host import Context, tool
 from pydantic import Field
 
 from .errors import InvalidName, OpenSpecError, Refused
@@ -159,12 +159,14 @@ def archive(
     accept: Annotated[
         list[Loss] | None, Field(description="Losses a refusal named, to be accepted")
     ] = None,
+    *,
+    context: Context,
 ) -> Answer:
     """Archive a finished change: merge its deltas into the specs and move it, all or nothing."""
     options = Options(updateSpecs, force, validate, check_accepted(accept or ()))
     if dryRun:
         return _preview(opened.openspec, name, options)
-    plan = opened.openspec.archive(name, options)
+    plan = opened.openspec.archive(name, options, wanted=lambda: not context.cancelled)
     validator = opened.tool_name("validate")
     return {
         "success": True,

@@ -2,7 +2,6 @@
 
 import argparse
 from collections.abc import Sequence
-from importlib.metadata import version
 from typing import NoReturn
 
 
@@ -15,9 +14,11 @@ class _Parser(argparse.ArgumentParser):
 
 
 class _Version(argparse.Action):
-    """Looks the version up only when asked, since that takes time."""
+    """Looks the version up only when asked."""
 
     def __call__(self, parser: argparse.ArgumentParser, *_: object) -> NoReturn:
+        from importlib.metadata import version  # a third of the start-up time
+
         print(version("mcp-host-openspec"))
         parser.exit()
 

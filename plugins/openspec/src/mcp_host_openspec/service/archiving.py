@@ -10,7 +10,14 @@ from datetime import date
 from pathlib import Path
 from typing import Final, Literal
 
-from ..errors import Changed, NotFound, OpenSpecError, Refused, TasksIncomplete
+from ..errors import (
+    Changed,
+    NotFound,
+    OpenSpecError,
+    Refused,
+    TasksIncomplete,
+    Withdrawn,
+)
 from ..model.delta import DeltaDocument
 from ..model.findings import has_errors
 from ..model.names import check_change_id
@@ -130,8 +137,11 @@ class Archiving:
         source = self._tree.change_path(change)
         return _PlannedSpecs(self._tree, self._merges, change, source, Options()).losses()
 
-    def carry_out(self, change: str, options: Options) -> Plan:
-        """Archive a change. Either all of it is done or nothing is."""
+    def carry_out(self, change: str, options: Options, wanted: Callable[[], bool]) -> Plan:
+        """Archive a change. Either all of it is done or nothing is.
+
+        `wanted` is asked last before anything is written: Withdrawn where it says no.
+        """
         plan = self.plan(change, options)
         archive = Archive(self._tree.openspec)
 
@@ -140,6 +150,8 @@ class Archiving:
             self._target(change)
             if options.update_specs:
                 self._check_same_inputs(plan)
+            if not wanted():
+                raise Withdrawn(f"The archive of '{change}' was called off; nothing was changed.")
             return [
                 Write(spec.path, spec.old, spec.new)
                 for spec in plan.specs

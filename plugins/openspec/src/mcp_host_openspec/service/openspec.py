@@ -241,10 +241,15 @@ class OpenSpec:
         """What archiving a change would do."""
         return self._archiving.plan(change, options)
 
-    def archive(self, change: str, options: Options) -> Plan:
-        """Archive a change: its specs merged and its folder moved, or nothing at all."""
+    def archive(
+        self, change: str, options: Options, *, wanted: Callable[[], bool] = lambda: True
+    ) -> Plan:
+        """Archive a change: its specs merged and its folder moved, or nothing at all.
+
+        `wanted` is asked last before anything is written: Withdrawn where it says no.
+        """
         with self._writing:
-            plan = self._archiving.carry_out(change, options)
+            plan = self._archiving.carry_out(change, options, wanted)
         self.tree.files.forget()
         return plan
 
