@@ -129,7 +129,7 @@ def chosen(name: str, table: PackTable, offers: Mapping[str, Sequence[Offer]]) -
         raise Failure(
             "not_installed",
             f"no installed distribution offers a pack '{name}'{hint}",
-            f'install it, for example: pip install "mcp-host[{name.replace("_", "-")}]"',
+            _how_to_get(name, near),
         )
     if len(found) > 1:
         names = " and ".join(sorted(offer.distribution for offer in found))
@@ -139,6 +139,15 @@ def chosen(name: str, table: PackTable, offers: Mapping[str, Sequence[Offer]]) -
             f'choose one: distribution = "{found[0].distribution}" in [packs.{name}]',
         )
     return found[0]
+
+
+def _how_to_get(name: str, near: list[str]) -> str:
+    if near:
+        return f"correct the name in [packs.{name}], or install the distribution that offers it"
+    extra = name.replace("_", "-")
+    if extra in (importlib_metadata.metadata("mcp-host").get_all("Provides-Extra") or ()):
+        return f'install it: pip install "mcp-host[{extra}]"'
+    return "install the distribution that offers it, in the environment that mcp-host runs in"
 
 
 def _normal(distribution: str) -> str:
