@@ -11,6 +11,7 @@ SAMPLES = DOCS / "samples"
 PAGES = [
     *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md")),
     ROOT / "core" / "README.md",
+    *sorted((ROOT / "plugins").glob("*/README.md")),
     *sorted(page for page in DOCS.rglob("*.md") if SAMPLES not in page.parents),
 ]
 FENCE = re.compile(r"^( *)```(\w*)\s*$")
