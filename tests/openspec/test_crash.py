@@ -118,8 +118,9 @@ def test_a_kill_before_every_write_leaves_the_old_or_the_new_tree(
         assert settle(project) in both, f"neither old nor new after a kill at step {step}"
 
 
-def kill_at_random(tmp_path: Path, both: tuple[Contents, Contents], rounds: int) -> None:
-    """Kill the real command at random moments of an archive."""
+def kill_at_random(tmp_path: Path, both: tuple[Contents, Contents], rounds: int) -> list[int]:
+    """Kill the real command at random moments; how often the tree was old and how often new."""
+    outcomes = [0, 0]
     command = [str(Path(sys.executable).with_name("openspec")), "archive", "grow", "--yes"]
     began = time.monotonic()
     subprocess.run(command, cwd=plant(tmp_path / "timed"), stdout=subprocess.DEVNULL, check=True)
@@ -132,7 +133,10 @@ def kill_at_random(tmp_path: Path, both: tuple[Contents, Contents], rounds: int)
         timer.start()
         process.wait()
         timer.cancel()
-        assert settle(project) in both
+        found = settle(project)
+        assert found in both, f"neither old nor new after round {number}"
+        outcomes[both.index(found)] += 1
+    return outcomes
 
 
 def test_twenty_random_kills_leave_whole_trees(
@@ -145,7 +149,7 @@ def test_twenty_random_kills_leave_whole_trees(
 def test_two_hundred_random_kills_leave_whole_trees(
     tmp_path: Path, both: tuple[Contents, Contents]
 ) -> None:
-    kill_at_random(tmp_path, both, 200)
+    assert min(kill_at_random(tmp_path, both, 200)) > 0
 
 
 def test_the_archive_goes_on_after_a_kill(tmp_path: Path, both: tuple[Contents, Contents]) -> None:

@@ -278,6 +278,25 @@ async def test_archive_checks_tasks_previews_merges_and_moves(
         assert (await client.value("validate", type="spec", strict=True))["valid"]
 
 
+async def test_a_dry_run_tells_every_reason_for_a_refusal_and_the_diff(
+    server: list[str], shop: Path
+) -> None:
+    tasks = shop / "openspec/changes/add-lockout/tasks.md"
+    tasks.write_text(tasks.read_text().replace("[x] 1.2", "[ ] 1.2"))
+    delta = shop / "openspec/changes/add-lockout/specs/auth/spec.md"
+    delta.write_text(f"# Title\n\n{delta.read_text()}\n```\nopen\n")
+    async with stdio_client(server, cwd=shop) as client:
+        preview = await client.value("archive", name="add-lockout", dryRun=True)
+        assert not preview["ready"]
+        assert [error["code"] for error in preview["errors"]] == [
+            "archive_tasks_incomplete",
+            "archive_would_lose_text",
+        ]
+        assert preview["errors"][1]["losses"][0]["loss"] == "L2"
+        assert "+### Requirement: Lockout" in preview["operations"][0]["diff"]
+        assert preview["dropped"][0]["lines"] == ["# Title"]
+
+
 async def test_archive_without_updating_specs_leaves_them_alone(
     server: list[str], project: Path
 ) -> None:

@@ -151,7 +151,7 @@ class Refused(OpenSpecError):
             extra["losses"] = [dict(loss) for loss in losses]
         if findings:
             extra["findings"] = [dict(finding) for finding in findings]
-        super().__init__(message, suggestions=suggestions, code=code, **extra)
+        super().__init__(message, suggestions=suggestions, **extra)
         self.code = code
         self.details["reason"] = code
 

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 from urllib.parse import quote
 
 from mcp_host import Complete, Embedded, Text, resource
+from pydantic import Field
 
 from .errors import NotFound
 
@@ -39,8 +40,10 @@ def capabilities_like(opened: "Opened", /, value: str) -> list[str]:
     return _like(opened.openspec.capabilities(), value)
 
 
-ChangeId = Annotated[str, Complete(changes_like)]
-Capability = Annotated[str, Complete(capabilities_like)]
+ChangeId = Annotated[str, Complete(changes_like), Field(description="The id of an active change")]
+Capability = Annotated[
+    str, Complete(capabilities_like), Field(description="The path of a capability's folder")
+]
 
 
 @resource(INSTRUCTIONS, name="instructions", title="OpenSpec instructions", mime=MIME)

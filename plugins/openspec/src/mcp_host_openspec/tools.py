@@ -1,11 +1,12 @@
 """What a model may do: six tools."""
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from mcp_host import Context, tool
 from pydantic import Field
 
-from .errors import InvalidName, OpenSpecError, Refused
+from .errors import InvalidName, Refused, TasksIncomplete
 from .service import Options, Plan, check_accepted, shapes
 from .service.losses import ACCEPTABLE
 
@@ -204,35 +205,36 @@ def _check_own_project(openspec: "OpenSpec", path: str | None) -> None:
 
 
 def _preview(openspec: "OpenSpec", name: str, options: Options) -> Answer:
-    """What an archive would do; where it would be refused, why, and what it would do if not."""
-    try:
-        plan = openspec.plan_archive(name, options)
-        problems: list[Answer] = []
-    except Refused as refused:
-        problems = [_problem(refused)]
-        lenient = Options(options.update_specs, True, options.validate, frozenset(ACCEPTABLE))
+    """What an archive would do; where it would be refused, all reasons, and what it would do."""
+    problems: list[Answer] = []
+    plan: Plan | None = None
+    while plan is None:
         try:
-            plan = openspec.plan_archive(name, lenient)
-        except OpenSpecError as error:
-            if isinstance(error, Refused) and error.code != refused.code:
-                problems.append(_problem(error))
-            return {
-                "success": True,
-                "dryRun": True,
-                "changeId": name,
-                "ready": False,
-                "errors": problems,
-                "operations": [],
-            }
+            plan = openspec.plan_archive(name, options)
+        except Refused as refused:
+            problems.append(_problem(refused))
+            lenient = _without_obstacle(options, refused)
+            if lenient is None:
+                break
+            options = lenient
     return {
         "success": True,
         "dryRun": True,
         "changeId": name,
         "ready": not problems,
         "errors": problems,
-        "operations": shapes.operations(plan, diffs=True),
-        **_outline(plan),
+        "operations": shapes.operations(plan, diffs=True) if plan else [],
+        **(_outline(plan) if plan else {}),
     }
+
+
+def _without_obstacle(options: Options, refused: Refused) -> Options | None:
+    """The options under which this refusal would not have come; None where there are none."""
+    if isinstance(refused, TasksIncomplete):
+        return replace(options, force=True)
+    if "losses" in refused.details:
+        return replace(options, accept=frozenset(ACCEPTABLE) - {"L9"} | options.accept)
+    return None
 
 
 def _outline(plan: Plan) -> Answer:
@@ -248,6 +250,7 @@ def _outline(plan: Plan) -> Answer:
 
 def _problem(refused: Refused) -> Answer:
     return {
+        "code": refused.code,
         "message": str(refused),
         **{key: value for key, value in refused.details.items() if key != "reason"},
         "suggestions": refused.suggestions,
