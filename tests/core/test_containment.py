@@ -258,7 +258,7 @@ async def test_a_pack_whose_background_task_dies_is_failed_and_opened_again(
     tmp_path: Path,
 ) -> None:
     tables = {
-        "host": {"retry_after": 0.05},
+        "host": {"retry_after": 0.05, "grace": 0.1},
         "packs": {"lost": {"settings": {"sign": str(tmp_path / "sign")}}},
     }
     async with hosted({"lost": "misbehaving.opening:is_lost"}, tables, root=tmp_path) as host:
