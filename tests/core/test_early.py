@@ -196,7 +196,7 @@ async def through_the_sdk(host: Host, lines: list[bytes], before: Handover) -> l
         detach = adapter.attach()
         link = Link(source, sink, 1 << 20, before)
         session = Session(link, adapter, link.drained)
-        await link.start()
+        link.start()
         os.write(feed, b"".join(line + b"\n" for line in lines))
         os.close(feed)
         options = adapter.server.create_initialization_options()
