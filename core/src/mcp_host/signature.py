@@ -141,7 +141,7 @@ class Signature:
             return self.own_schema
         schema = self.model.model_json_schema(schema_generator=_Compact)
         schema.setdefault("properties", {})
-        compact: Schema = _closed(_without_nulls(_untitled(schema)))
+        compact: Schema = _mapped(_mapped(_untitled(schema), _without_nulls), _closed)
         return compact
 
     @cached_property
@@ -185,19 +185,30 @@ class Signature:
             _check_own_schema(self.own_schema, given)
             return {self.takes_all: given} if self.takes_all else {}
         try:
-            checked = self._validate(json.dumps(given, ensure_ascii=False))
+            checked = self._checked(given)
         except ValidationError as error:
-            raise explain(error, self.parameters) from None
+            raise explain(error, self.input_schema) from None
         except (ValueError, RecursionError) as error:
             raise InvalidInput(f"Invalid arguments: not valid JSON ({error})") from None
         return {name: getattr(checked, key) for key, name in self.fields.items()}
+
+    def _checked(self, given: Mapping[str, Any]) -> Any:
+        text = json.dumps(given, ensure_ascii=False)
+        try:
+            return self._validate(text)
+        except ValidationError:
+            # To JSON Schema, 1.0 is an integer; seldom sent, so looked for only now.
+            whole = json.dumps(_whole_numbers(given), ensure_ascii=False)
+            if whole == text:
+                raise
+            return self._validate(whole)
 
     def check_texts(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
         """As `check`, for values that arrive as text (of a URI, or a prompt's arguments)."""
         try:
             checked = self.model.model_validate(dict(arguments))
         except ValidationError as error:
-            raise explain(error, self.parameters) from None
+            raise explain(error, self.input_schema) from None
         return {name: getattr(checked, key) for key, name in self.fields.items()}
 
     @cached_property
@@ -401,17 +412,31 @@ def _untitled(schema: Schema) -> Schema:
     return schema
 
 
-def _without_nulls(schema: Any) -> Any:
-    """Drop null arms and null defaults: absent says the same in fewer tokens."""
+_SCHEMAS_BY_NAME = ("properties", "patternProperties", "$defs")
+_DATA = ("enum", "const", "default", "examples")
+
+
+def _mapped(schema: Any, change: Callable[[Schema], Schema]) -> Any:
+    """The schema with a change made to it and to every schema inside.
+
+    What stands in `properties` are names: a parameter may well be called `anyOf` or `default`.
+    """
     if isinstance(schema, list):
-        return [_without_nulls(item) for item in schema]
+        return [_mapped(item, change) for item in schema]
     if not isinstance(schema, dict):
         return schema
-    schema = {
-        key: value if key in ("enum", "const", "default", "examples") else _without_nulls(value)
-        for key, value in schema.items()
-        if not (key == "default" and value is None)
-    }
+    mapped: Schema = {}
+    for key, value in schema.items():
+        if key in _SCHEMAS_BY_NAME:
+            mapped[key] = {name: _mapped(sub, change) for name, sub in value.items()}
+        else:
+            mapped[key] = value if key in _DATA else _mapped(value, change)
+    return change(mapped)
+
+
+def _without_nulls(schema: Schema) -> Schema:
+    """Drop null arms and a null default: absent says the same in fewer tokens."""
+    schema = {key: value for key, value in schema.items() if (key, value) != ("default", None)}
     arms = schema.get("anyOf")
     if arms is None:
         return schema
@@ -422,50 +447,28 @@ def _without_nulls(schema: Any) -> Any:
     return {**left[0], **rest}
 
 
-def _closed(schema: Any) -> Any:
-    """Say that unknown properties are errors, in nested objects too."""
-    if isinstance(schema, list):
-        return [_closed(item) for item in schema]
-    if not isinstance(schema, dict):
-        return schema
-    closed = {
-        key: {name: _closed(sub) for name, sub in value.items()}
-        if key in ("properties", "$defs")
-        else _closed(value)
-        for key, value in schema.items()
-        if key not in ("enum", "const", "default", "examples")
-    } | {key: schema[key] for key in ("enum", "const", "default", "examples") if key in schema}
-    if "properties" in closed and closed.get("type") == "object":
-        closed.setdefault("additionalProperties", False)
-    return closed
+def _closed(schema: Schema) -> Schema:
+    """Say that unknown properties are errors."""
+    if "properties" in schema and schema.get("type") == "object":
+        return {**schema, "additionalProperties": False}
+    return schema
 
 
-def _open(schema: Any) -> Any:
-    """An output schema without titles that allows what a later version may add."""
-    if isinstance(schema, list):
-        return [_open(item) for item in schema]
-    if not isinstance(schema, dict):
-        return schema
+def _open(schema: Schema) -> Schema:
+    """An output schema without a title that allows what a later version may add."""
     return {
-        key: {name: _open(sub) for name, sub in value.items()}
-        if key in ("properties", "$defs")
-        else _open(value)
+        key: value
         for key, value in schema.items()
         if key != "title" and not (key == "additionalProperties" and value is False)
     }
 
 
 def _types(schema: Schema, whole: Schema) -> set[str]:
-    if "$ref" in schema:
-        target: Any = whole
-        for part in schema["$ref"].removeprefix("#/").split("/"):
-            target = target.get(part, {})
-        return _types(target, whole)
-    for arms in ("anyOf", "oneOf"):
-        if arms in schema:
-            return set().union(*(_types(arm, whole) for arm in schema[arms]))
-    kind = schema.get("type", "any")
-    return set(kind) if isinstance(kind, list) else {kind}
+    types: set[str] = set()
+    for arm in _schema_arms(schema, whole):
+        kind = arm.get("type", "any")
+        types |= set(kind) if isinstance(kind, list) else {kind}
+    return types
 
 
 def _is_content(hint: Any) -> bool:
@@ -479,7 +482,7 @@ def _output(hint: Any) -> tuple[TypeAdapter[Any] | None, Schema | None, bool]:
     if get_origin(hint) is Page:
         return _page_output(get_args(hint)[0])
     adapter: TypeAdapter[Any] = TypeAdapter(hint)
-    schema = _open(adapter.json_schema(mode="serialization", schema_generator=_Compact))
+    schema = _mapped(adapter.json_schema(mode="serialization", schema_generator=_Compact), _open)
     schema.pop("description", None)
     if schema.get("type") == "object":
         return adapter, schema, False
@@ -488,7 +491,7 @@ def _output(hint: Any) -> tuple[TypeAdapter[Any] | None, Schema | None, bool]:
 
 def _page_output(item: Any) -> tuple[TypeAdapter[Any], Schema, bool]:
     adapter: TypeAdapter[Any] = TypeAdapter(list[item])
-    schema = _open(adapter.json_schema(mode="serialization", schema_generator=_Compact))
+    schema = _mapped(adapter.json_schema(mode="serialization", schema_generator=_Compact), _open)
     schema = _under_result(schema)
     rest = {
         "total": {"type": "integer"},
@@ -523,7 +526,18 @@ def _parsed_once(value: Any) -> Any:
     return parsed if isinstance(parsed, list | dict) else value
 
 
-def explain(error: ValidationError, known: list[str]) -> InvalidInput:
+def _whole_numbers(value: Any) -> Any:
+    """The data with 1 for every 1.0."""
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    if isinstance(value, dict):
+        return {key: _whole_numbers(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_whole_numbers(item) for item in value]
+    return value
+
+
+def explain(error: ValidationError, schema: Schema) -> InvalidInput:
     """pydantic's findings in our words, with the nearest known name for each unknown one."""
     problems: list[dict[str, str]] = []
     suggestions: list[str] = []
@@ -531,7 +545,8 @@ def explain(error: ValidationError, known: list[str]) -> InvalidInput:
         where = ".".join(str(part) for part in item["loc"])
         problem = _PROBLEMS.get(item["type"], item["msg"].removeprefix("Value error, "))
         if item["type"] == "extra_forbidden":
-            problem, near = _unknown(where, known if len(item["loc"]) == 1 else [])
+            known = _known_at([schema], item["loc"][:-1], schema)
+            problem, near = _unknown(str(item["loc"][-1]), known)
             suggestions += near
         problems.append({"argument": where, "problem": problem})
     shown = "; ".join(
@@ -550,6 +565,39 @@ _PROBLEMS = {
     "string_unicode": "is not valid Unicode text (a lone surrogate)",
     "json_invalid": "is not valid JSON",
 }
+
+
+def _known_at(here: list[Schema], keys: tuple[int | str, ...], whole: Schema) -> list[str]:
+    """The names of the properties at a place inside the schema."""
+    arms = [arm for schema in here for arm in _schema_arms(schema, whole)]
+    if not keys:
+        return list(dict.fromkeys(name for arm in arms for name in arm.get("properties", ())))
+    inside = []
+    for arm in arms:
+        found = arm.get("properties", {}).get(keys[0], arm.get("additionalProperties"))
+        if isinstance(keys[0], int):
+            found = arm.get("items")
+        if isinstance(found, dict):
+            inside.append(found)
+    # A key that leads nowhere is pydantic's name for the arm of a union.
+    return _known_at(inside or arms, keys[1:], whole)
+
+
+def _schema_arms(schema: Schema, whole: Schema) -> list[Schema]:
+    """What a schema may be, its references and unions followed."""
+    if "$ref" in schema:
+        return _schema_arms(_target(schema["$ref"], whole), whole)
+    for arms in ("anyOf", "oneOf"):
+        if arms in schema:
+            return [found for arm in schema[arms] for found in _schema_arms(arm, whole)]
+    return [schema]
+
+
+def _target(reference: str, whole: Schema) -> Schema:
+    target: Schema = whole
+    for part in reference.removeprefix("#/").split("/"):
+        target = target.get(part, {})
+    return target
 
 
 def _unknown(name: str, known: list[str]) -> tuple[str, list[str]]:
