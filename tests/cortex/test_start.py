@@ -250,3 +250,12 @@ def test_status_names_the_task_of_the_branch_and_needs_no_server(ctx: Ctx, tmp_p
     detached = ctx.json("tasks", "status", at=repo.folder)
     assert (detached["branch"], detached["is_task_branch"]) == (None, False)
     assert ctx.fails("tasks", "status").data["error"] == "Not in a git repository"
+
+
+def test_a_refused_start_leaves_nothing_pending(ctx: Ctx, repo: Repo) -> None:
+    number = ctx.new()
+    repo.hook("reference-transaction", "exit 1")
+    assert ctx.fails("tasks", "start", str(number), at=repo.folder).reason == "switch_refused"
+    (repo.folder / ".git" / "hooks" / "reference-transaction").unlink()
+    assert "pending" not in ctx.json("tasks", "status", at=repo.folder)
+    assert ctx.json("undo", at=repo.folder)["undone"] == "new"  # not the start

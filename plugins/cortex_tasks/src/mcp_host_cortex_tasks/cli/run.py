@@ -10,7 +10,7 @@ from types import FrameType
 
 from mcp_host_cortex_tasks.cli.answer import Answer, print_error, print_json
 from mcp_host_cortex_tasks.cli.parser import make_parser
-from mcp_host_cortex_tasks.errors import CortexError, NotFound
+from mcp_host_cortex_tasks.errors import CortexError, NotFound, Unavailable
 from mcp_host_cortex_tasks.storage.config import Config, config_path, read_config
 
 INTERRUPTED = 130
@@ -52,6 +52,11 @@ def run(argv: list[str]) -> int:
         gone = NotFound("The current folder does not exist any more.", reason="folder_gone")
         print_error(gone, secrets, as_json=as_json)
         return gone.exit_code
+    except OSError as error:
+        place = f"{error.filename}: " if error.filename else ""
+        failed = Unavailable(f"{place}{error.strerror or error}", reason="file_system")
+        print_error(failed, secrets, as_json=as_json)
+        return failed.exit_code
     except Exception as error:
         return _unexpected(error, secrets, as_json=as_json)
     return 0

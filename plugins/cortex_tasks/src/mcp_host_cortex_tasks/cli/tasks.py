@@ -1,11 +1,13 @@
 """ctx tasks list | new | show | start | pr | done | delete | status"""
 
 import argparse
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mcp_host_cortex_tasks.cli.answer import Answer, say
+from mcp_host_cortex_tasks.errors import Invalid
 from mcp_host_cortex_tasks.model import Draft, Task, task_id
 from mcp_host_cortex_tasks.storage.config import Config
 from mcp_host_cortex_tasks.storage.tasks import open_tasks
@@ -65,7 +67,14 @@ def submit(given: argparse.Namespace, config: Config) -> Answer:
     """Commit, push, open the pull request."""
     from mcp_host_cortex_tasks.service.submit import Submit
 
-    data = Submit(_work(given, config), given.message, tuple(given.add), tuple(given.allow)).run()
+    work, paths = _work(given, config), (tuple(given.add), tuple(given.allow))
+    try:
+        data = Submit(work, given.message, *paths).run()
+    except Invalid as error:
+        asked = None if given.message is not None else _ask_message(error, given)
+        if asked is None:
+            raise
+        data = Submit(work, asked, *paths).run()
     left_out = data.get("left_out")
     more = [f"Not added: {name}" for name in left_out] if isinstance(left_out, list) else []
     return _done(data, f"Task {data['task_id']} is in review.", str(data["pr_url"] or ""), *more)
@@ -119,6 +128,13 @@ def _note(work: "Work", command: str, number: int, what: str) -> None:
     entry.steps.append(Step(command, what, {}, {}, done=True))
     entry.finished = True
     work.own_journal.keep(entry)
+
+
+def _ask_message(error: Invalid, given: argparse.Namespace) -> str | None:
+    """Ask a person at a terminal for the commit message; None where there is nobody to ask."""
+    if error.reason != "commit_message_required" or given.json or not sys.stdin.isatty():
+        return None
+    return input("Commit message: ")
 
 
 def _done(data: Mapping[str, object], *lines: str) -> Answer:

@@ -46,6 +46,8 @@ class Plan:
             try:
                 step.after.update(act() or {})
             except CortexError as error:
+                if not any(earlier.done for earlier in entry.steps) and not error.retryable:
+                    journal.forget(entry)  # it was refused: nothing happened
                 raise self._interrupted(error, entry) from error
             step.done = True
         entry.finished = True

@@ -59,6 +59,7 @@ class _Submission:
         self._work = asked.work
         self._git = asked.work.checkout
         self._asked = asked
+        self._refuse_unfinished()  # a rebase detaches HEAD: it is named rather than that
         self._branch, self._task_id = asked.work.current_task()
         self._state = self._git.state()
         self._plan = Plan("pr", self._task_id, self._branch)
@@ -66,7 +67,7 @@ class _Submission:
         self._created = False
 
     def run(self) -> dict[str, object]:
-        self._refuse_unfinished()
+        self._refuse_conflicts()
         main = self._work.main_branch()
         if self._branch == main:
             raise Refused(f"{main} is the main branch, not a task's.", reason="not_a_task_branch")
@@ -108,6 +109,8 @@ class _Submission:
                 reason="operation_in_progress",
                 suggestions=[f"Finish it, or: git {doing} --abort"],
             )
+
+    def _refuse_conflicts(self) -> None:
         if self._state.conflicted:
             raise Refused(
                 f"There are conflicts in {', '.join(self._state.conflicted[:10])}.",

@@ -282,7 +282,7 @@ class Checkout:
 def refusal(answer: Answer, what: str, *, reason: str = "git_refused") -> Refused:
     """The error for a git command that said no, with git's own words."""
     said = answer.complaint.strip() or answer.out.strip() or f"exit status {answer.status}"
-    return Refused(f"{what}: {said[-2000:]}", reason=reason)
+    return Refused(f"{what}: {redact(said[-2000:])}", reason=reason)
 
 
 def last_line(text: str) -> str:

@@ -73,6 +73,10 @@ class Journal:
         for old in sorted(self._folder.glob("*.json"))[:-KEEP]:
             old.unlink(missing_ok=True)
 
+    def forget(self, entry: Entry) -> None:
+        """Drop the entry of a command that changed nothing."""
+        entry.path.unlink(missing_ok=True)
+
     def last(self, *, undone: bool = False) -> Entry | None:
         """Return the newest entry that was not undone (or, with `undone`, whatever it is)."""
         for path in sorted(self._folder.glob("*.json"), reverse=True):

@@ -27,6 +27,7 @@ from mcp_host_cortex_tasks.errors import (
 from mcp_host_cortex_tasks.model import Draft, Task, User, bad_answer, parse_task, parse_user
 from mcp_host_cortex_tasks.redaction import redact
 from mcp_host_cortex_tasks.storage.config import login_needed
+from mcp_host_cortex_tasks.storage.hosts import is_loopback
 from mcp_host_cortex_tasks.storage.retry import retry_after
 from mcp_host_cortex_tasks.storage.tasks import CHANGED_MEANWHILE
 
@@ -49,7 +50,9 @@ class Backend:
         self.url = url.rstrip("/") + "/"
         self._token = token
         self._timeout = timeout
-        self._opener = urllib.request.build_opener(_NoRedirect)
+        here = is_loopback(urlsplit(url).hostname or "")
+        direct = [urllib.request.ProxyHandler({})] if here else []  # a proxy is elsewhere
+        self._opener = urllib.request.build_opener(_NoRedirect, *direct)
         if token is not None and not (token.isascii() and token.isprintable()):
             raise login_needed("The login token is damaged. Please run 'ctx auth login' again.")
 

@@ -1,9 +1,10 @@
 """Where a remote is, read from the address that git knows."""
 
-import ipaddress
 import re
 from dataclasses import dataclass
 from urllib.parse import unquote, urlsplit
+
+from mcp_host_cortex_tasks.storage.hosts import is_loopback
 
 _SCP = re.compile(r"^(?:[^@/\s]+@)?([A-Za-z0-9.-]+|\[[0-9a-fA-F:]+\]):(?!/?/)(.+)$")
 
@@ -19,12 +20,7 @@ class Address:
     @property
     def loopback(self) -> bool:
         """Whether the host is this machine."""
-        if self.host == "localhost":
-            return True
-        try:
-            return ipaddress.ip_address(self.host.strip("[]")).is_loopback
-        except ValueError:
-            return False
+        return is_loopback(self.host)
 
 
 def parse_address(url: str) -> Address | None:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from time import monotonic, sleep
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
+from urllib.parse import urlsplit
 
 from mcp_host_cortex_tasks.errors import (
     Busy,
@@ -18,6 +19,7 @@ from mcp_host_cortex_tasks.errors import (
     Unavailable,
 )
 from mcp_host_cortex_tasks.redaction import redact
+from mcp_host_cortex_tasks.storage.hosts import is_loopback
 from mcp_host_cortex_tasks.storage.retry import retry_after
 
 if TYPE_CHECKING:
@@ -59,6 +61,7 @@ class Forge(ABC):
             base_url=api.rstrip("/") + "/",
             headers={"Accept": "application/json", "User-Agent": "ctx", **self._login(token)},
             timeout=timeout,
+            trust_env=not is_loopback(urlsplit(api).hostname or ""),  # a proxy is elsewhere
         )
 
     def __enter__(self) -> Self:

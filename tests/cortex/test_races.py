@@ -1,0 +1,67 @@
+"""Many agents at once: one branch, one winner, no lost task, and every other one told."""
+
+import json
+from pathlib import Path
+
+import pytest
+from cortex_lab import Ctx, Repo, git
+
+
+def race(ctx: Ctx, places: list[Path], *words: str) -> list[dict[str, object]]:
+    """Run the same command in all places at once; the answers of those that succeeded."""
+    processes = [ctx.process(*words, "--json", at=place) for place in places]
+    answers = [json.loads(process.communicate(timeout=120)[0]) for process in processes]
+    assert all(answer["success"] for answer in answers), answers
+    return answers
+
+
+def clones(repo: Repo, count: int) -> list[Repo]:
+    made = []
+    for number in range(count):
+        git(repo.folder.parent, "clone", "-q", str(repo.bare), f"clone{number}")
+        made.append(Repo(repo.folder.parent / f"clone{number}", repo.bare))
+    return made
+
+
+@pytest.mark.parametrize("agents", [3, pytest.param(10, marks=pytest.mark.torture)])
+def test_in_one_clone_one_agent_wins_and_the_others_are_told(
+    ctx: Ctx, repo: Repo, agents: int
+) -> None:
+    ctx.set(timeout="60")
+    number = ctx.new()
+    answers = race(ctx, [repo.folder] * agents, "tasks", "start", str(number))
+    assert [answer["already"] for answer in answers].count(False) == 1
+    assert {answer["branch"] for answer in answers} == {repo.branch()}
+    assert repo.branches() == {"main", repo.branch()}
+
+
+@pytest.mark.parametrize("agents", [3, pytest.param(10, marks=pytest.mark.torture)])
+def test_in_clones_of_their_own_one_agent_wins_on_the_same_branch(
+    online: Ctx, repo: Repo, agents: int
+) -> None:
+    online.set(timeout="60")
+    number = online.new()
+    places = clones(repo, agents)
+    answers = race(online, [one.folder for one in places], "tasks", "start", str(number))
+    assert [answer["already"] for answer in answers].count(False) == 1
+    assert {one.branch() for one in places} == {answers[0]["branch"]}
+
+
+@pytest.mark.parametrize("agents", [4, pytest.param(16, marks=pytest.mark.torture)])
+def test_tasks_made_at_once_on_first_use_are_all_kept(home: Path, agents: int) -> None:
+    ctx = Ctx(home)
+    ctx.set(url="local")
+    processes = [ctx.process("tasks", "new", f"T{n}", "--json", at=home) for n in range(agents)]
+    made = [json.loads(process.communicate(timeout=60)[0])["task_id"] for process in processes]
+    assert sorted(made) == list(range(1, agents + 1))
+    assert len(ctx.json("tasks", "list")["tasks"]) == agents
+
+
+def test_settings_changed_at_once_are_all_kept(ctx: Ctx) -> None:
+    keys = ["git_timeout", "default_project_id", "timeout"]
+    processes = [ctx.process("config", "set", key, "7", at=ctx.home) for key in keys]
+    assert [process.wait(30) for process in processes] == [0, 0, 0]
+    for process in processes:
+        process.communicate()
+    kept = json.loads(ctx.config_file.read_text())
+    assert [kept[key] for key in keys] == [7, 7, 7]
