@@ -20,14 +20,13 @@ from filelock import FileLock, Timeout
 from ..errors import Busy, Unavailable
 from ..model import Change, Claim, Event, Found, Kept, Status, Summary, Task, Wanted
 from .base import Changes, Guard, no_guard
-from .sql import indexed
+from .sql import indexed, says
 from .upgrade import Backup, old_tasks
 
 VERSION = "2.0"
 _WAIT_SECONDS = 25
 _POLL_SECONDS = 0.003
 _COUNTED = 10_000
-_SHORTEST_PREFIX = 3
 _CHECK_EVERY = 2_000
 _HEAD_BYTES = 200
 
@@ -299,12 +298,9 @@ class JsonView:
     def _says(self, task: Task, words: tuple[str, ...]) -> bool:
         known = self._words.get(task.task_id)
         if known is None or known[0] is not task:
-            known = (task, f" {indexed(task)} ")
+            known = (task, indexed(task))
             self._words[task.task_id] = known
-        text = known[1]
-        return all(
-            (f" {word}" if len(word) >= _SHORTEST_PREFIX else f" {word} ") in text for word in words
-        )
+        return says(known[1], words)
 
     def counts(self) -> dict[Status, int]:
         counts = dict.fromkeys(Status, 0)

@@ -14,7 +14,7 @@ from psycopg import sql as names
 from ..errors import Busy, Unavailable
 from ..model import Found, Wanted
 from .base import Guard, no_guard
-from .sql import TABLES, SqlView, summary_of
+from .sql import SHORTEST_PREFIX, TABLES, SqlView, summary_of
 
 VERSION = 2
 _STATEMENT_MS = 30_000
@@ -227,7 +227,7 @@ def _conditions(wanted: Wanted) -> tuple[str, list[Any]]:
 
 
 def _lexeme(word: str) -> str:
-    return f"'{word[:500]}'" + (":*" if len(word) >= 3 else "")
+    return f"'{word[:500]}'" + (":*" if len(word) >= SHORTEST_PREFIX else "")
 
 
 def _psycopg(sql: str) -> bytes:

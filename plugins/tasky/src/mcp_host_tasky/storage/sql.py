@@ -22,6 +22,8 @@ _EVENT = (
     "event_id, batch, item, at, caller, action, task_id, name, revision, changes, previous, "
     "undoes, undone_by"
 )
+# A shorter word matches only itself: too much begins with one or two letters.
+SHORTEST_PREFIX = 3
 _UNDOABLE = "undone_by IS NULL AND action NOT IN ('claim', 'release', 'undo')"
 
 # Both databases read these. `{text}` is the type whose order is the order of bytes.
@@ -50,7 +52,8 @@ CREATE TABLE tasks (
 );
 CREATE INDEX tasks_order ON tasks (sort_key);
 CREATE INDEX tasks_status_order ON tasks (status, sort_key);
-CREATE INDEX tasks_ready ON tasks (sort_key) WHERE status = 'pending' AND open_blockers = 0;
+CREATE INDEX tasks_ready ON tasks (sort_key, claimed_until, claimant)
+    WHERE status = 'pending' AND open_blockers = 0;
 CREATE INDEX tasks_created ON tasks (created_at);
 CREATE INDEX tasks_due ON tasks (due_at) WHERE due_at IS NOT NULL;
 CREATE INDEX tasks_parent ON tasks (subtask_of) WHERE subtask_of IS NOT NULL;
@@ -141,15 +144,20 @@ class SqlView:
 
     def subtasks(self, ids: Collection[str]) -> dict[str, list[str]]:
         clause, value = self.among(ids)
-        sql = f"SELECT subtask_of, task_id FROM tasks WHERE subtask_of {clause} ORDER BY 1, 2"
+        # The second condition says nothing new, but lets SQLite use the partial index.
+        sql = (
+            f"SELECT subtask_of, task_id FROM tasks WHERE subtask_of {clause} "
+            "AND subtask_of IS NOT NULL ORDER BY 1, 2"
+        )
         return _grouped(self.rows(sql, (value,)))
 
     def open_among(self, ids: Collection[str]) -> set[str]:
         if not ids:
             return set()
         clause, value = self.among(ids)
-        sql = f"SELECT task_id FROM tasks WHERE task_id {clause} AND status = 'pending'"
-        return {row[0] for row in self.rows(sql, (value,))}
+        # The status is looked at here: as a condition it would lead SQLite to the status index.
+        rows = self.rows(f"SELECT task_id, status FROM tasks WHERE task_id {clause}", (value,))
+        return {task_id for task_id, status in rows if status == Status.PENDING}
 
     def upstream(self, ids: Collection[str]) -> dict[str, tuple[str, ...]]:
         clause, value = self.among(ids)
@@ -264,16 +272,23 @@ class SqlView:
     def _replace(self, pairs: list[tuple[Task, Task]]) -> None:
         if not pairs:
             return
-        settings = ", ".join(f"{column} = ?" for column in [*_TASK_COLUMNS, "sort_key"])
-        self.run(
-            f"UPDATE tasks SET {settings} WHERE number = ?",
-            [(*task_row(new), new.number) for _, new in pairs],
-        )
+        # Only what changed is set: an index whose columns are not named is not written.
+        alike: dict[tuple[str, ...], list[tuple[Any, ...]]] = {}
+        for old, new in pairs:
+            columns, values = _changed_columns(old, new)
+            alike.setdefault(columns, []).append((*values, new.number))
+        for columns, rows in alike.items():
+            settings = ", ".join(f"{column} = ?" for column in columns)
+            self.run(f"UPDATE tasks SET {settings} WHERE number = ?", rows)
         related = [(o, n) for o, n in pairs if (o.tags, o.blockers) != (n.tags, n.blockers)]
         self.run("DELETE FROM waits WHERE task_id = ?", [(new.task_id,) for _, new in related])
         self.run("DELETE FROM tagged WHERE number = ?", [(new.number,) for _, new in related])
         self._relate([new for _, new in related])
-        reworded = [(o, n) for o, n in pairs if (o.name, o.details) != (n.name, n.details)]
+        reworded = [
+            (old, new)
+            for old, new in pairs
+            if (old.name, old.details, old.status) != (new.name, new.details, new.status)
+        ]
         if reworded:
             self.drop_words([new.number for _, new in reworded])
             self.put_words([(new.number, indexed(new)) for _, new in reworded])
@@ -332,9 +347,26 @@ class SqlView:
             )
 
 
+def says(text: str, words: Collection[str]) -> bool:
+    """Whether an indexed text has all the words: short ones whole, others as beginnings."""
+    spaced = f" {text} "
+    return all(
+        (f" {word}" if len(word) >= SHORTEST_PREFIX else f" {word} ") in spaced for word in words
+    )
+
+
 def indexed(task: Task) -> str:
-    """Return the words that a task is found by, as one folded text."""
-    return " ".join(words_of(f"{task.name} {task.details}"))
+    """Return the words that a task is found by, as one folded text, and its status as another.
+
+    The status is among the words because the two are often asked for together, and an index of
+    words counts what has both without looking at tasks.
+    """
+    return " ".join([*words_of(f"{task.name} {task.details}"), status_word(task.status)])
+
+
+def status_word(status: Status) -> str:
+    """Return the status as a word that no text has: the dot is neither letter nor digit."""
+    return f"·{status.value}"
 
 
 def task_row(task: Task) -> tuple[Any, ...]:
@@ -360,6 +392,12 @@ def task_row(task: Task) -> tuple[Any, ...]:
         claim.until if claim else None,
         task.sort_key,
     )
+
+
+def _changed_columns(old: Task, new: Task) -> tuple[tuple[str, ...], list[Any]]:
+    compared = zip([*_TASK_COLUMNS, "sort_key"], task_row(old), task_row(new), strict=True)
+    changed = [(column, after) for column, before, after in compared if before != after]
+    return tuple(column for column, _ in changed), [after for _, after in changed]
 
 
 def task_of(row: Sequence[Any]) -> Task:

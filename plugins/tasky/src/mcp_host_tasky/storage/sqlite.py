@@ -7,13 +7,14 @@ import sqlite3
 import threading
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from ..errors import Busy, TaskyError, Unavailable
 from ..model import Found, Summary, Wanted
 from .base import Guard, no_guard
-from .sql import TABLES, SqlView, summary_of
+from .sql import SHORTEST_PREFIX, TABLES, SqlView, says, status_word, summary_of
 from .upgrade import refuse_foreign, upgrade_sqlite
 
 VERSION = 2
@@ -23,12 +24,14 @@ _FEW = 2_000
 # Past this many matches of words a total says no more than "at least".
 _COUNTED = 10_000
 _EXPANSIONS = 50
-_SHORTEST_PREFIX = 3
+# So many tasks are read in list order, in growing steps, before FTS5 is asked for all matches.
+_CHUNKS = (100, 400, 1_600)
 
 _SCHEMA = (
     TABLES.format(text="TEXT").replace("BIGINT NOT NULL PRIMARY KEY", "INTEGER PRIMARY KEY")
     + """
 CREATE VIRTUAL TABLE words USING fts5 (folded, tokenize = 'ascii', detail = none);
+INSERT INTO words (words, rank) VALUES ('automerge', 8);
 CREATE TABLE vocabulary (word TEXT NOT NULL PRIMARY KEY) WITHOUT ROWID;
 """
 )
@@ -122,7 +125,7 @@ class SqliteView(SqlView):
 
     def put_words(self, rows: list[tuple[int, str]]) -> None:
         self.run("INSERT INTO words (rowid, folded) VALUES (?, ?)", rows)
-        known = {word for _, text in rows for word in text.split()}
+        known = {word for _, text in rows for word in text.split() if word[0] != "·"}
         self.run("INSERT OR IGNORE INTO vocabulary VALUES (?)", [(word,) for word in sorted(known)])
 
     def drop_words(self, numbers: list[int]) -> None:
@@ -132,28 +135,40 @@ class SqliteView(SqlView):
         few = self._few(wanted)
         if few is not None:
             return self._from_few(few, wanted, after, limit)
+        total = self._total(wanted) if count else 0
+        near = self._near(wanted, after, limit) if wanted.words else None
+        if near is not None:
+            return Found(self._summaries(near), total)
         where, values = self._conditions(wanted)
-        columns = "task_id, name, status, priority, due_date, sort_key" + (
-            ", details" if wanted.words else ""
+        found = self.rows(
+            f"SELECT number FROM {_walk(wanted)} WHERE {where} AND sort_key > ? "
+            "ORDER BY sort_key LIMIT ?",
+            (*values, after, limit + 1),
         )
-        sql = (
-            f"SELECT {columns} FROM tasks WHERE {where} AND sort_key > ? ORDER BY sort_key LIMIT ?"
-        )
-        if not count:
-            return Found([summary_of(row) for row in self.rows(sql, (*values, after, limit + 1))])
-        if not wanted.words:
-            rows = [summary_of(row) for row in self.rows(sql, (*values, after, limit + 1))]
-            return Found(rows, self._total(wanted, where, values))
-        return self._page_and_total(where, values, after, limit)
+        return Found(self._summaries([row[0] for row in found]), total)
 
-    def _page_and_total(self, where: str, values: list[Any], after: str, limit: int) -> Found:
-        """Find the page and count on one walk, so that the words are looked up once."""
-        found = self._connection.execute(
-            f"SELECT number, sort_key FROM tasks WHERE {where} ORDER BY sort_key LIMIT ?",
-            (*values, _COUNTED),
-        ).fetchall()
-        page = [number for number, key in found if key > after][: limit + 1]
-        return Found(self._summaries(page), len(found))
+    def _near(self, wanted: Wanted, after: str, limit: int) -> list[int] | None:
+        """Return the page if it can be filled soon by reading the texts of tasks in list order.
+
+        Words that many tasks have are found so at once, where FTS5 would first list all of them.
+        """
+        where, values = self._conditions(replace(wanted, words=()))
+        page: list[int] = []
+        for chunk in _CHUNKS:
+            rows = self.rows(
+                f"SELECT number, sort_key FROM {_walk(wanted)} WHERE {where} AND sort_key > ? "
+                "ORDER BY sort_key LIMIT ?",
+                (*values, after, chunk),
+            )
+            clause, value = self.among([number for number, _ in rows])
+            texts = dict(
+                self.rows(f"SELECT rowid, folded FROM words WHERE rowid {clause}", (value,))
+            )
+            page += [number for number, _ in rows if says(texts[number], wanted.words)]
+            if len(page) > limit or len(rows) < chunk:
+                return page[: limit + 1]
+            after = rows[-1][1]
+        return None
 
     def _summaries(self, numbers: list[int]) -> list[Summary]:
         clause, value = self.among(numbers)
@@ -163,11 +178,17 @@ class SqliteView(SqlView):
         )
         return [summary_of(row) for row in self.rows(sql, (value,))]
 
-    def _total(self, wanted: Wanted, where: str, values: list[Any]) -> int:
+    def _total(self, wanted: Wanted) -> int:
         if wanted.only_status:
             counts = self.counts()
             return counts[wanted.status] if wanted.status else sum(counts.values())
-        return int(self.rows(f"SELECT count(*) FROM tasks WHERE {where}", values)[0][0])
+        where, values = self._conditions(wanted)
+        inner = f"SELECT 1 FROM {_walk(wanted)} WHERE {where}"
+        if wanted.words:
+            inner += f" LIMIT {_COUNTED}"
+        if wanted == Wanted(words=wanted.words, status=wanted.status, now=wanted.now):
+            inner, values = f"SELECT 1 FROM words WHERE words MATCH ? LIMIT {_COUNTED}", values[-1:]
+        return int(self.rows(f"SELECT count(*) FROM ({inner})", values)[0][0])
 
     def _few(self, wanted: Wanted) -> list[int] | None:
         """Return the numbers that one of the conditions leaves, when they are few."""
@@ -228,15 +249,16 @@ class SqliteView(SqlView):
         return " AND ".join(parts), values
 
     def _match(self, wanted: Wanted) -> str:
-        """Return the FTS5 expression: every word, each as the beginning of a word.
+        """Return the FTS5 expression: the status, and every word as the beginning of a word.
 
         A prefix is spelt out as the known words that begin so, because FTS5 merges the lists of a
         true prefix before it answers anything; only where they are many it is left to FTS5.
         """
-        return " AND ".join(self._one_of(word) for word in wanted.words)
+        status = [f'"{status_word(wanted.status)}"'] if wanted.status else []
+        return " AND ".join([*status, *(self._one_of(word) for word in wanted.words)])
 
     def _one_of(self, word: str) -> str:
-        if len(word) < _SHORTEST_PREFIX:
+        if len(word) < SHORTEST_PREFIX:
             return f'"{word}"'
         known = self.rows(
             "SELECT word FROM vocabulary WHERE word >= ? AND word < ? LIMIT ?",
@@ -248,6 +270,11 @@ class SqliteView(SqlView):
         return f"({spelt})"
 
 
+def _walk(wanted: Wanted) -> str:
+    """Return the table with the index to walk; without statistics SQLite prefers a wider one."""
+    return "tasks INDEXED BY tasks_ready" if wanted.ready_for is not None else "tasks"
+
+
 def _connect(path: Path) -> sqlite3.Connection:
     # Autocommit: transactions begin and end where this file says so. A connection serves one
     # thread at a time, not always the same one.
@@ -257,6 +284,8 @@ def _connect(path: Path) -> sqlite3.Connection:
     connection.execute("PRAGMA synchronous = FULL")
     connection.execute("PRAGMA cache_size = -32000")
     connection.execute("PRAGMA mmap_size = 268435456")
+    # Sixteen megabytes of log: copying pages back often is what makes single writes slow.
+    connection.execute("PRAGMA wal_autocheckpoint = 4000")
     return connection
 
 

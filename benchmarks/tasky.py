@@ -1,0 +1,224 @@
+"""Tasky over MCP stdio: how the times of the five tools grow from 1,000 to 100,000 tasks.
+
+One task in ten waits for others. Two words stand in every task, so that a search for both is the
+dearest there is. The table shows p50 and p95 in milliseconds, the goal, and the JSON store at
+10,000 tasks.
+"""
+
+import argparse
+import os
+import random
+import sys
+import tempfile
+import uuid
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from mcp_host_tasky.model import Status, Task
+from mcp_host_tasky.model.dates import micros, seconds
+from mcp_host_tasky.storage import Changes, Home, open_store
+
+from .clients import Client, StdioClient
+from .table import show
+
+GOALS = {
+    "project_info": 10,
+    "page of 50": 10,
+    "page of 50, the second": 10,
+    "page of a status": 10,
+    "ready": 10,
+    "get one": 10,
+    "get 50": 10,
+    "create one": 10,
+    "edit one": 10,
+    "claim": 10,
+    "create 50": 25,
+    "edit 50": 25,
+    "search, rare word": 50,
+    "search, one common word": 50,
+    "search, two common words": 50,
+    "search, two common words, a status": 50,
+    "search, common words never together": 50,
+    "search, a beginning": 50,
+    "search, tag, date and status": 50,
+    "created after, few": 50,
+    "due before, many": 50,
+}
+VOCABULARY = 5_000
+COUNTS = (1_000, 10_000, 100_000)
+Rounds = dict[str, list[float]]
+
+
+def main(arguments: Sequence[str]) -> None:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks --only tasky", description=__doc__)
+    parser.add_argument("--rounds", type=int, default=60, help="calls of each kind (60)")
+    parser.add_argument("--tasks", type=int, nargs="+", default=list(COUNTS))
+    parser.add_argument("--json-tasks", type=int, default=10_000)
+    given = parser.parse_args(arguments)
+    columns = [
+        (f"sqlite {count:,}", _measured("sqlite", count, given.rounds)) for count in given.tasks
+    ]
+    if given.json_tasks:
+        column = f"json {given.json_tasks:,}"
+        columns.append((column, _measured("json", given.json_tasks, given.rounds)))
+    rows = [
+        [name, *(_shown(times[name]) for _, times in columns), f"{goal}"]
+        for name, goal in GOALS.items()
+    ]
+    heads = ["p50 / p95, ms", *(name for name, _ in columns), "goal (p95)"]
+    show("Tasky over MCP stdio", heads, rows)
+
+
+def _shown(times: list[float]) -> str:
+    ordered = sorted(times)
+    return f"{ordered[len(ordered) // 2]:.1f} / {ordered[int(len(ordered) * 0.95)]:.1f}"
+
+
+def _measured(kind: str, count: int, rounds: int) -> Rounds:
+    with tempfile.TemporaryDirectory() as folder:
+        place = Path(folder)
+        ids = _make(place, kind, count)
+        with _served(place) as client:
+            return _Calls(client, ids, rounds).all()
+
+
+@contextmanager
+def _served(place: Path) -> Iterator[Client]:
+    environment = {**os.environ, "HOME": str(place / "home")}
+    argv = [sys.executable, "-m", "tasky_mcp_server", "--stdio", "--log-level", "error"]
+    argv += ["--root", str(place / "project")]
+    with StdioClient("2025-11-25", argv, environment) as client:
+        client.open()
+        yield client
+
+
+class _Calls:
+    """One kind of call after the other, each with arguments that change from round to round."""
+
+    def __init__(self, client: Client, ids: list[str], rounds: int) -> None:
+        self._client = client
+        self._ids = ids
+        self._rounds = rounds
+        self._random = random.Random(7)
+        self._times: Rounds = {}
+
+    def all(self) -> Rounds:
+        self._look()
+        self._search()
+        self._write()
+        return self._times
+
+    def _look(self) -> None:
+        self._time("project_info", "project_info", dict)
+        self._time("page of 50", "search_tasks", dict)
+        cursor = self._call("search_tasks", {})[0]["structuredContent"]["next_cursor"]
+        self._time("page of 50, the second", "search_tasks", lambda: {"cursor": cursor})
+        self._time("page of a status", "search_tasks", lambda: {"status": "pending"})
+        self._time("ready", "search_tasks", lambda: {"ready": True})
+        self._time("get one", "get_tasks", lambda: {"task_ids": self._some(1)})
+        self._time("get 50", "get_tasks", lambda: {"task_ids": self._some(50)})
+
+    def _search(self) -> None:
+        for name, wanted in {
+            "search, one common word": {"search": "update"},
+            "search, two common words": {"search": "update server"},
+            "search, two common words, a status": {"search": "update server", "status": "pending"},
+            "search, common words never together": {"search": "even odd"},
+            "search, a beginning": {"search": "serv"},
+            "search, tag, date and status": {
+                "tags": ["t1"],
+                "due_before": "2027-06-01",
+                "status": "pending",
+            },
+            "created after, few": {"created_after": "2026-11-01T00:00:00Z"},
+            "due before, many": {"due_before": "2027-12-31", "status": "pending"},
+        }.items():
+            self._time(name, "search_tasks", lambda wanted=wanted: wanted)  # type: ignore[misc]
+        self._time("search, rare word", "search_tasks", lambda: {"search": self._word()})
+
+    def _write(self) -> None:
+        self._time("create one", "create_tasks", lambda: {"tasks": [self._new()]})
+        self._time("create 50", "create_tasks", lambda: {"tasks": [self._new() for _ in range(50)]})
+        self._time("edit one", "edit_tasks", lambda: {"operations": [self._edit(self._some(1)[0])]})
+        self._time(
+            "edit 50",
+            "edit_tasks",
+            lambda: {"operations": [self._edit(one) for one in self._some(50)]},
+        )
+        self._time("claim", "edit_tasks", self._claim)
+
+    def _claim(self) -> dict[str, Any]:
+        rows = self._call("search_tasks", {"ready": True, "limit": 200})[0]["structuredContent"]
+        row = self._random.choice(rows["result"])
+        return {"operations": [{"action": "claim", "task_id": row["task_id"]}]}
+
+    def _edit(self, task_id: str) -> dict[str, Any]:
+        priority = self._random.randint(1, 5)
+        name = f"update server {self._word()}"
+        return {"action": "update", "task_id": task_id, "priority": priority, "name": name}
+
+    def _new(self) -> dict[str, Any]:
+        return {"name": f"update server {self._word()}", "details": self._word(), "priority": 2}
+
+    def _some(self, count: int) -> list[str]:
+        return self._random.sample(self._ids, count)
+
+    def _word(self) -> str:
+        return _word(self._random)
+
+    def _time(self, name: str, tool: str, arguments: Callable[[], dict[str, Any]]) -> None:
+        self._call(tool, arguments())
+        self._times[name] = [self._call(tool, arguments())[1] * 1000 for _ in range(self._rounds)]
+
+    def _call(self, tool: str, arguments: dict[str, Any]) -> tuple[Any, float]:
+        return self._client.ask("tools/call", {"name": tool, "arguments": arguments})
+
+
+def _make(place: Path, kind: str, count: int) -> list[str]:
+    """Fill a project's store directly: what is measured is work on it, not its making."""
+    (place / "home").mkdir()
+    (place / "project").mkdir()
+    home = Home(place / "home" / ".tasky", {"HOME": str(place / "home"), "TZ": "UTC"})
+    project = home.init(place / "project", store=kind, name="bench")
+    chance = random.Random(count)
+    store = open_store(project.location)
+    tasks = [_task(number, chance) for number in range(1, count + 1)]
+    for number in range(9, count, 10):
+        blocker = tasks[chance.randrange(number)]
+        tasks[number] = replace(tasks[number], blockers=(blocker.task_id,))
+    for start in range(0, count, 10_000):
+        part = tasks[start : start + 10_000]
+        with store.write() as writing:
+            writing.apply(Changes(tasks=[(None, task) for task in part]))
+    store.close()
+    return [task.task_id for task in tasks]
+
+
+def _task(number: int, chance: random.Random) -> Task:
+    due = datetime(2026, 12, 1, tzinfo=UTC) + timedelta(days=chance.randrange(730))
+    has_due = chance.random() < 0.5
+    created = datetime(2025, 1, 1, tzinfo=UTC) + timedelta(seconds=number)
+    half = "even" if number % 2 else "odd"
+    words = " ".join(_word(chance) for _ in range(10))
+    data: dict[str, Any] = {
+        "task_id": str(uuid.UUID(int=chance.getrandbits(128), version=4)),
+        "number": number,
+        "name": f"task {number:015}",
+        "details": f"update server {half} {words}",
+        "status": chance.choice([*Status, Status.PENDING]),
+        "priority": chance.randint(1, 5),
+        "due_date": due.date().isoformat() if has_due else None,
+        "due_at": seconds(due + timedelta(hours=23, minutes=59, seconds=59)) if has_due else None,
+        "tags": (f"t{chance.randrange(20)}",),
+        "created_at": micros(created),
+        "updated_at": micros(created),
+    }
+    return Task(**data)
+
+
+def _word(chance: random.Random) -> str:
+    return f"w{chance.randrange(VOCABULARY)}x"
