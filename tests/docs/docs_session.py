@@ -18,7 +18,7 @@ from docs_pages import ROOT, Block
 from mcp_host.settings import parse
 
 OURS = Path(sys.executable).parent
-PATIENCE = 30
+PATIENCE = 60
 DOCS_PORT = "8000"
 ENDS_WITH = re.compile(r"ends with (\d+)")
 NOT_RUN = ("text", "markdown", "diff", "mermaid", "yaml", "nginx", "ini", "sql", "")
