@@ -48,6 +48,10 @@ FAULTS = {
     "tools_no_service": ("declaration_invalid", "the pack has no mcp_host_open hook"),
     "tools_star": ("declaration_invalid", "*values has no place in a schema"),
     "tools_unknown_sibling": ("declaration_invalid", "{tool:coarse}"),
+    "tools_timeout": ("declaration_invalid", "the timeout 'soon' is no number of seconds"),
+    "tools_wrong_settings": ("settings_invalid", "tools.fin: no such tool; did you mean 'fine'?"),
+    "resources_odd_uri": ("declaration_invalid", "braces that are neither {name} nor {+name}"),
+    "resources_one_shape": ("name_clash", "two resources called shape://{two}/x"),
     "resources_text": ("answer_invalid", "mcp_host_resources returned a str"),
     "resources_no_scheme": ("declaration_invalid", "'no-scheme' has no scheme"),
     "prompts_tools": ("answer_invalid", "mcp_host_prompts returned a list with a Tool in it"),
@@ -71,6 +75,7 @@ ALL = (
     QUICK
     + "".join(f"[packs.{name}]\nenabled = true\n" for name in FAULTS)
     + "[packs.settings_wrong.settings]\nsizes = 3\n"
+    + "[packs.tools_wrong_settings.tools.fin]\ntimeout = 1\n"
     + "[packs.tools]\nenabled = true\n[packs.sample]\nenabled = true\n"
 )
 

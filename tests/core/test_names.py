@@ -86,6 +86,16 @@ async def test_one_module_that_is_offered_twice_serves_the_first_pack() -> None:
         assert await host.value("sample_big", size=1) == "x"
 
 
+async def test_globs_that_match_no_tool_are_warned_of() -> None:
+    table = {"include": ["ech*", "hold", "ecko"], "exclude": ["let_go_on"]}
+    async with hosted(SAMPLE, settings(sample=table)) as host:
+        assert host.names() == ["sample_echo", "sample_hold"]
+        assert host.host.catalog.warnings == [
+            "packs.sample.include: 'ecko' matches none of its tools",
+            "packs.sample.exclude: 'let_go_on' matches none of its tools",
+        ]
+
+
 async def test_long_names_are_warned_of_and_names_over_the_limit_fail() -> None:
     prefix = "p" * 32
     odd = {"long": "name_packs:long", "endless": "name_packs:endless"}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from typing import Any, Literal, cast
 
@@ -42,6 +43,12 @@ class Entry:
         return not isinstance(self.contribution, Resource)
 
     @property
+    def key(self) -> str:
+        """What no other of its kind may have."""
+        contribution = self.contribution
+        return contribution.shape if isinstance(contribution, Resource) else self.name
+
+    @property
     def scope(self) -> str:
         """The scope that a caller needs."""
         writes = isinstance(self.contribution, Tool) and not self.contribution.read_only
@@ -60,9 +67,13 @@ class Catalog:
 
     def add(self, declared: Declared, *, prefixed: bool = True) -> None:
         """Take in all that a pack declares, or nothing: `Failure` names the clash or the name."""
+        self._check_settings(declared)
         entries = list(self._entries(declared, prefixed))
+        tables = (self.tools, self.prompts, self.resources, self.templates)
+        taken = {(id(table), entry.key): entry for table in tables for entry in table.values()}
         for table, entry in entries:
-            self._check(declared, table, entry, [e for t, e in entries if t is table])
+            self._check(declared, entry, taken.get((id(table), entry.key)))
+            taken[id(table), entry.key] = entry
         for table, entry in entries:
             table[entry.name] = entry
             if len(entry.name) > LONG_NAME and entry.has_name:
@@ -115,9 +126,21 @@ class Catalog:
             table = self.templates if resource.is_template else self.resources
             yield table, _entry(declared, resource.uri, resource, naming)
 
-    def _check(
-        self, declared: Declared, table: dict[str, Entry], entry: Entry, own: list[Entry]
-    ) -> None:
+    def _check_settings(self, declared: Declared) -> None:
+        """Settings of tools that the pack does not have are mistakes of the file."""
+        where, names = f"packs.{declared.name}", [tool.name for tool in declared.tools]
+        for name in declared.table.tools:
+            if name not in names:
+                near = get_close_matches(name, names, 1)
+                hint = f"did you mean '{near[0]}'?" if near else f"known are {', '.join(names)}"
+                raise Failure("settings_invalid", f"{where}.tools.{name}: no such tool; {hint}")
+        for key in ("include", "exclude"):
+            for glob in getattr(declared.table, key):
+                if not any(fnmatchcase(name, glob) for name in names):
+                    self.warnings.append(f"{where}.{key}: {glob!r} matches none of its tools")
+
+    def _check(self, declared: Declared, entry: Entry, other: Entry | None) -> None:
+        """`Failure` where the name cannot be, or is `other`'s already."""
         kind = type(entry.contribution).__name__.lower()
         if entry.has_name and not NAME.fullmatch(entry.name):
             raise Failure(
@@ -125,9 +148,8 @@ class Catalog:
                 f"the {kind} name {entry.name!r} is not of A-Z, a-z, 0-9, _ and -, up to 64",
                 f"rename it, or set a shorter prefix in [packs.{declared.name}]",
             )
-        if sum(other.name == entry.name for other in own) > 1:
+        if other is not None and other.pack == declared.name:
             raise Failure("name_clash", f"it declares two {kind}s called {entry.name}")
-        other = table.get(entry.name)
         if other is not None:
             remedy = (
                 f"set another prefix in [packs.{declared.name}]"

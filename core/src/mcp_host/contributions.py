@@ -19,6 +19,7 @@ from .signature import DeclarationError, Schema, Signature
 Function = Callable[..., Any]
 Resolve = Callable[[str], str]
 Output = Literal["full", "open"] | None
+VARIABLE = re.compile(r"\{\+?\w+\}")
 
 
 @dataclass(frozen=True)
@@ -147,12 +148,17 @@ class Resource(_Contribution):
 
     @cached_property
     def _pattern(self) -> re.Pattern[str]:
-        parts = re.split(r"(\{\+?\w+\})", self.uri)
+        parts = re.split(rf"({VARIABLE.pattern})", self.uri)
         return re.compile("".join(_segment(part) for part in parts), re.DOTALL)
 
     @cached_property
     def variables(self) -> list[str]:
-        return re.findall(r"\{\+?(\w+)\}", self.uri)
+        return [found.strip("{+}") for found in VARIABLE.findall(self.uri)]
+
+    @property
+    def shape(self) -> str:
+        """The URI without the names in it: two of one shape match the same URIs."""
+        return VARIABLE.sub(lambda found: "{+}" if "+" in found[0] else "{}", self.uri)
 
     def match(self, uri: str) -> dict[str, str] | None:
         """The template's values in a URI, decoded once; None where it is not of this template."""
@@ -316,14 +322,13 @@ def verify(contribution: Contribution, has_service: bool) -> None:
             "mcp_host_open hook that would make a service"
         )
     if isinstance(contribution, Resource):
-        odd = set(contribution.variables) ^ set(read.parameters)
-        if odd:
+        _verify_uri(contribution, set(read.parameters))
+    if isinstance(contribution, Tool):
+        limit = contribution.timeout
+        if limit is not None and not (isinstance(limit, int | float) and limit > 0):
             raise DeclarationError(
-                f"{contribution.name}: the URI {contribution.uri} and the parameters differ in "
-                + ", ".join(sorted(odd))
+                f"{contribution.name}: the timeout {limit!r} is no number of seconds above 0"
             )
-        if "://" not in contribution.uri:
-            raise DeclarationError(f"{contribution.name}: {contribution.uri!r} has no scheme")
     listed = contribution.listed(contribution.name, lambda text: text)
     try:
         json.dumps(listed, ensure_ascii=False).encode()
@@ -331,6 +336,21 @@ def verify(contribution: Contribution, has_service: bool) -> None:
         raise DeclarationError(
             f"{contribution.name}: what stands in the list is no JSON: {error}"
         ) from error
+
+
+def _verify_uri(resource: Resource, parameters: set[str]) -> None:
+    if "://" not in resource.uri:
+        raise DeclarationError(f"{resource.name}: {resource.uri!r} has no scheme")
+    if set("{}") & set(VARIABLE.sub("", resource.uri)):
+        raise DeclarationError(
+            f"{resource.name}: {resource.uri!r} has braces that are neither {{name}} nor {{+name}}"
+        )
+    odd = set(resource.variables) ^ parameters
+    if odd:
+        raise DeclarationError(
+            f"{resource.name}: the URI {resource.uri} and the parameters differ in "
+            + ", ".join(sorted(odd))
+        )
 
 
 # -- small pieces ----------------------------------------------------------------------------------

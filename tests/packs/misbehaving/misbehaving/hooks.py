@@ -77,6 +77,18 @@ def no_scheme() -> str:
     return ""
 
 
+@resource("odd://{?query}")
+def odd_uri() -> str:
+    """A resource whose template is of another kind."""
+    return ""
+
+
+@resource("shape://{one}/x")
+def one_shape(one: str) -> str:
+    """A template."""
+    return one
+
+
 no_hooks = Pack(answer=42)
 unmarked = Pack(mcp_host_tools=lambda: [fine])
 misspelt = pack(tulls=lambda: [fine])
@@ -100,6 +112,10 @@ tools_title = answering(tools=[fine.replace(title=object())])
 tools_no_service = answering(tools=[of_a_service])
 tools_star = answering(tools=[of_anything])
 tools_unknown_sibling = answering(tools=[fine.replace(description="see {tool:coarse}")])
+tools_timeout = answering(tools=[fine.replace(timeout="soon")])
+tools_wrong_settings = answering(tools=[fine])
+resources_odd_uri = answering(resources=[odd_uri])
+resources_one_shape = answering(resources=[one_shape, resource("shape://{two}/x")(lambda two: two)])
 resources_text = answering(resources="sample://x")
 resources_no_scheme = answering(resources=[no_scheme])
 prompts_tools = answering(prompts=[fine])
