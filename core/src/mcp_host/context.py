@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, field
-from threading import Event
 from typing import Any, Literal, Protocol
 
 Level = Literal["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"]
@@ -70,17 +69,17 @@ class Context:
     caller: Caller = field(default_factory=Caller)
     deadline: float = float("inf")
     _way: Way = field(default_factory=Nowhere, repr=False)
-    _taken_back: Event = field(default_factory=Event, repr=False)
+    _taken_back: bool = field(default=False, repr=False)
     _changed: Any = field(default=None, repr=False)
 
     def take_back(self) -> None:
         """Say that nobody waits for this call any more; the host calls it."""
-        self._taken_back.set()
+        self._taken_back = True
 
     @property
     def cancelled(self) -> bool:
         """Nobody waits for this call any more."""
-        return self._taken_back.is_set() or time.monotonic() >= self.deadline
+        return self._taken_back or time.monotonic() >= self.deadline
 
     @property
     def remaining(self) -> float:

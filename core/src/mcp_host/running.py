@@ -360,6 +360,7 @@ class _Job:
         self._task: asyncio.Task[Any] | None = None
         self.outcome: asyncio.Future[Any] = self._host.create_future()
         self.abandoned = False
+        self._delivered = False
 
     # in the pack's loop
 
@@ -367,20 +368,25 @@ class _Job:
         if self.abandoned:
             self._deliver(None, None)
             return
-        self._task = loop.loop.create_task(_contained(work), context=self._context)
+        self._task = loop.loop.create_task(self._work(work), context=self._context)
         self._task.add_done_callback(partial(self._ended, loop))
 
     def cancel(self) -> None:
         if self._task is not None:
             self._task.cancel()
 
+    async def _work(self, work: Work) -> None:
+        self._deliver(await _contained(work), None)  # now, not in the loop's next turn
+        self._delivered = True
+
     def _ended(self, loop: PackLoop, task: asyncio.Task[Any]) -> None:
+        if self._delivered:
+            return
         if task.cancelled():
             over = Unavailable("The pack was closed while the call ran")
             self._deliver(None, over if loop.stopping else PackExit("the work cancelled itself"))
         else:
-            error = task.exception()
-            self._deliver(None if error else task.result(), error)
+            self._deliver(None, task.exception())
 
     # in a worker thread
 

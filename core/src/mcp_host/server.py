@@ -377,7 +377,9 @@ class Adapter:
         return self._record(key)
 
     def _record(self, key: str) -> _Connection:
-        record = self._connections.setdefault(key, _Connection())
+        record = self._connections.get(key)
+        if record is None:
+            record = self._connections[key] = _Connection()
         self._connections.move_to_end(key)
         if len(self._connections) > CONNECTIONS:  # sessions that ended without a word
             self._connections.popitem(last=False)

@@ -29,7 +29,9 @@ async def log(call: Call, following: Next) -> Wire:
         raise
     finally:
         if logger.isEnabledFor(logging.INFO):
-            _write(call, outcome, 1000 * (perf_counter() - start))
+            milliseconds = 1000 * (perf_counter() - start)
+            # In the loop's next turn: the answer goes out first.
+            asyncio.get_running_loop().call_soon(_write, call, outcome, milliseconds)
 
 
 def _outcome(result: Wire) -> str:
