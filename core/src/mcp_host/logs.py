@@ -64,7 +64,7 @@ class TextFormatter(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         moment = f"{_second(int(record.created))[11:]}.{int(record.msecs):03}"
-        event = self._secrets.redact(record.getMessage()).replace("\n", "\\n")
+        event = _printable(self._secrets.redact(record.getMessage()))
         text = f"{moment} {record.levelname:7} {event}"
         call = current_call.get()
         if call is not None:
@@ -72,6 +72,13 @@ class TextFormatter(logging.Formatter):
         if record.exc_info:
             text += "\n" + self._secrets.redact(self.formatException(record.exc_info))
         return text
+
+
+def _printable(text: str) -> str:
+    """One line of text that cannot move a terminal's cursor: a client chooses names in it."""
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
 class _Stderr(logging.Handler):
