@@ -5,6 +5,7 @@ import json
 import os
 import sys
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
@@ -116,6 +117,25 @@ async def test_a_call_taken_back_passes_its_place_on_whether_it_ran_or_waited() 
 
         assert await last == "c"
         assert "b" not in service(host).reached
+
+
+async def test_after_a_storm_of_calls_taken_back_every_place_is_free() -> None:
+    order = Random(1)
+    async with hosted(SAMPLE, settings(max_concurrency=4)) as host:
+        for _ in range(20):
+            calls = [asyncio.create_task(host.value("sample_hold", gate="no")) for _ in range(20)]
+            for call in order.sample(calls, len(calls)):
+                for _ in range(order.randrange(3)):
+                    await asyncio.wait(calls, timeout=0)
+                call.cancel()
+            await asyncio.wait(calls)
+
+        last = [asyncio.create_task(host.value("sample_hold", gate="yes")) for _ in range(20)]
+        await asyncio.wait(last, timeout=0)
+        assert (await host.error("sample_echo"))["code"] == "busy"
+        service(host).let("yes")
+        assert await asyncio.gather(*last) == ["yes"] * 20
+        assert host.host.packs["sample"].now.state == "ready"
 
 
 async def test_a_pack_with_32_calls_left_behind_is_busy_until_one_comes_back() -> None:

@@ -99,15 +99,17 @@ def deaf(machine: "Machine", protocol: str, settings: str = "[packs.sample]\n") 
 async def test_thirty_calls_followed_at_once_by_the_end_of_input_are_all_answered(
     machine: "Machine", protocol: str
 ) -> None:
-    async with machine.serve(protocol=protocol) as client:
-        calls = [call(client, f"call-{n}", "echo", number=n) for n in range(30)]
+    for _ in ("first start", "second start, from the saved catalogue"):
+        async with machine.serve(protocol=protocol) as client:
+            calls = [call(client, f"call-{n}", "echo", number=n) for n in range(30)]
 
-        await client.send_bytes(b"".join(calls))
-        code = await client.end_input()
+            await client.send_bytes(b"".join(calls))
+            code = await client.end_input()
 
-        assert code == 0
-        answers = {f["id"]: f["result"]["structuredContent"] for f in client.other_frames}
-        assert {i: a["number"] for i, a in answers.items()} == {f"call-{n}": n for n in range(30)}
+            assert code == 0
+            answers = {f["id"]: f["result"]["structuredContent"] for f in client.other_frames}
+            numbers = {request_id: answer["number"] for request_id, answer in answers.items()}
+            assert numbers == {f"call-{n}": n for n in range(30)}
 
 
 @ERAS
