@@ -42,7 +42,7 @@ def lonely_repo(tmp_path: Path) -> Repo:
     return make_repo(tmp_path, remote=False)
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def backend(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The address of an embedded backend of one's own."""
     with served_backend(tmp_path_factory.mktemp("backend")) as url:

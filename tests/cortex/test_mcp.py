@@ -102,6 +102,12 @@ async def test_in_the_host_every_tool_has_the_prefix(at_home: Ctx, repo: Repo) -
         assert (await host.value("cortex_get_task_status"))["branch"] == "main"
 
 
+async def test_doctor_hears_of_a_ctx_that_is_not_there(at_home: Ctx, repo: Repo) -> None:
+    async with alone(repo.folder, command="no-such-ctx") as host:
+        findings = [check() for check in host.host.packs["cortex"].declared.checks]
+        assert [finding.problem for finding in findings if finding] == ["no-such-ctx is not there"]
+
+
 # the whole life of a task
 
 

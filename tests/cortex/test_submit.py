@@ -54,8 +54,9 @@ def test_a_message_that_begins_with_a_dash_is_a_message(
     ctx, repo, _, _ = started
     repo.write("README", "mended\n")
     ctx.json("tasks", "pr", "--message=--amend", at=repo.folder)
-    assert repo.git("log", "-1", "--format=%s") == "--amend"
-    assert repo.git("rev-list", "--count", "main..HEAD") == "1"
+    repo.write("README", "better\n")
+    ctx.json("tasks", "pr", "-m", "--json", at=repo.folder)
+    assert repo.git("log", "--format=%s", "main..") == "--json\n--amend"
 
 
 @pytest.mark.parametrize(

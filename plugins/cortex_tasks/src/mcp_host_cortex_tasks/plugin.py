@@ -5,12 +5,12 @@ import contextlib
 import os
 import shutil
 import sys
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Literal
 
-from mcp_host import PackHandle, Prompt, Resource, Tool, hookimpl
+from mcp_host import Finding, PackHandle, Prompt, Resource, Tool, hookimpl
 
 from mcp_host_cortex_tasks import errors, prompts, resources, tools
 from mcp_host_cortex_tasks.service.command import Ctx
@@ -91,6 +91,21 @@ def mcp_host_instructions() -> str:
 @hookimpl
 def mcp_host_errors() -> Mapping[type[Exception], str]:
     return {kind: kind.code for kind in errors.EVERY_CLASS}
+
+
+@hookimpl
+def mcp_host_checks(settings: CortexSettings) -> Sequence[Callable[[], Finding | None]]:
+    def git_is_there() -> Finding | None:
+        there = shutil.which("git")
+        return None if there else Finding("git is not on the PATH", "install git 2.36 or newer")
+
+    def ctx_is_there() -> Finding | None:
+        program = _program(settings.command)[0]
+        if shutil.which(program):
+            return None
+        return Finding(f"{program} is not there", "name the ctx to run in the setting 'command'")
+
+    return [git_is_there, ctx_is_there]
 
 
 @hookimpl

@@ -16,11 +16,19 @@ from mcp_host_cortex_tasks.storage.config import Config, config_path, read_confi
 INTERRUPTED = 130
 ENDED = 143
 
+FREE_TEXT = {
+    "-m": "--message",
+    "--message": "--message",
+    "-d": "--description",
+    "--description": "--description",
+}
+
 Command = Callable[[argparse.Namespace, Config], Answer]
 
 
 def run(argv: list[str]) -> int:
     """Run the command line and return the exit code."""
+    argv = _with_values(argv)
     as_json = "--json" in argv
     secrets: list[str] = []
     signal.signal(signal.SIGTERM, _end)
@@ -60,6 +68,17 @@ def run(argv: list[str]) -> int:
     except Exception as error:
         return _unexpected(error, secrets, as_json=as_json)
     return 0
+
+
+def _with_values(argv: list[str]) -> list[str]:
+    """Join a free text to its option: argparse takes a message like `--amend` for an option."""
+    joined: list[str] = []
+    words = iter(argv)
+    for word in words:
+        option = FREE_TEXT.get(word)
+        value = next(words, None) if option else None
+        joined.append(word if value is None else f"{option}={value}")
+    return joined
 
 
 def _command(name: str) -> Command:
