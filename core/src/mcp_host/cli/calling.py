@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import signal
 import sys
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Annotated, Any
@@ -144,14 +145,24 @@ def _ask(question: Mapping[str, Any]) -> dict[str, Any]:
         return {}
     params = question["params"]
     print(params["message"], file=sys.stderr)
-    content: dict[str, Any] = {}
-    for name, schema in params["requestedSchema"]["properties"].items():
-        if schema.get("type") == "boolean":
-            content[name] = typer.confirm(name, err=True)
-        else:
-            text = typer.prompt(name, default=schema.get("default"), err=True)
-            content[name] = text if schema.get("type") == "string" else _value(str(text))
+    # asyncio's own handler would only note Ctrl-C and let the prompt wait on.
+    noted = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        fields = params["requestedSchema"]["properties"].items()
+        content = {name: _answer(name, schema) for name, schema in fields}
+    except (typer.Abort, KeyboardInterrupt):
+        return {"action": "cancel"}
+    finally:
+        signal.signal(signal.SIGINT, noted)
     return {"action": "accept", "content": content}
+
+
+def _answer(name: str, schema: Mapping[str, Any]) -> Any:
+    if schema.get("type") == "boolean":
+        return typer.confirm(name, default=schema.get("default"), err=True)
+    choices = f" ({', '.join(map(str, schema['enum']))})" if "enum" in schema else ""
+    text = typer.prompt(f"{name}{choices}", default=schema.get("default"), err=True)
+    return text if schema.get("type") == "string" else _value(str(text))
 
 
 def _text(result: Mapping[str, Any]) -> str:
