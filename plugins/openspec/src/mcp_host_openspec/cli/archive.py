@@ -4,7 +4,15 @@ import os
 import sys
 from argparse import Namespace
 
-from ..errors import InvalidName, NotFound, OpenSpecError, Refused, TasksIncomplete
+from ..errors import (
+    BadFile,
+    InvalidName,
+    Locked,
+    NotFound,
+    OpenSpecError,
+    Refused,
+    TasksIncomplete,
+)
 from ..service import OpenSpec, Options, Plan, check_accepted, shapes
 from .output import Data, Failure, failure, print_json
 from .roots import open_tree
@@ -31,8 +39,12 @@ def run(options: Namespace) -> int:
         raise _not_found(error, payload) from error
     except Refused as error:
         raise failure(error, error.code, payload=payload) from error
+    except Locked as error:
+        raise failure(error, "archive_target_exists", payload=payload) from error
+    except BadFile as error:
+        raise failure(error, "archive_spec_update_failed", payload=payload) from error
     except OpenSpecError as error:
-        raise failure(error, f"archive_{error.reason}", payload=payload) from error
+        raise failure(error, "archive_error", payload=payload) from error
     if plan is None:
         print("Archive cancelled.")
     elif options.json:

@@ -143,7 +143,7 @@ class Archiving:
         `wanted` is asked last before anything is written: Withdrawn where it says no.
         """
         plan = self.plan(change, options)
-        archive = Archive(self._tree.openspec)
+        archive = Archive(self._tree.root.path)
 
         def writes() -> list[Write]:
             # Under the lock now: whatever was edited since the plan was made stops the archive.

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from ..errors import OpenSpecError
+from ..errors import BadFile, OpenSpecError, OutsideTree
 from ..model.delta import Delta, DeltaDocument
 from ..model.findings import Finding
 from ..model.requirements import Block, fold
@@ -94,6 +94,10 @@ class ChangeRules:
             spec = self._tree.spec(capability)
         except (FileNotFoundError, NotADirectoryError):
             return ()
+        except OutsideTree:
+            if self._tree.is_linked_out(capability):
+                return ()
+            raise
         except (OSError, OpenSpecError) as error:
             return (
                 Finding(
@@ -117,9 +121,11 @@ class ChangeRules:
                 continue
             try:
                 spec = self._spec(capability)
-            except OSError:
+            except (OSError, BadFile):
                 continue
-            except OpenSpecError as error:
+            except OutsideTree as error:
+                if self._tree.is_linked_out(capability):
+                    continue
                 yield Finding("C11", "INFO", "specs", f"The merge cannot be tried: {error}")
                 return
             outcome = self._merges.attempt(document, spec, capability, change.name)
@@ -167,7 +173,10 @@ class ChangeRules:
             )
 
     def _task_findings(self, change: Path) -> Iterator[Finding]:
-        documents, unreadable = self._tree.task_documents(change)
+        try:
+            documents, unreadable = self._tree.task_documents(change)
+        except OutsideTree:
+            return
         if not unreadable and documents and self._tree.tracked_tasks(change):
             yield from _missing_boxes(documents)
         if self._tree.numbers_tasks(change):

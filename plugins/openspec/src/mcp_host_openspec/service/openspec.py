@@ -86,7 +86,7 @@ class OpenSpec:
 
     def recover(self) -> bool:
         """Finish or undo an archive that was cut short; say whether there was one."""
-        archive = Archive(self.tree.openspec)
+        archive = Archive(self.root.path)
         if not archive.interrupted:
             return False
         archive.recover()
@@ -369,6 +369,14 @@ class OpenSpec:
 
     def _notes(self, change: str) -> Iterator[Note]:
         """What the reference tool does not look at: missing texts, and what an archive loses."""
+        try:
+            yield from self._notes_on_texts(change)
+        except OpenSpecError as error:
+            yield Note("N5", "file", str(error))
+        for loss in self._archiving.losses(change):
+            yield loss.as_note()
+
+    def _notes_on_texts(self, change: str) -> Iterator[Note]:
         folder = self.tree.change_path(change)
         files = files_of(folder)
         if "proposal.md" not in files:
@@ -380,8 +388,6 @@ class OpenSpec:
                 yield Note("N3", "proposal.md", "The proposal has no '## What Changes'.")
         if "tasks.md" not in files and not self.tree.tracked_tasks(folder):
             yield Note("N4", "tasks.md", "The change has no tasks.md.")
-        for loss in self._archiving.losses(change):
-            yield loss.as_note()
 
     def _text(self, name: str) -> str | None:
         data = self._bytes(self.tree.openspec / name)

@@ -37,7 +37,7 @@ class Write:
 
 @dataclass(frozen=True, slots=True)
 class _Step:
-    """A write as the plan keeps it: paths relative to the tree, contents by digest."""
+    """A write as the plan keeps it: paths relative to the project, contents by digest."""
 
     path: str
     old: str | None
@@ -54,11 +54,12 @@ class _Plan:
 
 
 class Archive:
-    """The writing side of a tree's `changes/archive`."""
+    """The writing side of a tree's `changes/archive`; all it writes lies in the project."""
 
-    def __init__(self, openspec: Path) -> None:
-        self._openspec = openspec.resolve()
-        self._archive = openspec / "changes" / "archive"
+    def __init__(self, project: Path) -> None:
+        self._project = project.resolve()
+        self._specs = (project / "openspec" / "specs").resolve()
+        self._archive = project / "openspec" / "changes" / "archive"
         self._journal = self._archive / JOURNAL
 
     @property
@@ -122,22 +123,22 @@ class Archive:
         return plan
 
     def _put(self, number: int, step: _Step) -> None:
-        path = self._openspec / step.path
+        path = self._project / step.path
         if step.new is None:
             path.unlink()
-            _prune(path.parent, self._openspec / "specs")
+            _prune(path.parent, self._specs)
         else:
             path.parent.mkdir(parents=True, exist_ok=True)
             _replace(self._new(number), path)
         sync_folder(path.parent)
 
     def _check_unchanged(self, step: _Step) -> None:
-        if digest_of(self._openspec / step.path) != step.old:
+        if digest_of(self._project / step.path) != step.old:
             raise Changed(
-                f"{self._openspec / step.path} was edited while the archive was under way; "
+                f"{self._project / step.path} was edited while the archive was under way; "
                 "nothing was changed.",
                 suggestions=["Run the archive again."],
-                path=str(self._openspec / step.path),
+                path=str(self._project / step.path),
             )
 
     def _finish_interrupted(self) -> None:
@@ -145,7 +146,7 @@ class Archive:
             return
         plan = self._read_plan()
         if plan is not None:
-            change, target = self._openspec / plan.change, self._openspec / plan.target
+            change, target = self._project / plan.change, self._project / plan.target
             if not exists(change) and exists(target):
                 pass  # the move was the last step
             elif exists(change) and not exists(target) and self._can_finish(plan):
@@ -157,17 +158,17 @@ class Archive:
 
     def _can_finish(self, plan: _Plan) -> bool:
         """Whether every spec is as it was or as it shall be: nobody edited one since."""
-        return all(digest_of(self._openspec / s.path) in (s.old, s.new) for s in plan.steps)
+        return all(digest_of(self._project / s.path) in (s.old, s.new) for s in plan.steps)
 
     def _finish(self, plan: _Plan) -> None:
         for number, step in enumerate(plan.steps):
-            if digest_of(self._openspec / step.path) != step.new:
+            if digest_of(self._project / step.path) != step.new:
                 self._put(number, step)
 
     def _put_back(self, plan: _Plan) -> None:
         """Give every spec that was written its old content; leave what a person edited."""
         for number, step in reversed(list(enumerate(plan.steps))):
-            path = self._openspec / step.path
+            path = self._project / step.path
             if digest_of(path) != step.new or step.new == step.old:
                 continue
             if step.old is None:
@@ -177,7 +178,7 @@ class Archive:
                 _replace(self._old(number), path)
         for folder in reversed(plan.folders):
             with contextlib.suppress(OSError):
-                (self._openspec / folder).rmdir()
+                (self._project / folder).rmdir()
 
     def _read_plan(self) -> _Plan | None:
         try:
@@ -196,8 +197,10 @@ class Archive:
                 path=str(self._journal),
             ) from error
         for path in [*(s.path for s in steps), *plan.folders, plan.change, plan.target]:
-            if not (self._openspec / path).resolve().is_relative_to(self._openspec):
-                raise OpenSpecError(f"The journal {self._journal} names {path}, outside the tree.")
+            if not (self._project / path).resolve().is_relative_to(self._project):
+                raise OpenSpecError(
+                    f"The journal {self._journal} names {path}, outside the project."
+                )
         return plan
 
     def _drop(self) -> None:
@@ -216,14 +219,14 @@ class Archive:
         missing = {
             folder
             for step in steps
-            for folder in (self._openspec / step.path).parents
-            if folder.is_relative_to(self._openspec) and not exists(folder)
+            for folder in (self._project / step.path).parents
+            if folder.is_relative_to(self._project) and not exists(folder)
         }
         return [self._relative(folder) for folder in sorted(missing, key=lambda f: len(f.parts))]
 
     def _relative(self, path: Path) -> str:
         real = path.parent.resolve() / path.name
-        return real.relative_to(self._openspec).as_posix()
+        return real.relative_to(self._project).as_posix()
 
     def _new(self, number: int) -> Path:
         return self._journal / f"{number}.new"

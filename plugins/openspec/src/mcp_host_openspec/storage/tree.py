@@ -69,6 +69,11 @@ class Tree:
         """The main spec in a file that was found in the tree."""
         return self.files.document(path, SpecDocument)
 
+    def is_linked_out(self, capability: str) -> bool:
+        """Whether the capability's whole folder lies outside the tree, by a symbolic link."""
+        folder = self.spec_path(capability).parent
+        return not folder.resolve().is_relative_to(self.specs.resolve())
+
     def change_ids(self, *, hidden: bool = False) -> list[str]:
         """The active changes, by name in byte order; with `hidden`, also those with a dot."""
         return [
@@ -134,14 +139,21 @@ class Tree:
         return self._metadata.context()
 
     def tracked_tasks(self, change: Path) -> list[Path]:
-        """The task files the change's schema names, those that are there."""
+        """The task files the change's schema names, those that are there.
+
+        OutsideTree where one of them is a symbolic link that leads out of the change.
+        """
         schema = self._schema(change)
         if schema is None or schema.tasks is None:
             return []
         try:
-            return outputs(change, schema.tasks)
+            found = outputs(change, schema.tasks)
         except OSError:
             return []
+        for path in found:
+            if _passes_link(str(path), below=len(str(change))):
+                check_inside(change, path)
+        return found
 
     def numbers_tasks(self, change: Path) -> bool:
         """Whether the change follows the built-in schema, whose tasks are numbered."""
