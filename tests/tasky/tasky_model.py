@@ -1,4 +1,4 @@
-"""A plan as simple as can be: dicts in memory, whole copies for undo. What stores must agree with."""
+"""A plan as simple as can be, for stores to agree with: dicts in memory, whole copies for undo."""
 
 import copy
 from typing import Any

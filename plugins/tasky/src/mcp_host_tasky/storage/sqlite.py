@@ -30,7 +30,7 @@ _CHUNKS = (100, 400, 1_600)
 _SCHEMA = (
     TABLES.format(text="TEXT").replace("BIGINT NOT NULL PRIMARY KEY", "INTEGER PRIMARY KEY")
     + """
-CREATE VIRTUAL TABLE words USING fts5 (folded, tokenize = 'ascii', detail = none);
+CREATE VIRTUAL TABLE words USING fts5 (folded, tokenize = 'ascii', detail = none, columnsize = 0);
 INSERT INTO words (words, rank) VALUES ('automerge', 8);
 CREATE TABLE vocabulary (word TEXT NOT NULL PRIMARY KEY) WITHOUT ROWID;
 """

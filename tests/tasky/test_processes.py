@@ -1,0 +1,122 @@
+"""Many processes on one plan, each through a server of its own."""
+
+import asyncio
+import sys
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack
+from typing import Any
+
+import pytest
+from mcp_host.testing import CallFailed, StdioClient, stdio_client
+from mcp_host_tasky.storage import Home, open_store
+
+pytestmark = pytest.mark.anyio
+
+PROCESSES = 8
+SERVER = [sys.executable, "-m", "tasky_mcp_server", "--stdio", "--log-level", "error"]
+
+
+POSTGRESQL = pytest.param("postgresql", marks=pytest.mark.torture)
+
+
+@pytest.fixture(scope="module", params=["sqlite", "json", POSTGRESQL])
+async def servers(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> AsyncIterator[list[StdioClient]]:
+    place = tmp_path_factory.mktemp("many")
+    (place / "plan").mkdir()
+    variables = {"HOME": str(place), "XDG_CONFIG_HOME": str(place), "XDG_DATA_HOME": str(place)}
+    store = request.param
+    if store == "postgresql":
+        store = request.getfixturevalue("database")
+    project = Home.of_user(variables).init(place / "plan", store=store)
+    open_store(project.location).close()
+    async with AsyncExitStack() as stack:
+        starting = (
+            stack.enter_async_context(
+                stdio_client(SERVER, cwd=place / "plan", environment=variables)
+            )
+            for _ in range(PROCESSES)
+        )
+        yield [await one for one in starting]
+
+
+async def test_every_write_that_reported_success_is_there(servers: list[StdioClient]) -> None:
+    await write_at_once(servers, rounds=3)
+
+
+@pytest.mark.torture
+async def test_every_write_is_there_after_a_long_run(servers: list[StdioClient]) -> None:
+    await write_at_once(servers, rounds=100)
+
+
+async def write_at_once(servers: list[StdioClient], rounds: int) -> None:
+    (shared,) = await servers[0].value("create_tasks", tasks=[{"name": "shared"}])
+
+    async def write(number: int, client: StdioClient) -> list[str]:
+        made = []
+        for turn in range(rounds):
+            tasks = [{"name": f"write {number} {turn} {side}"} for side in "ab"]
+            made += [view["task_id"] for view in await client.value("create_tasks", tasks=tasks)]
+            tag = {"action": "update", "task_id": made[-1], "tags": [f"by{number}"]}
+            step = {"action": "update", "task_id": shared["task_id"], "name": f"{number} {turn}"}
+            await client.value("edit_tasks", operations=[tag, step])
+        return made
+
+    written = await asyncio.gather(*(write(n, client) for n, client in enumerate(servers)))
+
+    ids = [task_id for made in written for task_id in made]
+    assert len(set(ids)) == PROCESSES * rounds * 2
+    for client in (servers[0], servers[-1]):
+        for start in range(0, len(ids), 200):
+            found = await client.value("get_tasks", task_ids=ids[start : start + 200])
+            assert [view["task_id"] for view in found] == ids[start : start + 200]
+            assert all(view["tags"] for view in found[1::2])
+        # Each of the edits of the one shared task counted: none was lost in another.
+        (one,) = await client.value("get_tasks", task_ids=[shared["task_id"]])
+        assert one["revision"] == 1 + PROCESSES * rounds
+
+
+async def test_a_hundred_claims_of_a_task_have_one_winner(servers: list[StdioClient]) -> None:
+    (task,) = await servers[0].value("create_tasks", tasks=[{"name": "wanted"}])
+
+    async def claim(number: int) -> str | None:
+        operation = {"action": "claim", "task_id": task["task_id"], "agent": f"agent {number}"}
+        try:
+            (view,) = await servers[number % PROCESSES].value("edit_tasks", operations=[operation])
+        except CallFailed as refused:
+            assert refused.envelope["details"]["reason"] == "claimed"
+            return None
+        return str(view["claimed_by"])
+
+    winners = [one for one in await asyncio.gather(*map(claim, range(100))) if one]
+
+    assert len(winners) == 1
+    (seen,) = await servers[-1].value("get_tasks", task_ids=[task["task_id"]])
+    assert seen["claimed_by"] == winners[0]
+
+
+async def test_a_reader_never_sees_half_of_a_bulk_edit(servers: list[StdioClient]) -> None:
+    tasks = [{"name": f"half {n}", "tags": ["half"], "priority": 1} for n in range(30)]
+    made = await servers[0].value("create_tasks", tasks=tasks)
+    seen: list[set[int]] = []
+    done = asyncio.Event()
+
+    async def read(client: StdioClient) -> None:
+        while not done.is_set():
+            page: dict[str, Any] = await client.value("search_tasks", tags=["half"])
+            seen.append({row["priority"] for row in page["result"]})
+            views = await client.value("get_tasks", task_ids=[view["task_id"] for view in made])
+            seen.append({view["priority"] for view in views})
+
+    async def write() -> None:
+        for turn in range(15):
+            level = {"action": "update", "priority": turn % 5 + 1}
+            operations = [{**level, "task_id": view["task_id"]} for view in made]
+            await servers[turn % 2].value("edit_tasks", operations=operations)
+        done.set()
+
+    await asyncio.gather(write(), *(read(client) for client in servers[2:6]))
+
+    assert all(len(priorities) == 1 for priorities in seen)
+    assert len(set.union(*seen)) > 1
