@@ -325,6 +325,9 @@ async def test_tasks_and_state_can_be_read_and_prompts_know_the_task(
         assert json.loads(await host.text("cortex://tasks"))["tasks"][0]["id"] == number
         assert json.loads(await host.text(f"cortex://tasks/{number}"))["title"] == "Mend it"
         assert json.loads(await host.text("cortex://status"))["branch"] == "main"
+        ref = {"type": "ref/prompt", "name": "cortex-start"}
+        offered = await host.complete(ref, "task_id", str(number)[:1])
+        assert str(number) in str(offered)
         with pytest.raises(Exception, match="Task not found"):
             await host.text("cortex://tasks/424242")
         (text,) = await host.prompt("cortex-start", task_id=str(number))

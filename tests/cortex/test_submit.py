@@ -1,5 +1,7 @@
 """ctx tasks pr: commit, push, pull request, then the backend; and what must stop it before."""
 
+import json
+import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -173,6 +175,15 @@ def test_a_commit_hook_that_refuses_leaves_index_and_branch_as_they_were(
     assert (run.reason, "no tests" in run.data["error"]) == ("commit_refused", True)
     assert repo.picture() == before
     assert ctx.task(number)["status"] == "IN_PROGRESS"
+
+
+def test_a_file_name_that_is_no_utf8_breaks_nothing(started: tuple[Ctx, Repo, int, str]) -> None:
+    ctx, repo, _, _ = started
+    repo.commit()
+    (repo.folder / os.fsdecode(b"caf\xe9.txt")).write_text("text\n")
+    run = ctx("tasks", "pr", "--json", at=repo.folder)
+    assert json.dumps(run.data, ensure_ascii=False).encode()
+    assert run.data["left_out"] == ["caf?.txt"]
 
 
 def test_named_files_are_added_and_secrets_refused(started: tuple[Ctx, Repo, int, str]) -> None:

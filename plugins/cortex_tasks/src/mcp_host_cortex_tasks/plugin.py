@@ -18,8 +18,22 @@ from mcp_host_cortex_tasks.service.setup import what_is_missing
 from mcp_host_cortex_tasks.service.watch import Watch
 from mcp_host_cortex_tasks.settings import CortexSettings
 
-# What a program needs to get out of a company's network; the host hands on neither.
-PROXIES = ("http_proxy", "https_proxy", "no_proxy", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY")
+# What ctx, git and ssh heed besides what the host hands on: the way out of a company's network,
+# the user's own git and ssh, the keyring.
+PASSED_ON = (
+    "http_proxy",
+    "https_proxy",
+    "no_proxy",
+    "HTTP_PROXY",
+    "HTTPS_PROXY",
+    "NO_PROXY",
+    "CORTEX_HOME",
+    "DBUS_SESSION_BUS_ADDRESS",
+    "GIT_CONFIG_GLOBAL",
+    "GIT_SSH",
+    "GIT_SSH_COMMAND",
+    "GNUPGHOME",
+)
 
 
 @hookimpl
@@ -123,5 +137,5 @@ def _program(command: str | tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _environment(settings: CortexSettings) -> dict[str, str]:
-    passed = {name: os.environ[name] for name in PROXIES if name in os.environ}
+    passed = {name: os.environ[name] for name in PASSED_ON if name in os.environ}
     return passed | ({"CORTEX_HOME": str(settings.home)} if settings.home else {})

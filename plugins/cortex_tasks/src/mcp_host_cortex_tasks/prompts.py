@@ -1,19 +1,18 @@
 """Two ways to begin: with a task, and with its review."""
 
 import json
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 from mcp_host import prompt
-from pydantic import Field
+
+from mcp_host_cortex_tasks.completion import TaskNumber
 
 if TYPE_CHECKING:
     from mcp_host_cortex_tasks.service.command import Ctx
 
 
 @prompt(name="cortex-start", title="Start a task")
-async def start(
-    ctx: "Ctx", /, task_id: Annotated[str, Field(description="The task's number")]
-) -> str:
+async def start(ctx: "Ctx", /, task_id: TaskNumber) -> str:
     """Begin a task with all that is known about it."""
     task = await ctx.task(task_id)
     begin, submit = ctx.named("start_task"), ctx.named("submit_pr")

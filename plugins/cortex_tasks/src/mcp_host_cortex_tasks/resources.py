@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 from mcp_host import resource
 
+from mcp_host_cortex_tasks.completion import TaskNumber
 from mcp_host_cortex_tasks.service.command import STATUS, TASKS
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ async def tasks(ctx: "Ctx", /) -> str:
 
 
 @resource(f"{TASKS}/{{id}}", mime=MIME, title="A task")
-async def task(ctx: "Ctx", /, id: str) -> str:
+async def task(ctx: "Ctx", /, id: TaskNumber) -> str:
     """One task with its description."""
     ctx.watched()
     return json.dumps(await ctx.task(id), ensure_ascii=False)

@@ -29,6 +29,9 @@ def say(*lines: str) -> Callable[[], None]:
 def print_json(data: Mapping[str, object], secrets: Iterable[str]) -> None:
     """Print one JSON object in ASCII: no locale or terminal can break it."""
     text = json.dumps(data)
+    if "\\ud" in text:  # perhaps half a character: a file's name need not be UTF-8
+        whole = json.dumps(data, ensure_ascii=False).encode("utf-8", "replace")
+        text = json.dumps(json.loads(whole))
     for secret in secrets:
         if len(secret) >= 8:  # a shorter one would hit numbers and words
             text = text.replace(json.dumps(secret)[1:-1], "***")

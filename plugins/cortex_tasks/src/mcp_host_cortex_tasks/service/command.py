@@ -104,6 +104,14 @@ class Ctx:
             raise self._garbled(words, "it holds no task")
         return task
 
+    async def numbers(self, begun: str) -> list[str]:
+        """Return the numbers of the caller's tasks that begin so; none where they cannot be had."""
+        try:
+            rows = (await self.tasks())["tasks"]
+        except CortexError:
+            return []
+        return [number for row in rows if (number := str(row.get("id"))).startswith(begun)]
+
     async def status(self) -> Facts:
         """Return where the repository stands."""
         data = await self._json(["tasks", "status"], self._git_limit)

@@ -283,7 +283,8 @@ class _Submission:
 
     def _plan_request(self, forge: Forge, main: str, task: Task | None) -> None:
         def request() -> Refs:
-            title = task.title if task else self._git.ask("log", "-1", "--format=%s")
+            subject = task.title if task else self._git.ask("log", "-1", "--format=%s")
+            title = " ".join(subject.split())
             body = f"{(task.description if task else None) or ''}\n\nTask {self._task_id}".strip()
             self._request, self._created = forge.open(self._branch, main, title, body)
             made = str(self._request.number) if self._created else None
