@@ -80,6 +80,35 @@ def test_a_branch_without_a_commit_of_its_own_is_refused(ctx: Ctx, repo: Repo) -
     assert ctx.task(number)["status"] == "IN_PROGRESS"
 
 
+@pytest.mark.parametrize("how", [("merge", "-q"), ("rebase", "-q"), ("reset", "-q", "--hard")])
+def test_a_branch_that_was_only_brought_up_to_main_has_no_commit_of_its_own(
+    ctx: Ctx, repo: Repo, how: tuple[str, ...]
+) -> None:
+    number = ctx.new()
+    branch = ctx.json("tasks", "start", str(number), at=repo.folder)["branch"]
+    repo.git("switch", "-q", "main")
+    repo.commit("theirs.txt")
+    repo.git("push", "-q", "origin", "main")
+    repo.git("switch", "-q", branch)
+    repo.git(*how, "main")
+    assert ctx.fails("tasks", "done", at=repo.folder).reason == "no_own_commit"
+    repo.commit("own.txt")
+    repo.git("push", "-q", "origin", "HEAD:main")
+    assert ctx.json("tasks", "done", at=repo.folder)["proof"] == "ancestor"
+
+
+def test_work_of_another_machine_that_was_pulled_is_proof_when_merged(ctx: Ctx, repo: Repo) -> None:
+    number = ctx.new()
+    branch = ctx.json("tasks", "start", str(number), at=repo.folder)["branch"]
+    other = repo.folder.parent / "other"
+    git(repo.folder.parent, "clone", "-q", str(repo.bare), str(other))
+    git(other, "switch", "-qc", branch)
+    Repo(other, repo.bare).commit()
+    git(other, "push", "-q", "origin", "HEAD", "HEAD:main")
+    repo.git("pull", "-q", "--ff-only", "origin", branch)
+    assert ctx.json("tasks", "done", at=repo.folder)["proof"] == "ancestor"
+
+
 def test_force_changes_the_state_alone(submitted: tuple[Ctx, Repo, int, str]) -> None:
     ctx, repo, number, _ = submitted
     ctx.set(delete_local_on_done="true", delete_remote_on_done="true")

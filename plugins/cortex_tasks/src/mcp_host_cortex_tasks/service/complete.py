@@ -1,5 +1,6 @@
 """Complete a task: proof of the merge, then the backend, then the cleaning up."""
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,6 +11,9 @@ from mcp_host_cortex_tasks.service.work import OWN_START, Work
 from mcp_host_cortex_tasks.storage.forges import Forge, choose_forge, parse_address
 from mcp_host_cortex_tasks.storage.git import KEPT, Worktree, last_line
 from mcp_host_cortex_tasks.storage.journal import Entry
+
+# How the reflog tells of moves to commits that were there before.
+BROUGHT = re.compile(r"^branch: Created|: Fast-forward$|^reset: |\(finish\): ")
 
 
 @dataclass(slots=True)
@@ -151,9 +155,18 @@ class _Completion:
         return None if tips.get(main) == self._git.tracked(main) else self._git.fetch(main)
 
     def _has_own_commit(self, tip: str) -> bool:
-        started = self._git.config(f"branch.{self._branch}.{OWN_START}")
-        began = started or self._git.first_of_reflog(self._branch)
-        return began is not None and began != tip
+        """Tell whether the branch has a commit of its own.
+
+        Its tip must be another than at the start, and not one that only an update to the main
+        branch brought, where git remembers the whole way.
+        """
+        entries = self._git.reflog(self._branch)
+        first = entries[-1][0] if entries else None
+        began = self._git.config(f"branch.{self._branch}.{OWN_START}") or first
+        if began is None or began == tip:
+            return False
+        only_brought = first == began and all(BROUGHT.search(why) for _, why in entries)
+        return not only_brought or self._git.tracked(self._branch) is not None
 
     def _forge_says_merged(self, tip: str, main: str) -> bool:
         address = parse_address(self._git.remote_url() or "")

@@ -149,11 +149,16 @@ class Checkout:
         answer = self.run("config", "--get", key)
         return answer.out.rstrip("\n") if answer.ok else None
 
+    def reflog(self, branch: str) -> list[tuple[str, str]]:
+        """Return where git remembers a local branch to have been, and why; newest first."""
+        answer = self.run("reflog", "show", "--format=%H %gs", f"refs/heads/{branch}", "--")
+        lines = answer.out.splitlines() if answer.ok else []
+        return [(commit, why) for commit, _, why in (line.partition(" ") for line in lines)]
+
     def first_of_reflog(self, branch: str) -> str | None:
         """Return the oldest commit that git remembers for a local branch."""
-        answer = self.run("reflog", "show", "--format=%H", f"refs/heads/{branch}", "--")
-        lines = answer.out.split() if answer.ok else []
-        return lines[-1] if lines else None
+        entries = self.reflog(branch)
+        return entries[-1][0] if entries else None
 
     # branches and remotes
 
