@@ -119,14 +119,32 @@ async def test_a_call_taken_back_passes_its_place_on_whether_it_ran_or_waited() 
         assert "b" not in service(host).reached
 
 
+async def test_whoever_waits_no_more_leaves_room_in_the_line() -> None:
+    async with hosted(SAMPLE, settings(max_concurrency=1)) as host:
+        running = asyncio.create_task(host.value("sample_hold", gate="g"))
+        await asyncio.wait([running], timeout=0)
+        for _ in range(3):
+            line = [asyncio.create_task(host.value("sample_hold", gate="no")) for _ in range(4)]
+            await asyncio.wait(line, timeout=0)
+            for call in line:
+                call.cancel()
+            await asyncio.wait(line)
+
+        last = asyncio.create_task(host.value("sample_big", size=1))
+        await asyncio.wait([last], timeout=0)
+        service(host).let("g")
+
+        assert await asyncio.gather(running, last) == ["g", "x"]
+
+
 async def test_after_a_storm_of_calls_taken_back_every_place_is_free() -> None:
     order = Random(1)
     async with hosted(SAMPLE, settings(max_concurrency=4)) as host:
-        for _ in range(20):
+        for _ in range(40):
             calls = [asyncio.create_task(host.value("sample_hold", gate="no")) for _ in range(20)]
             for call in order.sample(calls, len(calls)):
-                for _ in range(order.randrange(3)):
-                    await asyncio.wait(calls, timeout=0)
+                for _ in range(order.randrange(6)):
+                    await asyncio.sleep(0)  # one turn of the loop
                 call.cancel()
             await asyncio.wait(calls)
 

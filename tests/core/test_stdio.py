@@ -134,13 +134,27 @@ def test_bad_json_while_a_large_answer_is_being_written_spoils_no_line(
         client.send(client.call("large", "sample_big", size=BIG))
         client.wait_for_output()  # which is not read on: the answer is half written
 
-        client.send(b"{not json\n" * 20, client.call("small", "sample_big", size=1))
+        client.send(client.call("small", "sample_big", size=1), b"{not json\n" * 20)
         frames = [json.loads(line) for line in client.all_output().splitlines()]
 
         assert [f["error"]["code"] for f in frames if "error" in f] == [-32700] * 20
         sizes = {f["id"]: len(f["result"]["content"][0]["text"]) for f in frames if f.get("id")}
         assert sizes == {"large": BIG, "small": 1}
         assert client.process.returncode == 0
+
+
+def test_what_was_refused_before_the_end_of_input_is_read_to_the_last_line(
+    machine: "Machine",
+) -> None:
+    with deaf(machine, LEGACY) as client:
+        client.send(b"{not json\n" * 2000)  # the answers are more than a pipe holds
+        client.process.stdin.close()
+        client.wait_for_output()
+
+        frames = [json.loads(line) for line in client.process.stdout]
+
+        assert [frame["error"]["code"] for frame in frames] == [-32700] * 2000
+        assert client.process.wait(A_MOMENT) == 0
 
 
 @ERAS
