@@ -4,6 +4,7 @@ import json
 import os
 import pty
 import select
+import signal
 import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -100,7 +101,10 @@ class Home:
         return Done(process.returncode, process.stdout, process.stderr)
 
     def type_into(self, *arguments: str, answers: Sequence[tuple[str, str]]) -> Done:
-        """Run a command in a terminal, and type each answer when its question has appeared."""
+        """Run a command in a terminal, and type each answer when its question has appeared.
+
+        "^C" interrupts the command, "^D" ends its input.
+        """
         controller, terminal = pty.openpty()
         process = subprocess.Popen(
             self.argv(*arguments),
@@ -121,7 +125,10 @@ class Home:
                     assert ready, f"'{question}' was not asked; it showed: {seen}"
                     seen += os.read(controller, 4096).decode()
                 shown = seen.index(question, shown) + len(question)
-                os.write(controller, f"{answer}\n".encode())
+                if answer == "^C":
+                    _interrupt(process, controller)
+                else:
+                    os.write(controller, b"\x04" if answer == "^D" else f"{answer}\n".encode())
             out, _ = process.communicate(timeout=LONGEST)
             seen += _rest(controller)
         except OSError:
@@ -159,6 +166,15 @@ class Home:
             cwd=self.project,
             environment=self.environment(env),
         )
+
+
+def _interrupt(process: subprocess.Popen[str], controller: int) -> None:
+    """Press Ctrl-C as a person does: again, where the key came just before the terminal is read."""
+    for _ in range(10):
+        process.send_signal(signal.SIGINT)
+        ready, _, _ = select.select([controller], [], [], 2)
+        if ready:
+            return
 
 
 def _rest(controller: int) -> str:

@@ -173,8 +173,17 @@ def test_a_tool_that_asks_is_answered_at_the_terminal(desk: Home) -> None:
     )
 
     assert (agreed.code, agreed.out) == (0, "shredded 2\n")
+    assert "kind (home, work)" in posted.err
     assert posted.json["structuredContent"] == {"action": "accept", "street": "High Street"}
     assert letter.out == "Dear Ann, kindly yours\n"
+
+
+@pytest.mark.parametrize("key", ["^C", "^D"])
+def test_leaving_a_question_at_the_terminal_refuses_it(desk: Home, key: str) -> None:
+    left = desk.type_into("call", "desk_shred", 'ids=["a"]', *DESK, answers=[("[y/n]: ", key)])
+
+    assert (left.code, left.out) == (1, "")
+    assert "error (cancelled): The user chose to cancel." in left.err
 
 
 def test_without_a_terminal_a_tool_that_asks_says_that_nobody_can_be_asked(desk: Home) -> None:

@@ -262,7 +262,7 @@ async def test_progress_and_logs_arrive_before_the_answer_and_only_where_they_we
     home: Home, protocol: str
 ) -> None:
     home.write("[packs.desk]\n")
-    call = {"name": "desk_tell", "arguments": {"count": 3}}
+    call = {"name": "desk_tell", "arguments": {"count": 2000}}
     async with home.stdio("--config", "mcp-host.toml", protocol=protocol) as client:
 
         def heard() -> tuple[list[Any], list[Any]]:
@@ -285,11 +285,8 @@ async def test_progress_and_logs_arrive_before_the_answer_and_only_where_they_we
         await client.request("tools/call", call)
         no_progress, later_levels = heard()
 
-    assert [(p["progress"], p["total"], p["message"]) for p in progress] == [
-        (1, 3, "step 1"),
-        (2, 3, "step 2"),
-        (3, 3, "step 3"),
-    ]
+    steps = [(p["progress"], p["total"], p["message"]) for p in progress]
+    assert steps == [(n, 2000, f"step {n}") for n in range(1, 2001)]
     assert {p["progressToken"] for p in progress} == {"p"}
     assert levels == ["warning", "error"]
     assert no_progress == []

@@ -21,7 +21,9 @@ tokens = [
     { token = { env = "EVE" }, subject = "eve" },
 ]
 [packs.desk]
-timeout = 20
+timeout = 60
+[packs.desk.tools.reached]
+timeout = 8
 [packs.nobody_has_it]
 """
 FORM = {"elicitation": {}}
@@ -113,6 +115,45 @@ async def test_a_body_over_the_limit_is_413_however_it_is_sent(ann: Web) -> None
 
     assert (at_once.status_code, in_pieces.status_code) == (413, 413)
     assert await ann.value("desk_greet", name="Ann") == "Hello Ann."
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "code"),
+    [
+        (b"", 400, -32700),
+        (b"{", 400, -32700),
+        (b"\xff\xfe", 400, -32700),
+        (b'"text"', 400, -32602),
+        (b"[]", 400, -32602),
+        (b'[{"jsonrpc": "2.0", "id": 1, "method": "tools/list"}]', 400, -32602),
+        (b'{"jsonrpc": "2.0", "id": 1, "method": "tools/list"}', 400, -32600),
+        (b"[" * 2000 + b"]" * 2000, 400, -32700),
+        (b'{"jsonrpc": "2.0", "id": 1, "method": "' + b"x" * 3000 + b'"}', 400, -32600),
+    ],
+)
+async def test_a_body_that_is_no_request_is_refused_and_the_server_lives_on(
+    ann: Web, body: bytes, status: int, code: int
+) -> None:
+    headers = {**ann.headers, "Content-Type": "application/json"}
+
+    answer = await ann.http.post(ann.url, content=body, headers=headers)
+
+    assert (answer.status_code, answer.json()["error"]["code"]) == (status, code)
+    assert await ann.value("desk_greet", name="Ann") == "Hello Ann."
+
+
+async def test_half_a_character_and_a_nul_are_answered_not_dropped(ann: Web) -> None:
+    frame, headers = ann.modern("tools/call", {"name": "desk_greet", "arguments": {"name": "?"}})
+    headers["Content-Type"] = "application/json"
+    sent = json.dumps(frame)
+
+    half = await ann.http.post(ann.url, content=sent.replace("?", "\\ud800"), headers=headers)
+    nul = await ann.http.post(ann.url, content=sent.replace("?", "a\\u0000b"), headers=headers)
+
+    envelope = half.json()["result"]["_meta"]["mcp-host/error"]
+    assert envelope["code"] == "validation_error"
+    assert "lone surrogate" in envelope["error"]
+    assert nul.json()["result"]["content"][0]["text"] == "Hello a\x00b."
 
 
 async def test_each_token_is_a_subject_with_scopes_and_sees_what_it_may_use(
