@@ -22,6 +22,7 @@ from .errors import SettingsError
 
 PACK_NAME = r"^[a-z][a-z0-9_]{0,31}$"
 RESERVED_PACK_NAME = "host"
+SCOPE = r"^(\*|[a-z][a-z0-9_]{0,31}:(read|write))$"
 MASK = "********"
 SHORTEST_MASKED = 4
 """A secret shorter than this stands in every other word: texts with it masked would say nothing."""
@@ -107,7 +108,7 @@ class TokenTable(_Table):
 
     token: str = Field(min_length=16, description="The bearer token; from a secret.")
     subject: str = Field(min_length=1, description="Who presents it; packs see this as the caller.")
-    scopes: list[str] = Field(
+    scopes: list[Annotated[str, Field(pattern=SCOPE)]] = Field(
         default_factory=list, description="What it may do: `PACK:read`, `PACK:write`, `*`."
     )
 
