@@ -303,6 +303,10 @@ def test_retry_after_is_honoured_once_and_then_reported(
     run = ctx.fails("tasks", "pr", at=repo.folder)
     assert run.data["retryable"] is True
     assert run.data["details"]["done"] == [f"push {branch} to origin"]
+    used_up = {"X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "4102444800"}
+    forge.first = [(403, {"message": "API rate limit exceeded"}, used_up)]
+    run = ctx.fails("tasks", "pr", at=repo.folder)
+    assert (run.data["code"], run.data["retryable"]) == ("unavailable", True)
     assert ctx.task(number)["status"] == "REVIEW"
 
 

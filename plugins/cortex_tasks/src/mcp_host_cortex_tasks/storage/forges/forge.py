@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from time import monotonic, sleep
+from time import monotonic, sleep, time
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 from urllib.parse import urlsplit
@@ -117,7 +117,7 @@ class Forge(ABC):
     ) -> "httpx2.Response":
         """Send one request; wait once where the forge asks for it; raise what it complains of."""
         answer = self._send(method, path, body, query)
-        wait = retry_after(answer.headers.get("Retry-After"))
+        wait = _asked_to_wait(answer)
         if answer.status_code in (403, 429, 503) and wait is not None and wait <= self._timeout:
             sleep(wait)
             answer = self._send(method, path, body, query)
@@ -216,7 +216,7 @@ class Forge(ABC):
     def _error(self, answer: "httpx2.Response") -> CortexError:
         status, said = answer.status_code, self._said(answer)
         facts = {"status": status, "forge": self.name}
-        wait = retry_after(answer.headers.get("Retry-After"))
+        wait = _asked_to_wait(answer)
         if status == 401:
             return LoginNeeded(
                 f"{self.name} does not accept the token: {said}",
@@ -250,6 +250,16 @@ class Forge(ABC):
             for part in (data.get("message"), data.get("error"), *_list(data.get("errors"))):
                 words += _words(part)
         return redact("; ".join(words)[:500]) or answer.reason_phrase
+
+
+def _asked_to_wait(answer: "httpx2.Response") -> float | None:
+    """Return the seconds that a forge wants to be left alone: by Retry-After, or by a used-up
+    allowance that says when it is renewed."""
+    if answer.headers.get("X-RateLimit-Remaining") == "0":
+        renewed = answer.headers.get("X-RateLimit-Reset", "")
+        if renewed.isascii() and renewed.isdigit():
+            return max(0.0, float(renewed[:12]) - time())
+    return retry_after(answer.headers.get("Retry-After"))
 
 
 def _list(value: object) -> list[object]:
