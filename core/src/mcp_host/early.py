@@ -59,7 +59,10 @@ class Shown:
 
 
 class Early:
-    """One client's first messages, and which of them the SDK must see again."""
+    """One client's first messages, and which of them the SDK must see again.
+
+    `refuses` says that one of them is broken, and will be answered with an error.
+    """
 
     def __init__(self, shown: Shown) -> None:
         self._shown = shown
@@ -69,6 +72,7 @@ class Early:
         self.replay: list[Line] = []
         self.answered: set[Id] = set()
         self.waiting: set[Id] = set()
+        self.refuses = False
         self.listed = False
 
     def take(self, line: Line) -> bytes | None:
@@ -97,6 +101,7 @@ class Early:
     def _wait(self, line: Line, message: Mapping[str, Any] | None) -> None:
         self.replay.append(line)
         if message is None or "method" not in message:
+            self.refuses = self.refuses or not _is_response(message)
             return
         if message["method"] == "notifications/initialized" and self._era == "handshake":
             self._initialized = True
@@ -109,6 +114,8 @@ class Early:
             self.waiting.add((type(message["id"]), message["id"]))
             if self._era is None:
                 self._given_up = True  # an unusual opening: what it means is the SDK's to say
+        elif "id" in message:
+            self.refuses = True
 
     def _result(self, message: Mapping[str, Any]) -> dict[str, Any] | None:
         if not _is_request(message):
@@ -198,6 +205,10 @@ def _parsed(line: bytes) -> dict[str, Any] | None:
 
 def _is_id(value: Any) -> bool:
     return isinstance(value, str | int) and not isinstance(value, bool)
+
+
+def _is_response(message: Mapping[str, Any] | None) -> bool:
+    return message is not None and ("result" in message or "error" in message)
 
 
 def _is_request(message: Mapping[str, Any]) -> bool:

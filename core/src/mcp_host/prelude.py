@@ -51,7 +51,7 @@ class Prelude:
     @property
     def owes(self) -> bool:
         """Whether somebody waits for an answer."""
-        return bool(self._early.waiting or self._out)
+        return bool(self._early.waiting or self._early.refuses or self._out)
 
     def _nothing_left(self) -> bool:
         return (self._ended or self.stopping) and not self.owes
