@@ -511,7 +511,7 @@ class _Write:
     ) -> _Outcome:
         outcome = work(draft, at)
         if outcome.failures:
-            noun = "task" if self.tool == "create_tasks" else "operation"
+            noun = "operation" if self.tool == "edit_tasks" else "task"
             raise failed_items(outcome.failures, len(self.items), noun)
         return outcome
 

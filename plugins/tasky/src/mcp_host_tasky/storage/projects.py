@@ -90,6 +90,8 @@ class Home:
     ) -> Project:
         """Make a project's folder and settings; a URL goes to the registry, not to the folder."""
         if self._is_project(folder):
+            if "://" in store and self._awaits_url(folder):
+                self._bring_url(folder, store)
             known = self._read(folder)
             if _same_store(known, store):
                 return known
@@ -121,6 +123,16 @@ class Home:
         if not ignored.exists():
             ignored.write_text(_NOT_FOR_GIT, "utf-8")
         return self._read(folder)
+
+    def _awaits_url(self, folder: Path) -> bool:
+        storage = _toml(folder / FOLDER / "config.toml").get("storage", {})
+        return str(storage.get("backend", "")).startswith("postgres")
+
+    def _bring_url(self, folder: Path, url: str) -> None:
+        """Remember where this user reaches a plan that a checkout says is in a database."""
+        about = _toml(folder / FOLDER / "config.toml").get("project", {})
+        name = str(about.get("name") or folder.name)
+        self.register(folder, str(about.get("id", "")), name, url)
 
     def move(self, project: Project, store: str) -> Project:
         """Point the project to another store; what is in it is the caller's to copy."""

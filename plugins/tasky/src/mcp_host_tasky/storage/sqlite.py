@@ -18,6 +18,7 @@ from .sql import SHORTEST_PREFIX, TABLES, SqlView, says, status_word, summary_of
 from .upgrade import refuse_foreign, upgrade_sqlite
 
 VERSION = 2
+_MAGIC = b"SQLite format 3\0"
 _WAIT_SECONDS = 25
 # Up to this many matches are fetched and sorted; more are met soon on a walk in list order.
 _FEW = 2_000
@@ -48,6 +49,7 @@ class SqliteFile:
         self._lock = threading.Lock()
         self._one_writer = threading.Lock()
         self._closed = False
+        _refuse_other_files(path)
         with self._connection() as connection:
             _prepare(connection, path)
 
@@ -86,12 +88,13 @@ class SqliteFile:
     def _connection(self) -> Iterator[sqlite3.Connection]:
         with self._lock:
             connection = self._idle.pop() if self._idle else None
-        connection = connection or _connect(self._path)
         try:
+            connection = connection or _connect(self._path)
             yield connection
         except sqlite3.DatabaseError as error:
             # A connection that met trouble is not used again.
-            connection.close()
+            if connection:
+                connection.close()
             explained = _explained(error, self._path)
             if explained is None:
                 raise
@@ -102,7 +105,9 @@ class SqliteFile:
         else:
             self._give_back(connection)
 
-    def _give_back(self, connection: sqlite3.Connection) -> None:
+    def _give_back(self, connection: sqlite3.Connection | None) -> None:
+        if connection is None:
+            return
         with self._lock:
             if not self._closed:
                 self._idle.append(connection)
@@ -270,6 +275,29 @@ class SqliteView(SqlView):
         return f"({spelt})"
 
 
+def _refuse_other_files(path: Path) -> None:
+    """Raise for a file of another kind; SQLite itself takes a very short one for a new database."""
+    try:
+        with path.open("rb") as file:
+            head = file.read(len(_MAGIC))
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise Unavailable(
+            f"{path} cannot be used: {error.strerror}.", reason="store_unusable"
+        ) from error
+    if head not in (b"", _MAGIC):
+        raise _corrupt(path)
+
+
+def _corrupt(path: Path) -> Unavailable:
+    return Unavailable(
+        f"{path} is not an intact SQLite plan; it was left as it is.",
+        reason="corrupt_store",
+        suggestions=["Put a backup in its place, or move it away and run: tasky project init"],
+    )
+
+
 def _walk(wanted: Wanted) -> str:
     """Return the table with the index to walk; without statistics SQLite prefers a wider one."""
     return "tasks INDEXED BY tasks_ready" if wanted.ready_for is not None else "tasks"
@@ -368,11 +396,7 @@ def _busy(path: Path) -> Busy:
 def _explained(error: sqlite3.DatabaseError, path: Path) -> TaskyError | None:
     text = str(error)
     if "not a database" in text or "malformed" in text:
-        return Unavailable(
-            f"{path} is not an intact SQLite plan; it was left as it is.",
-            reason="corrupt_store",
-            suggestions=["Put a backup in its place, or move it away and run: tasky project init"],
-        )
+        return _corrupt(path)
     if "unable to open" in text or "readonly" in text or "disk is full" in text:
         return Unavailable(f"{path} cannot be used: {text}.", reason="store_unusable")
     if "locked" in text:
