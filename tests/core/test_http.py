@@ -73,6 +73,27 @@ async def test_a_foreign_host_or_origin_is_turned_away_on_every_route(ann: Web, 
             assert await status("POST", Origin=origin) not in (403, 421)
 
 
+async def test_a_web_page_of_an_allowed_origin_may_ask_first_and_read_what_it_gets(
+    ann: Web,
+) -> None:
+    origin = {"Origin": "https://app.example.org"}
+    wanted = {
+        "Access-Control-Request-Method": "POST",
+        "Access-Control-Request-Headers": "authorization,mcp-protocol-version",
+    }
+
+    asked = await ann.http.options(ann.url, headers={**origin, **wanted})
+    foreign = await ann.http.options(ann.url, headers={"Origin": "https://evil.example", **wanted})
+    frame, headers = ann.modern("tools/list", {})
+    answer = await ann.http.post(ann.url, json=frame, headers={**headers, **origin})
+
+    assert asked.status_code == 200
+    assert "authorization" in asked.headers["access-control-allow-headers"].lower()
+    assert foreign.status_code == 403
+    assert answer.headers["access-control-allow-origin"] == origin["Origin"]
+    assert "mcp-session-id" in answer.headers["access-control-expose-headers"].lower()
+
+
 async def test_without_a_known_token_nothing_is_answered(served: HttpServer) -> None:
     for token in (None, "token-of-mallory-9", TOKENS["ANN"] + "x"):
         async with Web(served.url, token) as nobody:

@@ -38,6 +38,10 @@ KEY = 'corn"er\\of åpril'
         ('[http]\nhost = { env = "NOBODY_SET_IT" }', "NOBODY_SET_IT is not set"),
         ('[http]\nhost = { file = "nowhere.txt" }', "nowhere.txt: No such file"),
         ('[host]\nroot = "~nobody-of-that-name/x"', "host.root: "),
+        (
+            '[[http.tokens]]\nsubject = "ann"\ntoken = { env = "T" }\nscopes = ["desk:*"]',
+            "http.tokens[0].scopes[0]: String should match pattern",
+        ),
         ("[host\n", "is not valid TOML"),
     ],
 )
@@ -128,6 +132,9 @@ async def test_a_secret_is_masked_wherever_the_host_shows_what_it_knows(home: Ho
         await client.end_input()
         log = [json.loads(line) for line in client.stderr.splitlines() if line.startswith("{")]
 
+    kept = [path for path in home.folder.rglob("*") if path.is_file()]
+    assert kept  # what the host keeps for its next start
+    assert not any(b"corn" in path.read_bytes() for path in kept)
     told = "\n".join(f"{one.out}{one.err}" for one in shown) + repr(said) + repr(log)
     assert told.count("********") > 10  # it was there, in all these places
     for written in (KEY, json.dumps(KEY)[1:-1], json.dumps(KEY, ensure_ascii=False)[1:-1]):
@@ -257,6 +264,7 @@ PLAIN: list[Any] = [
     "x" * 40,
     [],
     ["a*"],
+    ["*", "desk:read"],
     [1],
     {},
     {"a": 1},
