@@ -69,7 +69,7 @@ def public(value: Any) -> set[str]:
 INSIDE = {
     # what the host itself calls on these
     "wire", "contents", "read", "capability", "rest", "listed", "answer", "match", "signature",
-    "is_template", "variables", "repeatable", "take_back", "envelope", "function", "code",
+    "is_template", "variables", "shape", "repeatable", "take_back", "envelope", "function", "code",
 }  # fmt: skip
 
 
