@@ -155,9 +155,14 @@ def _merged(below: Tables, above: Tables) -> dict[str, Any]:
     merged = dict(below)
     for key, value in above.items():
         both = isinstance(value, Mapping) and isinstance(merged.get(key), Mapping)
-        is_secret = both and (set(value) | set(merged[key])) & {"env", "file"}
-        merged[key] = _merged(merged[key], value) if both and not is_secret else value
+        whole = key == "settings" or not (both and (_is_secret(value) or _is_secret(merged[key])))
+        merged[key] = _merged(merged[key], value) if both and whole else value
     return merged
+
+
+def _is_secret(table: Tables) -> bool:
+    """Whether this stands for one value; a pack's settings may have a key `env` as well."""
+    return set(table) == {"file"} or ("env" in table and set(table) <= {"env", "default"})
 
 
 def add_options(parser: argparse.ArgumentParser, transport: Transport) -> None:
