@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Callable
 
 import pytest
 from core_home import Home
-from core_web import Session, Web, event_ids
+from core_web import Session, Web, event_ids, frames
 from mcp_host.testing import HttpServer
 
 TOKENS = {"ANN": "token-of-ann-0001", "BOB": "token-of-bob-0002", "EVE": "token-of-eve-0003"}
@@ -271,6 +271,21 @@ async def test_a_request_state_is_good_for_its_caller_its_tool_and_its_arguments
     for refused in (other_arguments, other_tool, forged, other_caller):
         assert refused["error"]["code"] == -32602
     assert right["result"]["content"][0]["text"] == "shredded 1"
+
+
+async def test_nobody_watches_what_they_may_not_read(served: HttpServer, bob: Web) -> None:
+    wanted = {"resourceSubscriptions": ["desk://papers/tea", "host://packs"]}
+    session = await bob.session()
+
+    own = await session.request("resources/subscribe", uri="desk://papers/tea")
+    foreign = await session.request("resources/subscribe", uri="host://packs")
+    listened = await bob.ask("subscriptions/listen", notifications=wanted)
+    async with Web(served.url, TOKENS["EVE"]) as eve:
+        of_eve = await (await eve.session()).request("resources/subscribe", uri="desk://papers/tea")
+
+    assert "result" in frames(own.text)[-1]
+    for refused in (frames(foreign.text)[-1], listened, frames(of_eve.text)[-1]):
+        assert refused["error"]["data"]["code"] == "permission_denied"
 
 
 async def test_a_client_that_goes_away_cancels_its_call(ann: Web) -> None:

@@ -10,6 +10,7 @@ from core_home import PACKS, Home
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
+from mcp_host import Standalone
 from mcp_host.errors import SettingsError
 from mcp_host.settings import parse
 from mcp_host.testing import hosted
@@ -363,3 +364,44 @@ async def test_a_tools_timeout_of_the_settings_comes_before_the_packs_and_the_ho
     assert "0.05 s" in error["error"]
     assert error["retryable"] is False
     assert error["details"] == {"outcome": "unknown"}
+
+
+def test_alone_a_pack_takes_its_file_before_its_variables_and_the_rest_of_both(
+    home: Home,
+) -> None:
+    path = home.write(
+        """
+        [http]
+        port = 81
+        [packs.desk.settings]
+        env = "work"
+        key = { env = "OTHER_KEY" }
+        [packs.sample.settings]
+        key = { env = "NOBODY_SET_IT" }
+        """
+    )
+    alone = Standalone(
+        pack="desk",
+        module="desk_pack.plugin",
+        server_name="desk",
+        version="1",
+        program="desk-mcp",
+        tables=lambda env: {
+            "http": {"port": 80, "host": "127.0.0.1"},
+            "packs": {
+                "desk": {"timeout": 3, "settings": {"key": {"env": "DESK_KEY"}, "mood": "busy"}}
+            },
+        },
+    )
+    env = {"OTHER_KEY": "of the file", "DESK_KEY": "of the variable"}
+
+    with_file, without = alone.settings(path, env), alone.settings(None, env)
+    by_variable = alone.settings(None, {**env, "MCP_HOST_CONFIG": str(path)})
+
+    assert with_file.packs["desk"].settings == by_variable.packs["desk"].settings
+    assert with_file.packs["desk"].settings == {"env": "work", "key": "of the file", "mood": "busy"}
+    assert (with_file.packs["desk"].timeout, with_file.http.port) == (3, 81)
+    assert list(with_file.packs) == ["desk"]
+    assert without.packs["desk"].settings == {"key": "of the variable", "mood": "busy"}
+    assert without.http.port == 80
+    assert without.shown()["packs"]["desk"]["settings"]["key"] == "********"
