@@ -6,7 +6,7 @@ from pathlib import Path
 
 from ..errors import AlreadyInitialised, OpenSpecError
 from ..service import OpenSpec, Root
-from ..service.openspec import TOOL_FILES
+from ..service.setting_up import TOOL_FILES
 from ..storage.files import exists, is_folder
 from ..storage.roots import from_environment
 from .output import Failure, failure, print_json

@@ -4,10 +4,11 @@ The numbers are those of `docs/explanation/openspec-differences.md`. The referen
 of these pass, most of them in silence.
 """
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from ..errors import OpenSpecError, Refused
 from ..model.delta import DeltaDocument, DeltaSection
 from ..model.findings import Note
 from ..model.requirements import SCENARIO, is_requirement
@@ -41,6 +42,12 @@ class Loss:
     def refuses(self) -> bool:
         """Whether it stops the archive unless accepted."""
         return self.number in REFUSING
+
+    @property
+    def warning(self) -> str:
+        """The loss in one line."""
+        place = f"{self.path}:{self.line}" if self.line else self.path
+        return f"{self.number} {place}: {self.message}"
 
     def as_note(self) -> Note:
         """The same as validation shows it."""
@@ -171,3 +178,31 @@ def _dropped_in_delta_section(section: DeltaSection, path: str) -> Iterator[Loss
 def _text(lines: list[str]) -> tuple[str, ...]:
     """The lines that say something."""
     return tuple(line for line in map(trim, lines) if line)
+
+
+def refuse(change: str, losses: Sequence[Loss], accept: Collection[str]) -> None:
+    """Raise Refused where a loss stops the archive and is not accepted."""
+    stopping = [loss for loss in losses if loss.refuses and loss.number not in accept]
+    if not stopping:
+        return
+    numbers = sorted({loss.number for loss in stopping})
+    flags = " ".join(f"--accept {number}" for number in numbers)
+    raise Refused(
+        "archive_would_lose_text",
+        f"Archiving '{change}' would lose text: "
+        + "; ".join(f"{loss.number} {loss.path}: {loss.message}" for loss in stopping),
+        suggestions=[
+            f"Fix the change, or accept the loss with accept: {numbers} (command: {flags})."
+        ],
+        losses=[loss.as_dict() for loss in stopping],
+    )
+
+
+def check_accepted(numbers: Collection[str]) -> frozenset[str]:
+    """The losses to accept, or an error naming those that can be."""
+    if unknown := sorted(set(numbers) - set(ACCEPTABLE)):
+        raise OpenSpecError(
+            f"accept: {', '.join(unknown)} is not one of {', '.join(ACCEPTABLE)}.",
+            suggestions=["Name the losses as the refusal does."],
+        )
+    return frozenset(numbers)

@@ -2,58 +2,30 @@
 
 import threading
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from datetime import date
 from functools import partial
 from pathlib import Path
 from typing import Final, Literal
 
-from ..errors import AlreadyInitialised, Ambiguous, BadFile, NotFound, OpenSpecError
+from ..errors import Ambiguous, BadFile, NotFound, OpenSpecError
 from ..model.collation import collation_key
 from ..model.findings import Finding, ItemType, Note, Report
 from ..model.names import check_capability, check_change_id, nearest
 from ..model.spec import SpecDocument
-from ..model.text import code_unit_key, is_utf8
-from ..storage.files import Files, exists, is_folder
-from ..storage.roots import Root, is_initialised
+from ..model.text import code_unit_key
+from ..storage.files import Files, is_folder
+from ..storage.roots import Root
 from ..storage.transaction import Archive
 from ..storage.tree import Tree, unreadable
-from ..storage.writing import write_whole
-from .archiving import Archiving, Options, Plan
+from .archive_plan import Options, Plan
+from .archiving import Archiving
 from .change_rules import ChangeRules
-from .context import CONFIG, INSTRUCTIONS, PROJECT, appended, with_section, with_tool_block
 from .derived import ByState, Derived, Merges
+from .setting_up import ContextUpdate, Created, SettingUp
 from .showing import ChangeRow, ChangeView, SpecRow, files_of, row_of_spec, view_change
 from .spec_rules import spec_findings
 
 Kind = Literal["change", "spec", "all"]
-
-TOOL_FILES: Final = {
-    "claude": "CLAUDE.md",
-    "codex": "AGENTS.md",
-    "cursor": "AGENTS.md",
-    "github-copilot": "AGENTS.md",
-    "opencode": "AGENTS.md",
-    "windsurf": "AGENTS.md",
-}
-"""Assistants `init` can point at the tree, and the file each of them reads."""
-
-
-@dataclass(frozen=True, slots=True)
-class Created:
-    """What `init` made."""
-
-    path: Path
-    files: tuple[str, ...]
-    """Relative to the project's folder."""
-
-
-@dataclass(frozen=True, slots=True)
-class ContextUpdate:
-    """What became of project.md."""
-
-    path: Path
-    action: Literal["created", "replaced", "appended", "section replaced", "section appended"]
 
 
 class OpenSpec:
@@ -77,6 +49,7 @@ class OpenSpec:
         merges = Merges(self._derived)
         self._rules = ChangeRules(self.tree, merges)
         self._archiving = Archiving(self.tree, self._rules, merges, today)
+        self._setting_up = SettingUp(self.tree)
         self._writing = threading.Lock()
 
     @property
@@ -181,11 +154,11 @@ class OpenSpec:
 
     def instructions(self) -> str:
         """AGENTS.md, or the same in our words where there is none."""
-        return self._text("AGENTS.md") or INSTRUCTIONS
+        return self._setting_up.instructions()
 
     def project(self) -> str:
         """project.md, else the configuration's context, else an empty template."""
-        return self._text("project.md") or self.tree.context() or PROJECT
+        return self._setting_up.project()
 
     # ----- validation
 
@@ -255,50 +228,15 @@ class OpenSpec:
 
     def init(self, tools: tuple[str, ...] = ()) -> Created:
         """Make a tree; AlreadyInitialised where there is anything of one."""
-        if exists(self.tree.openspec) and not is_folder(self.tree.openspec):
-            raise BadFile(self.tree.openspec, "this must be a folder, and is a file")
-        if is_initialised(self.root.path):
-            raise AlreadyInitialised(self.tree.openspec)
-        wanted = {
-            "openspec/AGENTS.md": INSTRUCTIONS,
-            "openspec/project.md": PROJECT,
-            "openspec/specs/.gitkeep": "",
-            "openspec/changes/archive/.gitkeep": "",
-            "openspec/config.yaml": CONFIG,
-        }
-        made = []
         with self._writing:
-            for name, text in wanted.items():
-                path = self.root.path / name
-                if not exists(path):
-                    write_whole(path, text.encode())
-                    made.append(name)
-            made += self._point_tools(tools)
-        return Created(self.tree.openspec, tuple(made))
+            return self._setting_up.init(tools)
 
     def update_context(
         self, content: str, *, merge: bool = False, section: str | None = None
     ) -> ContextUpdate:
         """Write project.md: replace it or one of its sections, or with `merge` add to it."""
-        self.tree.check_there()
-        path = self.tree.openspec / "project.md"
         with self._writing:
-            old = self._bytes(path)
-            if old is not None and not is_utf8(old) and (merge or section):
-                raise BadFile(path, "the file is not UTF-8, so it can only be replaced as a whole")
-            text = old.decode() if old is not None and (merge or section) else ""
-            if section:
-                new = with_section(text, section, content, merge=merge)
-            elif merge:
-                new = appended(text, content)
-            else:
-                new = content if content.endswith("\n") else f"{content}\n"
-            write_whole(path, new.encode("utf-8", "surrogatepass"))
-        if old is None:
-            return ContextUpdate(path, "created")
-        if section:
-            return ContextUpdate(path, "section appended" if merge else "section replaced")
-        return ContextUpdate(path, "appended" if merge else "replaced")
+            return self._setting_up.update_context(content, merge=merge, section=section)
 
     # ----- the rest is how
 
@@ -388,32 +326,6 @@ class OpenSpec:
                 yield Note("N3", "proposal.md", "The proposal has no '## What Changes'.")
         if "tasks.md" not in files and not self.tree.tracked_tasks(folder):
             yield Note("N4", "tasks.md", "The change has no tasks.md.")
-
-    def _text(self, name: str) -> str | None:
-        data = self._bytes(self.tree.openspec / name)
-        return None if data is None else data.decode("utf-8", errors="replace")
-
-    def _bytes(self, path: Path) -> bytes | None:
-        try:
-            return self.tree.files.read(path)
-        except (FileNotFoundError, NotADirectoryError):
-            return None
-        except OSError as error:
-            raise unreadable(path, error) from error
-
-    def _point_tools(self, tools: tuple[str, ...]) -> Iterator[str]:
-        if unknown := sorted(set(tools) - set(TOOL_FILES)):
-            raise OpenSpecError(
-                f"tools: {', '.join(unknown)} is not one of {', '.join(TOOL_FILES)}.",
-                suggestions=["Name known tools, or leave tools out."],
-            )
-        for name in dict.fromkeys(TOOL_FILES[tool] for tool in tools):
-            path = self.root.path / name
-            old = self._bytes(path)
-            if old is not None and not is_utf8(old):
-                raise BadFile(path, "the file is not UTF-8; add the pointer to OpenSpec by hand")
-            write_whole(path, with_tool_block((old or b"").decode()).encode())
-            yield name
 
 
 def _unusable(error: Exception) -> Finding:

@@ -9,7 +9,7 @@ from ..model.findings import Finding, Level, Note, Report
 from ..model.spec import Requirement, SpecDocument
 from ..model.tasks import Progress
 from ..storage.roots import Root
-from .archiving import Plan
+from .archive_plan import Plan
 from .showing import ChangeRow, ChangeView, DeltaEntry, SpecRow
 
 Data = dict[str, Any]
