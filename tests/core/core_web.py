@@ -112,6 +112,14 @@ class Session:
         return frames(answer.text)[-1]
 
     @asynccontextmanager
+    async def stream(self, method: str, **params: Any) -> AsyncIterator[AsyncIterator[Any]]:
+        """The frames that a request brings, as they come."""
+        frame = {"jsonrpc": "2.0", "id": 9, "method": method, "params": params}
+        given = {**self.web.headers, **self.headers}
+        async with self.web.http.stream("POST", self.web.url, json=frame, headers=given) as answer:
+            yield _events(answer)
+
+    @asynccontextmanager
     async def listen(self, **headers: str) -> AsyncIterator[AsyncIterator[Any]]:
         """The GET stream of the session, or one to be taken up again by `Last-Event-ID`."""
         given = {**self.web.headers, **self.headers, **headers}

@@ -381,16 +381,25 @@ async def test_a_stop_drains_running_calls_ends_streams_and_exits_with_0(home: H
     assert "Traceback" not in server.stderr
 
 
-async def test_an_idle_server_ends_at_once_even_while_clients_listen(home: Home) -> None:
+async def test_an_idle_server_ends_at_once_even_while_clients_listen_and_people_think(
+    home: Home,
+) -> None:
     home.write("[packs.desk]\n")
 
-    async with home.http("--config", "mcp-host.toml") as server, Web(server.url) as web:
+    async with home.http("--config", "mcp-host.toml") as server, Web(server.url, **FORM) as web:
         session = await web.session()
-        async with session.listen():
+        params = {"name": "desk_shred", "arguments": {"ids": ["a"]}}
+        async with session.listen(), session.stream("tools/call", **params) as news:
+            question = await anext(news)
             began = time.monotonic()
-            code = await server.signal()
+            server.process.terminate()
+            answer = await anext(news)
+            async with asyncio.timeout(10):
+                code = await server.process.wait()
             took = time.monotonic() - began
 
+    assert question["method"] == "elicitation/create"
+    assert answer["result"]["_meta"]["mcp-host/error"]["code"] == "cancelled"
     assert code == 0
     assert took < 3  # under 1 s on a machine of its own
     assert "Traceback" not in server.stderr
