@@ -1,6 +1,19 @@
 """What can be done with a plan."""
 
+from typing import TYPE_CHECKING, Any
+
 from .inputs import Caller, Search
-from .tasks import Page, Plan, Tasks
+
+if TYPE_CHECKING:
+    from .tasks import Page, Plan, Tasks
 
 __all__ = ["Caller", "Page", "Plan", "Search", "Tasks"]
+
+
+def __getattr__(name: str) -> Any:
+    # The stores come with these: a pack that is only listed does without them, and starts sooner.
+    if name in ("Page", "Plan", "Tasks"):
+        from . import tasks
+
+        return getattr(tasks, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
