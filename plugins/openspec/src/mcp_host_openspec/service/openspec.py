@@ -223,7 +223,7 @@ class OpenSpec:
         """
         with self._writing:
             plan = self._archiving.carry_out(change, options, wanted)
-        self.tree.files.forget()
+        self.tree.files.forget_below(plan.source)
         return plan
 
     def init(self, tools: tuple[str, ...] = ()) -> Created:

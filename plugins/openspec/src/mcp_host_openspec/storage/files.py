@@ -92,15 +92,11 @@ class Files:
             self._entries[key] = _Entry(Identity.of(status), data, document, racy)
         return cast(T, document)
 
-    def forget(self) -> None:
-        """Drop everything that was read."""
+    def forget_below(self, folder: Path) -> None:
+        """Drop what was read from a folder that is there no more."""
+        begin = f"{folder}{os.sep}"
         with self._lock:
-            self._entries.clear()
-
-    def forget_missing(self, known: set[str]) -> None:
-        """Drop what was read from files that are not among the known ones any more."""
-        with self._lock:
-            for key in [key for key in self._entries if key[0] not in known]:
+            for key in [key for key in self._entries if key[0].startswith(begin)]:
                 del self._entries[key]
 
     def _check(self, path: str | Path, status: os.stat_result) -> None:
