@@ -249,6 +249,7 @@ def test_a_client_that_reads_nothing_holds_up_neither_the_host_nor_its_end(
         client.send(client.call("large", "sample_big", size=BIG))
         # Each of these writes a traceback to the log, until that pipe is full as well.
         client.send(*(client.call(f"noise-{n}", "tools_says") for n in range(200)))
+        client.send(client.call("flood", "tools_floods"))  # holds the lock of sys.stderr
         client.wait_for_output()
         os.mkfifo(machine.folder / "sign")
         client.send(client.call("sign", "sample_put", path=str(machine.folder / "sign")))

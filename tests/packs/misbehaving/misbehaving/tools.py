@@ -100,6 +100,13 @@ def prints() -> str:
 
 
 @tool(timeout=0.3)
+def floods() -> str:
+    """Print more than a pipe holds."""
+    print("flood" * 200_000)
+    return "printed"
+
+
+@tool(timeout=0.3)
 async def blocks() -> str:
     """Block the pack's own loop for a while."""
     time.sleep(1.5)  # noqa: ASYNC251 - this is the fault
@@ -207,6 +214,7 @@ def mcp_host_tools():
         reads_input,
         says,
         prints,
+        floods,
         blocks,
         quick,
         wrong_type,
