@@ -384,7 +384,7 @@ async def test_a_stop_drains_running_calls_ends_streams_and_exits_with_0(home: H
 async def test_an_idle_server_ends_at_once_even_while_clients_listen_and_people_think(
     home: Home,
 ) -> None:
-    home.write("[packs.desk]\n")
+    home.write("[host]\ngrace = 60\n[packs.desk]\n")
 
     async with home.http("--config", "mcp-host.toml") as server, Web(server.url, **FORM) as web:
         session = await web.session()
@@ -394,12 +394,12 @@ async def test_an_idle_server_ends_at_once_even_while_clients_listen_and_people_
             began = time.monotonic()
             server.process.terminate()
             answer = await anext(news)
-            async with asyncio.timeout(10):
+            async with asyncio.timeout(30):
                 code = await server.process.wait()
             took = time.monotonic() - began
 
     assert question["method"] == "elicitation/create"
     assert answer["result"]["_meta"]["mcp-host/error"]["code"] == "cancelled"
     assert code == 0
-    assert took < 3  # under 1 s on a machine of its own
+    assert took < 10  # 0.2 s on a machine of its own; a minute where somebody is waited for
     assert "Traceback" not in server.stderr
