@@ -20,6 +20,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from tempfile import TemporaryFile
 from typing import Any
 
 from relay import Line, Message
@@ -94,12 +95,13 @@ class Link:
         self._news = asyncio.Condition()
 
     async def __aenter__(self) -> "Link":
+        self._log = TemporaryFile()  # noqa: SIM115 - closed by __aexit__
         self._process = await asyncio.create_subprocess_exec(
             *self._command,
             env=self._environment,
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.DEVNULL,
+            stderr=self._log,
             limit=LONGEST_LINE,
         )
         self._reading = asyncio.create_task(self._read())
@@ -110,6 +112,7 @@ class Link:
             self._process.kill()
             await self._process.wait()
         await self._reading
+        self._log.close()
 
     def ask(self, request: Message) -> int:
         """Send a request under a fresh id, and return that id."""
@@ -148,6 +151,11 @@ class Link:
         self._process.stdin.close()
         return await asyncio.wait_for(self._process.wait(), PATIENCE), self._others
 
+    def log(self) -> str:
+        """The end of what the host wrote to its log."""
+        self._log.seek(0)
+        return self._log.read().decode()[-2000:]
+
     async def _read(self) -> None:
         assert self._process.stdout
         async for line in self._process.stdout:
@@ -184,7 +192,9 @@ class _Conversation:
         code, surplus = await self._link.close()
         self._played.differences += [f"stdio said too much: {comparable(m)}" for m in surplus]
         if code != 0:
-            self._played.differences.append(f"exit code {code} at the end of input")
+            self._played.differences.append(
+                f"exit code {code} at the end of input\n{self._link.log()}"
+            )
         return self._played
 
     def _say(self, line: Line) -> None:

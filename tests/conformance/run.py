@@ -8,7 +8,9 @@ and every replayed answer is equal.
 import argparse
 import asyncio
 import sys
+from collections.abc import Mapping
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import served
 from relay import Line, Relay
@@ -31,7 +33,8 @@ def main() -> int:
         return 1
     print(f"{SUITE} {VERSION} on Node {suite.node_version()}")
     try:
-        return asyncio.run(_run(suite))
+        with TemporaryDirectory(prefix="mcp-host-conformance-") as scratch:
+            return asyncio.run(_run(suite, served.environment(Path(scratch))))
     except served.HostFailed as error:
         print(f"Conformance: {error}", file=sys.stderr)
         return 1
@@ -47,10 +50,10 @@ def _arguments() -> argparse.Namespace:
     return parser.parse_args()
 
 
-async def _run(suite: Suite) -> int:
+async def _run(suite: Suite, environment: Mapping[str, str]) -> int:
     good, lines = True, list[Line]()
     for spec_version, expected in EXPECTED.items():
-        async with served.over_http() as address:
+        async with served.over_http(environment) as address:
             relay = Relay(address)
             async with relay.listening() as relayed:
                 verdict = await suite.run(f"http://{relayed}/mcp", spec_version)
@@ -60,7 +63,7 @@ async def _run(suite: Suite) -> int:
             good = False
             print(f"  expected: {expected} passed, 0 failed", *verdict.failures, sep="\n  ")
             print(verdict.said if not verdict.failures else "")
-    played = await replay(lines, served.command("stdio"), served.environment())
+    played = await replay(lines, served.command("stdio"), environment)
     print(f"stdio: {played}")
     for reason, count in sorted(played.left_out.items()):
         print(f"  {count} left out: {reason}")

@@ -5,7 +5,7 @@ import os
 import re
 import signal
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -26,18 +26,22 @@ def command(transport: str) -> list[str]:
     return [*serve, "--transport", transport, *(["--port", "0"] if transport == "http" else [])]
 
 
-def environment() -> dict[str, str]:
-    """The pack is found on the path, so nothing has to be installed; no setting of the user's."""
+def environment(scratch: Path) -> dict[str, str]:
+    """The pack is found on the path, so nothing has to be installed; nothing of the user's counts.
+
+    What the host keeps goes to `scratch`.
+    """
     own = {name: value for name, value in os.environ.items() if not name.startswith("MCP_HOST")}
-    return own | {"PYTHONPATH": str(PACK)}
+    kept = ("XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME", "XDG_STATE_HOME")
+    return own | {"PYTHONPATH": str(PACK)} | dict.fromkeys(kept, str(scratch))
 
 
 @asynccontextmanager
-async def over_http() -> AsyncIterator[str]:
+async def over_http(environment: Mapping[str, str]) -> AsyncIterator[str]:
     """Serve on a free loopback port; yields the address (`127.0.0.1:port`). Raises `HostFailed`."""
     process = await asyncio.create_subprocess_exec(
         *command("http"),
-        env=environment(),
+        env=environment,
         stdin=asyncio.subprocess.DEVNULL,
         stderr=asyncio.subprocess.PIPE,
     )
