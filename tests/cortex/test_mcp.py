@@ -384,7 +384,7 @@ async def test_two_clones_that_start_one_task_at_once_agree_on_the_branch(
             one.value("start_task", task_id=number), two.value("start_task", task_id=number)
         )
     assert repo.branch() == second.branch() == answers[0]["branch"]
-    assert [answer["already"] for answer in answers].count(False) <= 1
+    assert sorted(answer["already"] for answer in answers) == [False, True]
 
 
 async def test_two_tasks_at_once_work_in_their_worktrees(at_home: Ctx, repo: Repo) -> None:
@@ -402,13 +402,24 @@ async def test_two_tasks_at_once_work_in_their_worktrees(at_home: Ctx, repo: Rep
         assert work.branch() == answer["branch"]
         work.write("README", f"{answer['branch']}\n")
 
-    async def submit(tree: Path) -> Any:
-        async with alone(tree) as host:
-            return await host.value("submit_pr", commit_message="Work")
-
-    sent = await asyncio.gather(*map(submit, trees))
-    assert [answer["task_id"] for answer in sent] == numbers
-    assert repo.remote_branches() == {"main", *(answer["branch"] for answer in answers)}
+    async with alone(repo.folder) as host:
+        sent = await asyncio.gather(
+            *(host.value("submit_pr", task_id=number, commit_message="Work") for number in numbers)
+        )
+        assert [answer["task_id"] for answer in sent] == numbers
+        assert repo.remote_branches() == {"main", *(answer["branch"] for answer in answers)}
+        standing = await host.value("get_task_status", task_id=numbers[1])
+        assert standing["branch"] == answers[1]["branch"]
+        at_home.set(delete_worktree_on_done="true", delete_local_on_done="true")
+        repo.merge_on_remote(answers[0]["branch"])
+        done = await host.value("complete_task", task_id=numbers[0])
+        assert (done["task_id"], done["cleaned"]) == (numbers[0], ["worktree", "local_branch"])
+        assert (await host.value("complete_task", task_id=numbers[0]))["already"] is True
+        assert (await host.error("submit_pr", task_id=999))["details"][
+            "reason"
+        ] == "not_checked_out"
+        assert (await host.error("complete_task", task_id=999))["code"] == "not_found"
+    assert [tree.exists() for tree in trees] == [False, True]
 
 
 async def test_the_spec_error_is_text_and_never_structured(at_home: Ctx, repo: Repo) -> None:

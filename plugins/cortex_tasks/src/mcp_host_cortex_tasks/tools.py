@@ -17,6 +17,9 @@ PAGE = 50
 GRACE = 5.0
 
 TaskId = Annotated[int | str, Field(description="The task's number, as {tool:list_tasks} shows it")]
+InWorktree = Annotated[
+    int | str | None, Field(description="Only for a task in a worktree; else the current one")
+]
 Status = Literal["TODO", "IN_PROGRESS", "REVIEW", "DONE"]
 
 
@@ -131,12 +134,13 @@ async def submit_pr(
         str | None, Field(description="Needed when there are changes to commit")
     ] = None,
     paths: Annotated[list[str] | None, Field(description="Untracked files to add")] = None,
+    task_id: InWorktree = None,
 ) -> Submitted:
     """Submit the current task for review: commit tracked changes, push, open the pull request.
 
     Untracked files that were not named are in `left_out`.
     """
-    data = await ctx.submit(commit_message, paths or ())
+    data = await ctx.submit(commit_message, paths or (), task_id)
     fixed = {
         "success": True,
         "task_id": data["task_id"],
@@ -149,9 +153,9 @@ async def submit_pr(
 
 
 @tool(idempotent=True, destructive=True)
-async def complete_task(ctx: "Ctx", /) -> Completed:
+async def complete_task(ctx: "Ctx", /, task_id: InWorktree = None) -> Completed:
     """Complete the current task once its branch is merged, and clean up as the user configured."""
-    data = await ctx.complete()
+    data = await ctx.complete(task_id)
     fixed = {
         "success": True,
         "task_id": data["task_id"],
@@ -162,9 +166,9 @@ async def complete_task(ctx: "Ctx", /) -> Completed:
 
 
 @tool(read_only=True)
-async def get_task_status(ctx: "Ctx", /) -> Standing:
+async def get_task_status(ctx: "Ctx", /, task_id: InWorktree = None) -> Standing:
     """Tell the current git branch, whether it is a task's, and which task's."""
-    data = await ctx.status()
+    data = await ctx.status(task_id)
     fixed = {
         "branch": data["branch"],
         "is_task_branch": bool(data["is_task_branch"]),

@@ -79,16 +79,18 @@ def _tasks(parser: Parser) -> None:
     submit.add_argument(
         "--allow", action="append", default=[], metavar="PATH", help="it is no secret"
     )
+    _task(submit)
     _dry_run(submit)
     done = _command(commands, "done", "tasks:done", "complete the task whose branch is merged")
     done.add_argument(
         "--force", action="store_true", help="change the state without proof of a merge"
     )
+    _task(done)
     _dry_run(done)
     delete = _command(commands, "delete", "tasks:delete", "delete a task; 'ctx undo' restores it")
     delete.add_argument("id")
     _dry_run(delete)
-    _command(commands, "status", "tasks:status", "tell which task's branch this is")
+    _task(_command(commands, "status", "tasks:status", "tell which task's branch this is"))
 
 
 def _backend(parser: Parser) -> None:
@@ -109,6 +111,10 @@ def _command(
         "--json", action="store_true", help="print one JSON object and nothing else"
     )
     return parser
+
+
+def _task(parser: Parser) -> None:
+    parser.add_argument("--task", metavar="ID", help="this one, in its own worktree")
 
 
 def _dry_run(parser: Parser) -> None:

@@ -67,7 +67,8 @@ def submit(given: argparse.Namespace, config: Config) -> Answer:
     """Commit, push, open the pull request."""
     from mcp_host_cortex_tasks.service.submit import Submit
 
-    work, paths = _work(given, config), (tuple(given.add), tuple(given.allow))
+    work = _work(given, config).at_task(_named(given))
+    paths = (tuple(given.add), tuple(given.allow))
     try:
         data = Submit(work, given.message, *paths).run()
     except Invalid as error:
@@ -84,7 +85,7 @@ def done(given: argparse.Namespace, config: Config) -> Answer:
     """Complete the current task."""
     from mcp_host_cortex_tasks.service.complete import Complete
 
-    data = Complete(_work(given, config), force=given.force).run()
+    data = Complete(_work(given, config), given.force, _named(given)).run()
     cleaned = data["cleaned"]
     gone = f"Deleted: {', '.join(cleaned)}." if isinstance(cleaned, list) and cleaned else ""
     return _done(data, f"Task {data['task_id']} is done.", gone)
@@ -107,7 +108,7 @@ def status(given: argparse.Namespace, config: Config) -> Answer:
     """Tell where one stands."""
     from mcp_host_cortex_tasks.service.status import status as stand
 
-    data = stand(_work(given, config))
+    data = stand(_work(given, config).at_task(_named(given)))
     whose = (
         f"the branch of task {data['task_id']}" if data["is_task_branch"] else "no task's branch"
     )
@@ -118,6 +119,10 @@ def _work(given: argparse.Namespace, config: Config) -> "Work":
     from mcp_host_cortex_tasks.service.work import Work
 
     return Work(config, Path.cwd(), getattr(given, "dry_run", False))
+
+
+def _named(given: argparse.Namespace) -> int | None:
+    return None if given.task is None else task_id(given.task)
 
 
 def _note(work: "Work", command: str, number: int, what: str) -> None:

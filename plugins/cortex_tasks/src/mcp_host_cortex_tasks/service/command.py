@@ -112,9 +112,9 @@ class Ctx:
             return []
         return [number for row in rows if (number := str(row.get("id"))).startswith(begun)]
 
-    async def status(self) -> Facts:
-        """Return where the repository stands."""
-        data = await self._json(["tasks", "status"], self._git_limit)
+    async def status(self, wanted: object = None) -> Facts:
+        """Return where the repository stands, or the worktree of a task."""
+        data = await self._json(["tasks", "status", *_of_task(wanted)], self._git_limit)
         return self._with(data, ["tasks", "status"], "branch", "is_task_branch", "task_id")
 
     async def start(self, wanted: object, branch: str | None = None) -> Facts:
@@ -127,10 +127,12 @@ class Ctx:
         self._tell(number)
         return self._with({**data, "task_id": number}, words, "branch")
 
-    async def submit(self, message: str | None, paths: Sequence[str] = ()) -> Facts:
-        """Submit the current task."""
+    async def submit(
+        self, message: str | None, paths: Sequence[str] = (), wanted: object = None
+    ) -> Facts:
+        """Submit a task, the current one unless named."""
         check_message(message)
-        words = ["tasks", "pr"]
+        words = ["tasks", "pr", *_of_task(wanted)]
         if message is not None:
             words.append(f"--message={message}")
         words += [f"--add={_argument(path)}" for path in paths]
@@ -138,9 +140,9 @@ class Ctx:
         self._tell(data.get("task_id"))
         return self._with(data, words[:2], "task_id", "branch")
 
-    async def complete(self) -> Facts:
-        """Complete the current task."""
-        data = await self._json(["tasks", "done"], self._git_limit)
+    async def complete(self, wanted: object = None) -> Facts:
+        """Complete a task, the current one unless named."""
+        data = await self._json(["tasks", "done", *_of_task(wanted)], self._git_limit)
         self._tell(data.get("task_id"))
         return self._with(data, ["tasks", "done"], "task_id")
 
@@ -243,6 +245,10 @@ def _by_words(message: str) -> type[CortexError]:
         (r"(?i)connect|unreachable|network|resolve", Unavailable),
     )
     return next((kind for shape, kind in known if re.search(shape, message)), Refused)
+
+
+def _of_task(wanted: object) -> list[str]:
+    return [] if wanted is None else ["--task", str(task_id(wanted))]
 
 
 def _argument(text: str) -> str:

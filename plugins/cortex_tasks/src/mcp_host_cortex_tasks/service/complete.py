@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from mcp_host_cortex_tasks.errors import CortexError, Refused, Unavailable
+from mcp_host_cortex_tasks.errors import CortexError, NotFound, Refused, Unavailable
 from mcp_host_cortex_tasks.model import Task
 from mcp_host_cortex_tasks.service.plan import Plan, Refs
 from mcp_host_cortex_tasks.service.work import OWN_START, Work
@@ -18,26 +18,44 @@ BROUGHT = re.compile(r"^branch: Created|: Fast-forward$|^reset: |\(finish\): ")
 
 @dataclass(slots=True)
 class Complete:
-    """Complete the current task. `force` changes the state without proof and cleans nothing."""
+    """Complete a task, the current one unless named.
+
+    `force` changes the state without proof and cleans nothing.
+    """
 
     work: Work
     force: bool = False
+    task_id: int | None = None
 
     def run(self) -> dict[str, object]:
         """Mark the task done and clean up as the settings say; doing it again does nothing."""
         with self.work.alone():
-            state = self.work.checkout.state()
-            if state.branch is None or self.work.task_of(state.branch) is None:
-                entry = self._begun()
-                if entry is not None:
-                    return self._resume(entry)
-            branch, task_id = self.work.current_task()
-            return _Completion(self.work, branch, task_id, force=self.force).run()
+            branch = self._branch()
+            if branch is None and (entry := self._begun()):
+                return self._resume(entry)
+            if branch is None and self.task_id is not None:
+                raise NotFound(
+                    f"Task {self.task_id} has no branch here.",
+                    reason="no_branch",
+                    suggestions=[f"ctx tasks start {self.task_id}"],
+                )
+            if branch is None or self.task_id is None:
+                branch, self.task_id = self.work.current_task()
+            return _Completion(self.work, branch, self.task_id, force=self.force).run()
+
+    def _branch(self) -> str | None:
+        """The branch of the task that is named, else the one checked out where it is a task's."""
+        if self.task_id is not None:
+            return self.work.branch_of(self.task_id)
+        branch = self.work.checkout.state().branch
+        return branch if branch and self.work.task_of(branch) is not None else None
 
     def _begun(self) -> Entry | None:
-        """The `done` that brought us off the task's branch, when that was the last thing."""
+        """The `done` that took the branch away or us off it, when that was the last thing."""
         last = self.work.journal.last()
-        return last if last is not None and last.command == "done" else None
+        if last is None or last.command != "done":
+            return None
+        return last if self.task_id in (None, last.task_id) else None
 
     def _resume(self, entry: Entry) -> dict[str, object]:
         branch, tip = entry.branch or "", entry.facts.get("tip")

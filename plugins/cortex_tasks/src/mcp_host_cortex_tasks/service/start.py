@@ -285,6 +285,7 @@ class _Starting:
         if task.branch_name != self._name:
             fields["branch_name"] = self._name
         if not fields:
+            self._already = True  # somebody started it on this branch, if not here
             return
 
         def tell() -> Refs:

@@ -81,6 +81,25 @@ class Work:
             return int(recorded)
         return task_of_branch(branch)
 
+    def at_task(self, number: int | None) -> "Work":
+        """Return this work in the working tree that has the task's branch; None stays here."""
+        if number is None:
+            return self
+        for tree in self.checkout.worktrees():
+            if tree.branch and not tree.gone and self.task_of(tree.branch) == number:
+                return Work(self.config, tree.path, self.dry_run)
+        raise Refused(
+            f"The branch of task {number} is checked out nowhere.",
+            reason="not_checked_out",
+            suggestions=[f"ctx tasks start {number}"],
+        )
+
+    def branch_of(self, number: int) -> str | None:
+        """Return the local branch of a task, the one that is checked out here before others."""
+        state = self.checkout.state()
+        names = [state.branch, *sorted(self.checkout.branches())]
+        return next((name for name in names if name and self.task_of(name) == number), None)
+
     def current_task(self) -> tuple[str, int]:
         """Return the branch checked out and its task; raise when there is none."""
         state = self.checkout.state()
