@@ -79,7 +79,8 @@ async def test_a_call_that_times_out_is_cancelled_in_its_pack_and_frees_its_plac
 
 
 async def test_a_pack_that_blocks_its_own_loop_holds_up_no_other() -> None:
-    async with hosted({**SAMPLE, "tools": "misbehaving.tools"}) as host:
+    tables = {"packs": {"tools": {"timeout": 1.2}}}  # the tool blocks for 1.5 s
+    async with hosted({**SAMPLE, "tools": "misbehaving.tools"}, tables) as host:
         blocked = asyncio.create_task(host.error("tools_blocks"))
         waiting = asyncio.create_task(host.value("tools_quick"))
 
