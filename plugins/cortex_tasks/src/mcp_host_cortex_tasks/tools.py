@@ -113,7 +113,8 @@ async def start_task(
 ) -> Started:
     """Start a task: make or find its git branch, switch to it, and mark the task in progress.
 
-    Starting it again finds the same branch. With `worktree` in the answer, work in that folder.
+    Starting it again finds the same branch. With `worktree` in the answer, work in that folder and
+    name the task in later calls.
     """
     data = await ctx.start(task_id, branch)
     fixed = {
