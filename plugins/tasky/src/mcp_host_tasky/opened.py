@@ -77,7 +77,9 @@ class Opened:
         if location not in self._cached:
             store = open_store(location)
             self._cached[location] = Tasks(store, plan, changed=self._told.written)
-        return self._cached[location]
+        tasks = self._cached[location]
+        tasks.plan = plan  # its name or time zone may have changed where its place did not
+        return tasks
 
     def _project(self) -> Project | None:
         root = self._settings.root

@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING, Any
 from .inputs import Caller, Search
 
 if TYPE_CHECKING:
-    from .tasks import Page, Plan, Tasks
+    from .plan import Plan
+    from .tasks import Page, Tasks
 
 __all__ = ["Caller", "Page", "Plan", "Search", "Tasks"]
 

@@ -160,6 +160,11 @@ def read_exported(item: object) -> tuple[dict[str, object], dict[str, str]]:
     return new, kept
 
 
+def exported_id(item: object) -> str:
+    """Return the id that an exported task says it has, for looking it up."""
+    return str(item.get("task_id", "")).lower() if isinstance(item, Mapping) else ""
+
+
 def _uuid(said: str) -> str:
     try:
         return str(uuid.UUID(said))

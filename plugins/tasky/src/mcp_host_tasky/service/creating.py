@@ -1,0 +1,120 @@
+"""How new tasks come into a plan: asked for in a call, or brought from elsewhere."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from types import MappingProxyType
+from typing import Any
+
+from ..errors import Invalid
+from ..model import NO_DETAILS, Task
+from ..model.dates import micros, seconds
+from . import inputs
+from .draft import Draft
+from .inputs import NewTask
+from .writing import Work
+
+_NO_REFS: Mapping[str, str] = MappingProxyType({})
+
+
+def create(work: Work, items: Sequence[object]) -> None:
+    """Make the tasks that the items describe; they may refer to each other by `ref`."""
+    specs: dict[int, NewTask] = {}
+    for index, item in enumerate(items):
+        with work.item(index):
+            specs[index] = inputs.read_new_task(item)
+    ids = {index: str(work.new_id()) for index in range(len(items))}
+    refs = _refs(work, specs, ids)
+    made: dict[int, Task] = {}
+    for index, spec in specs.items():
+        with work.item(index):
+            made[index] = _new_task(work, spec, ids[index], refs)
+    for index, task in made.items():
+        work.draft.add(task, work.stamp(index))
+    for index, task in made.items():
+        if task.blockers or task.subtask_of:
+            with work.item(index):
+                work.draft.refuse_cycles(task)
+        work.touched(task.task_id, {"ref": specs[index].ref})
+
+
+def bring_in(work: Work, items: Sequence[object]) -> None:
+    """Make exported tasks anew, with their own ids, states and times."""
+    specs: dict[int, NewTask] = {}
+    made: dict[int, Task] = {}
+    for index, item in enumerate(items):
+        with work.item(index):
+            given, kept = inputs.read_exported(item)
+            specs[index] = inputs.read_new_task(given)
+            lonely = replace(specs[index], blockers=(), subtask_of=None)
+            task = _new_task(work, lonely, str(work.new_id()), _NO_REFS)
+            made[index] = replace(task, **_kept_fields(kept))
+    known = {task.task_id: task.task_id for task in made.values()}
+    for index, task in made.items():
+        with work.item(index):
+            made[index] = replace(task, **_relations(work.draft, specs[index], known))
+            work.draft.add(made[index], work.stamp(index))
+            work.touched(task.task_id)
+    for index, task in made.items():
+        with work.item(index):
+            work.draft.refuse_cycles(task)
+
+
+def related(
+    draft: Draft, said: Sequence[str], refs: Mapping[str, str] = _NO_REFS
+) -> tuple[str, ...]:
+    """Return the ids of related tasks, each once; a reference of this call goes before a prefix."""
+    return tuple(sorted({refs[one] if one in refs else draft.found(one).task_id for one in said}))
+
+
+def _new_task(work: Work, spec: NewTask, task_id: str, refs: Mapping[str, str]) -> Task:
+    due = work.plan.due(spec.due_date, work.at)
+    moment = micros(work.at)
+    return Task(
+        task_id=task_id,
+        number=work.draft.new_number(),
+        name=spec.name,
+        details=spec.details or NO_DETAILS,
+        status=work.plan.status,
+        priority=spec.priority or work.plan.priority,
+        due_date=str(due) if due else None,
+        due_at=seconds(due.end) if due else None,
+        tags=spec.tags,
+        created_at=moment,
+        updated_at=moment,
+        **_relations(work.draft, spec, refs),
+    )
+
+
+def _relations(draft: Draft, spec: NewTask, refs: Mapping[str, str]) -> dict[str, Any]:
+    parent = [spec.subtask_of] if spec.subtask_of else []
+    return {
+        "blockers": related(draft, spec.blockers, refs),
+        "subtask_of": next(iter(related(draft, parent, refs)), None),
+    }
+
+
+def _refs(work: Work, specs: Mapping[int, NewTask], ids: Mapping[int, str]) -> dict[str, str]:
+    """Return the ids that temporary references stand for."""
+    refs: dict[str, str] = {}
+    for index, spec in specs.items():
+        if spec.ref is None:
+            continue
+        if spec.ref in refs:
+            work.failures[index] = Invalid(
+                f"ref {spec.ref!r} is used twice.",
+                reason="duplicate_ref",
+                suggestions=["Give every task of the call a ref of its own."],
+            )
+        refs.setdefault(spec.ref, ids[index])
+    return refs
+
+
+def _kept_fields(kept: Mapping[str, str]) -> dict[str, Any]:
+    """Return what an exported task keeps of its old self, in the form that stores keep."""
+    found: dict[str, Any] = dict(kept)
+    if "status" in kept:
+        found["status"] = inputs.status(kept["status"])
+    for name in ("created_at", "updated_at"):
+        if name in kept:
+            found[name] = inputs.moment(kept[name], name)
+    return found

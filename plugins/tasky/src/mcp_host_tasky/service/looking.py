@@ -1,0 +1,164 @@
+"""How tasks are found: searches, their pages, and tasks with what they relate to."""
+
+import base64
+import hashlib
+import json
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+
+from ..errors import Invalid, TaskyError, failed_items
+from ..model import LIMITS, Day, Task, Wanted, parse_when, words_of
+from ..model.dates import micros, seconds
+from ..storage import Guard, Reading
+from . import inputs
+from .draft import resolve, unknown
+from .inputs import Caller, Search
+from .plan import Plan
+from .views import FIELDS, ON_REQUEST, View, full_views
+from .writing import Collecting
+
+_MOST_WORDS = 20
+_MOST_RELATED = 100
+_MOST_DEPTH = 5
+_FILTERS = ("status", "search", "created_after", "due_before", "priority", "tags", "ready")
+
+
+def wanted(asked: Search, plan: Plan, caller: Caller, now: datetime) -> Wanted:
+    """Return the search with its dates resolved and its words folded."""
+    created = due = None
+    if asked.created_after:
+        since = parse_when(asked.created_after, now, plan.zone, "created_after")
+        # A day's own tasks belong to it; an instant is excluded.
+        early = timedelta(microseconds=1 if isinstance(since, Day) else 0)
+        created = micros(since.start - early)
+    if asked.due_before:
+        due = seconds(parse_when(asked.due_before, now, plan.zone, "due_before").end)
+    return Wanted(
+        status=inputs.status(asked.status) if asked.status else None,
+        words=_words(asked.search or ""),
+        created_after=created,
+        due_until=due,
+        priority=inputs.priority(asked.priority) if asked.priority is not None else None,
+        tags=inputs.tags(asked.tags),
+        ready_for=caller.identity(None) if asked.ready else None,
+        now=seconds(now),
+    )
+
+
+def _words(said: str) -> tuple[str, ...]:
+    words = tuple(words_of(said))
+    if said.strip() and not words:
+        raise Invalid(
+            f"search {said!r} holds no word.",
+            reason="invalid_search",
+            suggestions=["Give at least one letter or digit."],
+        )
+    return words[:_MOST_WORDS]
+
+
+def page_size(asked: int | None) -> int:
+    limit = 50 if asked is None else asked
+    if not 1 <= limit <= LIMITS.page:
+        raise Invalid(
+            f"limit {limit} is out of range.",
+            reason="invalid_limit",
+            suggestions=[f"Use 1 to {LIMITS.page}; go on with the cursor."],
+        )
+    return limit
+
+
+def to_cursor(sort_key: str, total: int, asked: Search) -> str:
+    """Return where the next page begins, with the total that the first page counted."""
+    return base64.urlsafe_b64encode(f"{_mark(asked)}{total}|{sort_key}".encode()).decode()
+
+
+def from_cursor(asked: Search) -> tuple[str, int | None]:
+    """Return the key to go on after, and the total; a first page has neither."""
+    if not asked.cursor:
+        return "", None
+    try:
+        text = base64.urlsafe_b64decode(asked.cursor.encode()).decode()
+        total, sort_key = text[8:].split("|")
+        if text[:8] == _mark(asked):
+            return sort_key, int(total)
+    except ValueError:
+        pass
+    raise Invalid(
+        "cursor does not belong to this search.",
+        reason="invalid_cursor",
+        suggestions=["Repeat the search with the same filters, or leave cursor out to begin anew."],
+    )
+
+
+def _mark(asked: Search) -> str:
+    """Return eight characters that tell one search from another."""
+    body = json.dumps([str(getattr(asked, name)) for name in _FILTERS])
+    return hashlib.sha256(body.encode()).hexdigest()[:8]
+
+
+def all_found(reading: Reading, said: Sequence[str]) -> list[Task]:
+    """Return the tasks named, each once, or say of all that are wrong what is wrong."""
+    failures: dict[int, TaskyError] = {}
+    ids: dict[int, str] = {}
+    for index, one in enumerate(said):
+        with Collecting(failures, index):
+            ids[index] = resolve(reading, one)
+    found = reading.tasks(list(ids.values()))
+    for index, task_id in ids.items():
+        if task_id not in found:
+            failures[index] = unknown(said[index])
+    if failures:
+        raise failed_items(failures, len(said), "task_id", "")
+    return [found[task_id] for task_id in dict.fromkeys(ids.values())]
+
+
+def with_related(
+    reading: Reading, views: list[View], depth: int, now: str, guard: Guard
+) -> list[View]:
+    """Append the tasks within `depth` relations, nearest first, marked with their distance."""
+    seen = {str(view["task_id"]) for view in views}
+    room = _MOST_RELATED
+    ring = views
+    for distance in range(1, depth + 1):
+        guard()
+        near = dict.fromkeys(one for view in ring for one in _neighbours(view))
+        new = [one for one in near if one not in seen]
+        tasks = reading.tasks(new[:room])
+        ring = full_views(reading, [tasks[one] for one in new[:room] if one in tasks], now)
+        ring = [{**view, "distance": distance} for view in ring]
+        seen.update(new[:room])
+        views = [*views, *ring]
+        if len(new) > room:
+            return [{**views[0], "related_cut_at": _MOST_RELATED}, *views[1:]]
+        room -= len(new)
+    return views
+
+
+def _neighbours(view: View) -> list[str]:
+    found: list[str] = []
+    for name in ("subtask_of", "blockers", "blocks", "subtasks"):
+        value = view[name]
+        if isinstance(value, str):
+            found.append(value)
+        elif isinstance(value, list):
+            found += [str(one) for one in value]
+    return found
+
+
+def check_fields(fields: Sequence[str] | None) -> None:
+    for name in fields or ():
+        if name not in (*FIELDS, *ON_REQUEST):
+            raise Invalid(
+                f"{name!r} is not a field of a task.",
+                reason="unknown_field",
+                suggestions=[f"Fields: {', '.join((*FIELDS, *ON_REQUEST))}."],
+            )
+
+
+def check_depth(depth: int) -> None:
+    if not 0 <= depth <= _MOST_DEPTH:
+        raise Invalid(
+            f"depth {depth} is out of range.",
+            reason="invalid_depth",
+            suggestions=[f"Use 0 to {_MOST_DEPTH}."],
+        )
