@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import os
 import signal
 import sys
 import uuid
@@ -14,7 +15,7 @@ import httpx2
 import pytest
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
-from mcp_host.testing import CallFailed, StdioClient, http_server, stdio_client
+from mcp_host.testing import CallFailed, StdioClient, hosted, http_server, stdio_client
 from mcp_host_tasky.storage import Home, open_store
 
 pytestmark = pytest.mark.anyio
@@ -383,3 +384,46 @@ async def test_a_token_proves_who_claims(tmp_path: Path) -> None:
     assert forged.is_error
     assert "permission_denied" in getattr(forged.content[0], "text", "")
     assert (held.structured_content or {})["result"][0]["claimed_by"] == "ann"
+
+
+async def test_in_the_host_the_tools_carry_the_packs_prefix(tmp_path: Path) -> None:
+    tables = {"packs": {"tasky": {"settings": {"root": str(make(tmp_path))}}}}
+    async with hosted({"tasky": "mcp_host_tasky.plugin"}, tables) as host:
+        assert host.names() == [f"tasky_{name}" for name in FIVE]
+        assert host.names("prompts") == ["tasky-plan", "tasky-next"]
+        assert "tasky_get_tasks" in host.listed("tasky_search_tasks")["description"]
+
+        made = await host.value("tasky_create_tasks", tasks=[{"name": "Hosted"}])
+
+        assert made[0]["name"] == "Hosted"
+        error = await host.error("tasky_get_tasks", task_ids=["ffff"])
+        assert (error["code"], error["details"]["reason"]) == ("not_found", "task_not_found")
+
+
+async def test_a_plan_may_be_in_a_database_that_the_settings_name(
+    tmp_path: Path, database: str
+) -> None:
+    settings = {"url": database, "schema": "shared_plan"}
+    tables = {"packs": {"tasky": {"settings": settings}}}
+    async with hosted({"tasky": "mcp_host_tasky.plugin"}, tables, root=tmp_path) as host:
+        await host.value("tasky_create_tasks", tasks=[{"name": "Anywhere"}])
+
+        info = await host.value("tasky_project_info")
+
+        assert (info["name"], info["store"], info["total"]) == ("shared_plan", "postgresql", 1)
+
+
+async def test_a_plan_that_moves_is_followed_by_a_server_that_runs(tmp_path: Path) -> None:
+    folder, env = make(tmp_path), variables(tmp_path)
+    async with stdio_client(STDIO, cwd=folder, environment=env) as client:
+        await client.value("create_tasks", tasks=[{"name": "Moves"}])
+        command = str(Path(sys.executable).with_name("tasky"))
+        mover = await asyncio.create_subprocess_exec(
+            command, "migrate", "json", cwd=folder, env={**os.environ, **env}
+        )
+        assert await mover.wait() == 0
+
+        await client.value("create_tasks", tasks=[{"name": "Moved"}])
+
+        assert (await client.value("project_info"))["store"] == "json"
+        assert (await client.value("search_tasks"))["total"] == 2

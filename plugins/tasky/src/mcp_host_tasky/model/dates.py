@@ -79,9 +79,10 @@ def parse_when(text: str, now: datetime, zone: tzinfo, field: str = "due_date") 
     local = now.astimezone(zone)
     try:
         found = _iso(text.strip(), zone) or _spoken(said, local, zone)
+        is_near = found is not None and 1970 <= found.start.year <= _LAST_YEAR
     except (ValueError, OverflowError):
-        found = None
-    if found is None or not 1970 <= found.start.year <= _LAST_YEAR:
+        found, is_near = None, False
+    if found is None or not is_near:
         raise Invalid(
             f"{field} {text!r} is not a date.",
             reason="invalid_date",
@@ -106,8 +107,9 @@ def _spoken(said: str, local: datetime, zone: tzinfo) -> Day | Moment | None:
     if said == "now":
         return Moment(local.astimezone(UTC))
     offset = _OFFSET.fullmatch(said)
-    if offset:
-        return _shifted(offset, local, zone)
+    shifted = _shifted(offset, local, zone) if offset else None
+    if shifted or not said:
+        return shifted
     clock = _TIME.search(said)
     day_words = said[: clock.start()] if clock else said
     day = _day(day_words or "today", local.date())

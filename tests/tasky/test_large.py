@@ -1,0 +1,97 @@
+"""Plans with thousands of matches: other ways through SQLite, the same answers as from JSON."""
+
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+from mcp_host_tasky.service import Caller, Search, Tasks
+from tasky_lab import ME, Clock, Ids, Plans
+
+COUNT = 6_000
+
+
+@pytest.fixture(scope="module")
+def pair(tmp_path_factory: pytest.TempPathFactory) -> list[Tasks]:
+    """The same large plan on SQLite and on JSON."""
+    chance = random.Random(3)
+    items = []
+    for number in range(COUNT):
+        item: dict[str, Any] = {
+            "ref": str(number),
+            "name": f"update {chance.choice(['red', 'green'])} {number}",
+            "details": "server " + ("even" if number % 2 else "odd"),
+            "priority": chance.randint(1, 5),
+            "tags": [chance.choice(["a", "b"])],
+        }
+        if chance.random() < 0.7:
+            item["due_date"] = f"2026-12-{chance.randint(1, 28):02}"
+        if number % 10 == 9:
+            item["blockers"] = [str(chance.randrange(number))]
+        items.append(item)
+    both = []
+    clock = Clock()
+    for kind in ("sqlite", "json"):
+        folder: Path = tmp_path_factory.mktemp(kind)
+        tasks = Plans(folder, str, clock, Ids()).open(kind)
+        made = tasks.create(items, ME)
+        ids = [str(view["task_id"]) for view in made]
+        edits = [{"task_id": one, "action": "complete"} for one in ids[::3]]
+        tasks.edit([*edits, *({"task_id": one, "action": "cancel"} for one in ids[1:900:3])], ME)
+        tasks.edit([{"task_id": one, "action": "claim"} for one in ids[2:600:3]], Caller("ann"))
+        both.append(tasks)
+    return both
+
+
+@pytest.mark.parametrize(
+    "wanted",
+    [
+        {},
+        {"status": "pending"},
+        {"search": "update"},
+        {"search": "upd serv"},
+        {"search": "update server", "status": "pending"},
+        {"search": "update red", "status": "completed", "priority": 2},
+        {"search": "even odd"},
+        {"search": "even", "tags": ["b"], "due_before": "2026-12-20"},
+        {"search": "5999"},
+        {"ready": True},
+        {"ready": True, "search": "server green", "tags": ["a"]},
+        {"tags": ["a", "b"]},
+        {"tags": ["a"], "priority": 1},
+        {"due_before": "2026-12-02", "status": "pending"},
+        {"due_before": "2026-12-27"},
+        {"created_after": "yesterday", "status": "cancelled"},
+        {"created_after": "tomorrow"},
+    ],
+    ids=str,
+)
+def test_a_search_walks_through_the_same_pages(pair: list[Tasks], wanted: dict[str, Any]) -> None:
+    cursors: list[str | None] = [None, None]
+    total, seen = None, 0
+    for _ in range(4):
+        pages = [
+            tasks.search(Search(**wanted, limit=200, cursor=cursor), Caller("ben"))
+            for tasks, cursor in zip(pair, cursors, strict=True)
+        ]
+        assert pages[0].rows == pages[1].rows
+        assert pages[0].total == pages[1].total
+        total, seen = pages[0].total, seen + len(pages[0].rows)
+        cursors = [page.next_cursor for page in pages]
+        if None in cursors:
+            assert cursors == [None, None]
+            assert seen == total
+            break
+    else:
+        assert total is not None
+        assert total >= 800
+
+
+def test_a_page_of_fifty_is_at_most_seven_thousand_bytes(pair: list[Tasks]) -> None:
+    import json
+
+    rows = pair[0].search(Search(status="completed"), ME).rows
+    named = [{**row, "name": "x" * 20, "due_date": "2026-12-01"} for row in rows]
+
+    assert len(rows) == 50
+    assert len(json.dumps(named, separators=(",", ":"))) <= 7_168
