@@ -14,7 +14,7 @@ from mcp_host.testing import Hosted, hosted
 pytestmark = pytest.mark.anyio
 
 SAMPLE = {"sample": "sample_pack.plugin"}
-FAR_BELOW_HALF_A_MINUTE = 5.0
+FAR_BELOW_HALF_A_MINUTE = 10.0
 
 
 def settings(host: dict[str, Any] | None = None, **sample: Any) -> dict[str, Any]:
@@ -79,7 +79,7 @@ async def test_a_call_that_times_out_is_cancelled_in_its_pack_and_frees_its_plac
 
 
 async def test_a_pack_that_blocks_its_own_loop_holds_up_no_other() -> None:
-    tables = {"packs": {"tools": {"timeout": 1.2}}}  # the tool blocks for 1.5 s
+    tables = {"packs": {"tools": {"tools": {"blocks": {"timeout": 1.2}}}}}  # it blocks for 1.5 s
     async with hosted({**SAMPLE, "tools": "misbehaving.tools"}, tables) as host:
         blocked = asyncio.create_task(host.error("tools_blocks"))
         waiting = asyncio.create_task(host.value("tools_quick"))
