@@ -311,7 +311,7 @@ def parse(
         raise SettingsError(f"{where}: {explain(error, FileTables)}") from None
     if RESERVED_PACK_NAME in tables.packs:
         raise SettingsError(f"{where}: packs.host: this name is the host's own")
-    _tokens_are_secrets(where, tables.http, reader.secrets)
+    _keys_are_secrets(where, tables, reader.secrets)
     host = tables.host
     if host.root is not None and source is not None:
         try:
@@ -509,18 +509,23 @@ def _known_keys(model: type[BaseModel], keys: tuple[int | str, ...]) -> list[str
     return []
 
 
-def _tokens_are_secrets(where: str, http: HttpTable, secrets: Secrets) -> None:
-    seen: set[str] = set()
-    for index, token in enumerate(http.tokens):
-        keys: Keys = ("http", "tokens", index, "token")
-        if keys not in secrets.keys:
+def _keys_are_secrets(where: str, tables: FileTables, secrets: Secrets) -> None:
+    """What opens the server stands in no settings file, not even as a default."""
+    found: dict[Keys, str] = {
+        ("http", "tokens", index, "token"): token.token
+        for index, token in enumerate(tables.http.tokens)
+    }
+    if len(set(found.values())) < len(found):
+        raise SettingsError(f"{where}: http.tokens: two subjects have the same token")
+    if tables.host.state_key is not None:
+        found["host", "state_key"] = tables.host.state_key
+    for keys, value in found.items():
+        if keys not in secrets.keys or value not in secrets.values:
+            what = str(keys[-1]).replace("_", " ")
             raise SettingsError(
-                f"{where}: {dotted(keys)}: write no token here; name where it is kept: "
-                '{ env = "MCP_HOST_TOKEN" } or { file = "token.txt" }'
+                f"{where}: {dotted(keys)}: write no {what} here; name where it is kept: "
+                '{ env = "NAME_OF_A_VARIABLE" } or { file = "name-of-a-file" }'
             )
-        if token.token in seen:
-            raise SettingsError(f"{where}: {dotted(keys)}: another subject has the same token")
-        seen.add(token.token)
 
 
 def _mask(data: Any, keys: Keys) -> None:

@@ -105,8 +105,9 @@ def file_schema(models: dict[str, Any]) -> dict[str, Any]:
     packs["propertyNames"] = {"pattern": PACK_NAME, "not": {"const": RESERVED_PACK_NAME}}
     for name, definition in definitions.items():
         definitions[name] = _with_secrets(definition)
-    token = definitions["TokenTable"]["properties"]["token"]
-    token["anyOf"] = [{"$ref": "#/$defs/Secret"}]  # never the token itself
+    for table, key in (("TokenTable", "token"), ("HostTable", "state_key")):
+        # Never the value itself.
+        definitions[table]["properties"][key]["anyOf"] = [{"$ref": "#/$defs/Secret"}]
     definitions["Secret"] = _SECRET
     return whole
 
