@@ -162,6 +162,17 @@ async def test_a_task_goes_from_the_list_to_done(at_home: Ctx, repo: Repo) -> No
         assert at_home.task(number)["status"] == "DONE"
 
 
+async def test_the_tasks_title_is_the_message_where_the_settings_say_so(
+    at_home: Ctx, repo: Repo
+) -> None:
+    number = at_home.new("Mend the roof")
+    async with alone(repo.folder, default_message="title") as host:
+        await host.value("start_task", task_id=number)
+        repo.write("README", "mended\n")
+        await host.value("submit_pr")
+    assert repo.git("log", "-1", "--format=%s") == "Mend the roof"
+
+
 async def test_lists_come_in_pages_and_can_be_filtered(at_home: Ctx, repo: Repo) -> None:
     numbers = [at_home.new(f"Task {count}") for count in range(5)]
     at_home.json("tasks", "start", str(numbers[2]), at=repo.folder)

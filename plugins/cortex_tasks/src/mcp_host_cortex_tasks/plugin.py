@@ -61,6 +61,7 @@ async def mcp_host_open(settings: CortexSettings, pack: PackHandle) -> AsyncIter
         list_limit=settings.list_timeout,
         git_limit=settings.git_timeout,
         environment=_environment(settings),
+        use_title=settings.default_message == "title",
         changed=pack.changed,
         noticed=noticed,
         watched=watch.begin,

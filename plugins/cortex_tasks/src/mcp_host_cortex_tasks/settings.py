@@ -1,6 +1,7 @@
 """The pack's settings."""
 
 from pathlib import Path
+from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -17,6 +18,9 @@ class CortexSettings(BaseModel):
     )
     home: Path | None = Field(
         default=None, description="The folder of ctx's config.json, instead of ~/.cortex."
+    )
+    default_message: Literal["title"] | None = Field(
+        default=None, description="'title': submit_pr without a message commits with the task's."
     )
     list_timeout: float = Field(
         default=30, gt=0, le=3600, description="Seconds a ctx that only reads tasks may take."

@@ -73,6 +73,7 @@ def _tasks(parser: Parser) -> None:
     _dry_run(start)
     submit = _command(commands, "pr", "tasks:submit", "commit, push and open the pull request")
     submit.add_argument("-m", "--message", help="the commit message")
+    submit.add_argument("--use-title", action="store_true", help="else the task's title")
     submit.add_argument(
         "--add", action="append", default=[], metavar="PATH", help="an untracked file"
     )

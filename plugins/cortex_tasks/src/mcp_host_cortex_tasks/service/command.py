@@ -58,6 +58,7 @@ class Run(Protocol):
 class Ctx:
     """The command in one repository.
 
+    `use_title` lets a task's title serve as the message of a commit that is given none.
     `changed` hears the address of what a call has changed, `noticed` how every call ended, and
     `watched` that somebody wants to hear of changes. `named` gives the name that clients know a
     tool by.
@@ -72,6 +73,7 @@ class Ctx:
         list_limit: float = 30,
         git_limit: float = 60,
         environment: Mapping[str, str] | None = None,
+        use_title: bool = False,
         changed: Callable[[str], None] = lambda uri: None,
         noticed: Callable[[CortexError | None], None] = lambda error: None,
         watched: Callable[[], None] = lambda: None,
@@ -83,6 +85,7 @@ class Ctx:
         self._list_limit = list_limit
         self._git_limit = git_limit
         self._environment = dict(environment or {})
+        self._use_title = use_title
         self._changed = changed
         self._noticed = noticed
         self.watched = watched
@@ -135,6 +138,8 @@ class Ctx:
         words = ["tasks", "pr", *_of_task(wanted)]
         if message is not None:
             words.append(f"--message={message}")
+        elif self._use_title:
+            words.append("--use-title")
         words += [f"--add={_argument(path)}" for path in paths]
         data = await self._json(words, self._git_limit)
         self._tell(data.get("task_id"))

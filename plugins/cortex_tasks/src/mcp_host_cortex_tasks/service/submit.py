@@ -24,12 +24,16 @@ MAX_MESSAGE = 30_000  # with four bytes each still an argument that Linux takes
 
 @dataclass(slots=True)
 class Submit:
-    """What to submit: the message for what is not committed yet, and untracked paths to add."""
+    """What to submit: the message for what is not committed yet, and untracked paths to add.
+
+    With `use_title`, or by the user's settings, the task's title serves where no message is given.
+    """
 
     work: Work
     message: str | None = None
     paths: tuple[str, ...] = ()
     allowed_secrets: tuple[str, ...] = field(default=())
+    use_title: bool = False
 
     def run(self) -> dict[str, object]:
         """Submit the current task and return its pull request; doing it again returns the same."""
@@ -211,7 +215,8 @@ class _Submission:
     def _message(self, task: Task | None) -> str:
         if self._asked.message is not None:
             return self._asked.message
-        if self._work.config.text("default_message") == "title" and task is not None:
+        by_setting = self._work.config.text("default_message") == "title"
+        if (self._asked.use_title or by_setting) and task is not None:
             return task.title
         raise Invalid(
             "A commit message is needed: there are changes to commit.",
