@@ -1,11 +1,13 @@
 """The pack and the reference tool agree."""
 
+import random
 import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from mcp_host_openspec.model.collation import collation_key
 
 ORACLE = Path(__file__).with_name("oracle.py")
 
@@ -24,3 +26,15 @@ def test_the_pack_agrees_with_the_reference_tool_on_every_recorded_answer() -> N
     assert agree + deliberate == total > 3000, done.stdout[-3000:]
     assert deliberate <= 0.03 * total
     assert done.returncode == 0
+
+
+def test_names_are_listed_in_the_reference_tools_order() -> None:
+    """As it sorted these: punctuation, digits, letters; then accents; case comes last."""
+    # fmt: off
+    listed = [
+        "1x", "2", "a b", "a_b", "a-b", "a-B", "A-b", "a.b", "a1", "ab", "aB", "Ab", "áb", "äb",
+        "aeb", "æb", "b", "db", "đb", "e", "løb", "z", "þ", "я", "あ", "ア", "日",
+    ]
+    # fmt: on
+    mixed = random.Random(1).sample(listed, len(listed))
+    assert sorted(mixed, key=collation_key) == listed

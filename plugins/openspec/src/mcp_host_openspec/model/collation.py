@@ -61,7 +61,7 @@ def collation_key(name: str) -> CollationKey:
             if not unicodedata.combining(folded):
                 primary.append(_primary(folded))
                 accents.append(0)
-                cases.append(int(character != folded))
+                cases.append(int(character != folded or "ァ" <= character <= "ヶ"))
     return primary, accents, cases
 
 
