@@ -68,14 +68,14 @@ def submit(given: argparse.Namespace, config: Config) -> Answer:
     from mcp_host_cortex_tasks.service.submit import Submit
 
     work = _work(given, config).at_task(_named(given))
-    more = (tuple(given.add), tuple(given.allow), given.use_title)
+    what = (tuple(given.add), tuple(given.allow), given.use_title)
     try:
-        data = Submit(work, given.message, *more).run()
+        data = Submit(work, given.message, *what).run()
     except Invalid as error:
         asked = None if given.message is not None else _ask_message(error, given)
         if asked is None:
             raise
-        data = Submit(work, asked, *more).run()
+        data = Submit(work, asked, *what).run()
     left_out = data.get("left_out")
     more = [f"Not added: {name}" for name in left_out] if isinstance(left_out, list) else []
     return _done(data, f"Task {data['task_id']} is in review.", str(data["pr_url"] or ""), *more)
