@@ -43,6 +43,17 @@ KEY = 'corn"er\\of åpril'
             '[[http.tokens]]\nsubject = "ann"\ntoken = { env = "T" }\nscopes = ["desk:*"]',
             "http.tokens[0].scopes[0]: String should match pattern",
         ),
+        (f'[host]\nstate_key = "{"x" * 40}"', "host.state_key: write no state key here"),
+        (
+            '[[http.tokens]]\nsubject = "ann"\n'
+            'token = { env = "U", default = "written-all-the-same" }',
+            "http.tokens[0].token: write no token here",
+        ),
+        (
+            '[[http.tokens]]\nsubject = "ann"\ntoken = { env = "T" }\n'
+            '[[http.tokens]]\nsubject = "bob"\ntoken = { env = "T" }',
+            "two subjects have the same token",
+        ),
         ("[host\n", "is not valid TOML"),
     ],
 )
