@@ -30,7 +30,7 @@ async def test_every_kind_of_question_is_answered_before_the_body_runs_once(
     person = Person(
         form=lambda message, schema: answers.get(message),
         text="in short",
-        roots=["file:///work", "file:///play"],
+        roots=["file:///house", "file:///play"],
     )
 
     async with home.stdio("--config", "mcp-host.toml", protocol=protocol, person=person) as client:
@@ -64,7 +64,7 @@ async def test_every_kind_of_question_is_answered_before_the_body_runs_once(
         assert await client.value("desk_burn", ids=["a", "b"]) == "burnt ['a', 'b'] False Ann"
 
         summed = await client.value("desk_summarise", text="long")
-        assert summed == {"summary": "in short", "folders": ["file:///work", "file:///play"]}
+        assert summed == {"summary": "in short", "folders": ["file:///house", "file:///play"]}
 
         assert await client.value("desk_note", text="n") == "n (None)"
 
