@@ -331,9 +331,10 @@ class _Reading:
                     f"{_where(self.function)}: Header('{marker.name}') on '{name}' needs a plain "
                     "str, int or bool"
                 )
-        default = ... if parameter.default is parameter.empty else parameter.default
         key = f"p{len(self.fields)}"  # so that any parameter name is a legal field name
-        self.definitions[key] = (Annotated[hint, Field(alias=name)], default)
+        annotated = Annotated[hint, Field(alias=name)]  # which may have a default of its own
+        has_default = parameter.default is not parameter.empty
+        self.definitions[key] = (annotated, parameter.default) if has_default else annotated
         self.fields[key] = name
 
 
