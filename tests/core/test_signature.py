@@ -189,6 +189,7 @@ def prefixless() -> dict[str, Any]:
 def readings(arguments: dict[str, Any]) -> Iterator[dict[str, Any]]:
     """The arguments as they may be meant: null as absent, a string as the JSON it holds."""
     yield arguments
+    yield {name: value for name, value in arguments.items() if (name, value) != ("other", None)}
     yield _without_nulls(arguments)
     for name, value in arguments.items():
         if isinstance(value, str):
@@ -372,3 +373,22 @@ async def test_a_schema_of_ones_own_is_published_as_it_is_and_checked() -> None:
     assert value == {"n": 2, "more": [1]}
     assert "n: must be one of 1, 2" in error["error"]
     assert "needs n" in missing["error"]
+
+
+async def test_a_default_may_stand_behind_the_parameter_or_in_its_annotation() -> None:
+    @tool
+    def add(
+        a: Annotated[int, Field(default=1)],
+        b: Annotated[list[int], Field(default_factory=list)],
+        c: int = 3,
+        d: int = Field(4, description="Told."),
+    ) -> list[int]:
+        return [a, *b, c, d]
+
+    async with hosted({"made": pack_of(add)}) as host:
+        schema = host.listed("made_add")["inputSchema"]
+        value = await host.value("made_add")
+
+    assert "required" not in schema
+    assert schema["properties"]["d"]["description"] == "Told."
+    assert value == [1, 3, 4]
