@@ -37,7 +37,7 @@ from pydantic import BaseModel, TypeAdapter
 from .asking import Answers
 from .catalog import What
 from .context import LEVELS, Caller, Level
-from .errors import Cancelled, McpHostError, ProtocolError, Unsupported, as_protocol_error
+from .errors import Busy, Cancelled, McpHostError, ProtocolError, Unsupported, as_protocol_error
 from .host import LISTS_CHANGED, Host
 
 log = logging.getLogger("mcp_host.server")
@@ -50,6 +50,7 @@ Handler: TypeAlias = Callable[[Ctx, Any], Awaitable[dict[str, Any]]]
 
 STDIO = "stdio"
 CONNECTIONS = 10_000
+WATCHED = 10_000
 ACKNOWLEDGED = 0.05
 """Seconds after which a new listen stream has surely been acknowledged to its client."""
 LIST_TTL_MS = 60_000
@@ -410,6 +411,8 @@ class Adapter:
         self.host.check_access(str(params.uri), self._caller(ctx))
         connection = self.connection(ctx)
         if connection is not None:
+            if len(connection.watched) >= WATCHED:
+                raise Busy(f"This connection watches {WATCHED} resources already")
             connection.watched.add(str(params.uri))
         return {}
 
