@@ -217,7 +217,10 @@ class Signature:
 
         def validate(text: str) -> Any:
             # JSON mode: strict, and yet dates, enums and UUIDs are taken from their strings.
-            return validator.validate_json(text, strict=True, extra="forbid", by_alias=True)
+            # Under the published names alone, whatever else a model would take.
+            return validator.validate_json(
+                text, strict=True, extra="forbid", by_alias=True, by_name=False
+            )
 
         return validate
 
