@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
+_TIDY_SECONDS = 1.0
+
 
 @hookimpl
 def mcp_host_settings() -> type[TaskySettings]:
@@ -57,16 +59,22 @@ async def mcp_host_open(settings: TaskySettings, pack: PackHandle) -> AsyncItera
 async def _watch(
     opened: "Opened", pack: PackHandle, written: asyncio.Event, seconds: float
 ) -> None:
-    """Tell of changes, our own at once and those of other processes soon."""
+    """Tell of changes, our own at once and those of other processes soon; tidy up in between."""
     seen: dict[int, int] = {}
+    clock = asyncio.get_running_loop().time
+    untidy, tidied = False, clock()
     while True:
         try:
             for uri in await asyncio.to_thread(_changed, opened, seen):
                 pack.changed(uri)
+            if untidy and clock() - tidied >= _TIDY_SECONDS:
+                await asyncio.to_thread(lambda: opened.tasks().tidy())
+                untidy, tidied = False, clock()
         except errors.TaskyError as error:
             log.debug("the plan cannot be watched: %s", error)
         with suppress(TimeoutError):
             await asyncio.wait_for(written.wait(), seconds)
+            untidy = True
         written.clear()
 
 

@@ -53,6 +53,10 @@ class Tasks:
         self._new_id = new_id
         self._changed = changed
 
+    def tidy(self) -> None:
+        """Do what may wait until nobody waits for an answer."""
+        self._store.tidy()
+
     def close(self) -> None:
         self._store.close()
 

@@ -92,4 +92,7 @@ class Store(Protocol):
 
     def write(self, guard: Guard = no_guard) -> AbstractContextManager[Writing]: ...
 
+    def tidy(self) -> None:
+        """Do what may wait until nobody waits for an answer."""
+
     def close(self) -> None: ...

@@ -153,6 +153,9 @@ class JsonFile:
             if view.changed:
                 self._save(view.plan)
 
+    def tidy(self) -> None:
+        """Every write leaves the file tidy."""
+
     def close(self) -> None:
         """Nothing is held between calls."""
 

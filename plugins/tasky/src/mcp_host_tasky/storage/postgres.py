@@ -56,6 +56,9 @@ class Postgres:
             yield view
             guard()
 
+    def tidy(self) -> None:
+        """The server does that itself."""
+
     def close(self) -> None:
         with self._lock:
             self._closed = True

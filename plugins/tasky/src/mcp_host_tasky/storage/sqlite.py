@@ -32,7 +32,7 @@ _SCHEMA = (
     TABLES.format(text="TEXT").replace("BIGINT NOT NULL PRIMARY KEY", "INTEGER PRIMARY KEY")
     + """
 CREATE VIRTUAL TABLE words USING fts5 (folded, tokenize = 'ascii', detail = none, columnsize = 0);
-INSERT INTO words (words, rank) VALUES ('automerge', 8);
+INSERT INTO words (words, rank) VALUES ('automerge', 0);
 CREATE TABLE vocabulary (word TEXT NOT NULL PRIMARY KEY) WITHOUT ROWID;
 """
 )
@@ -77,6 +77,11 @@ class SqliteFile:
                     connection.rollback()
         finally:
             self._one_writer.release()
+
+    def tidy(self) -> None:
+        """Copy the log's pages into the file, so that no writer has to; readers go on."""
+        with self._connection() as connection:
+            connection.execute("PRAGMA wal_checkpoint(PASSIVE)")
 
     def close(self) -> None:
         with self._lock:
@@ -312,8 +317,8 @@ def _connect(path: Path) -> sqlite3.Connection:
     connection.execute("PRAGMA synchronous = FULL")
     connection.execute("PRAGMA cache_size = -32000")
     connection.execute("PRAGMA mmap_size = 268435456")
-    # Sixteen megabytes of log: copying pages back often is what makes single writes slow.
-    connection.execute("PRAGMA wal_autocheckpoint = 4000")
+    # Copying pages back is left to `tidy`; only past 64 megabytes of log a writer does it.
+    connection.execute("PRAGMA wal_autocheckpoint = 16000")
     return connection
 
 
