@@ -155,6 +155,7 @@ def inspector() -> list[str]:
     return [node, str(program), "--cli"]
 
 
+@pytest.mark.xdist_group("inspector")  # it is installed once
 @pytest.mark.parametrize("transport", ["http", "stdio"])
 async def test_the_inspector_lists_and_calls(
     desk: Home, served: HttpServer, inspector: list[str], transport: str
