@@ -29,8 +29,18 @@ def is_file(path: Path) -> bool:
     return os.path.isfile(path)  # noqa: PTH113 (see above)
 
 
-_RACY_NS: Final = 2_000_000_000
-"""A file written so shortly before it was read may change again without a new time stamp."""
+_SECOND_NS: Final = 1_000_000_000
+_TICK_NS: Final = 100_000_000
+
+
+def is_settled(status: os.stat_result, now_ns: int) -> bool:
+    """Whether another write would show in the file's time stamps.
+
+    One written just now may change again within the same tick of the file system's clock. That is
+    some milliseconds, or two seconds where time stamps are whole seconds.
+    """
+    newest = max(status.st_mtime_ns, status.st_ctime_ns)
+    return now_ns - newest > (_TICK_NS if newest % _SECOND_NS else 2 * _SECOND_NS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +96,7 @@ class Files:
         with open(path, "rb") as file:  # noqa: PTH123 (hot path)
             status = os.fstat(file.fileno())
             data = file.read()
-        racy = time.time_ns() - max(status.st_mtime_ns, status.st_ctime_ns) < _RACY_NS
+        racy = not is_settled(status, time.time_ns())
         document: Any = known.document if known and known.data == data else parse(data)
         with self._lock:
             self._entries[key] = _Entry(Identity.of(status), data, document, racy)

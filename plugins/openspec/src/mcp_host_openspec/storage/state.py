@@ -3,9 +3,8 @@
 import os
 import time
 from pathlib import Path
-from typing import Final
 
-_RACY_NS: Final = 2_000_000_000
+from .files import Identity, is_settled
 
 State = tuple[object, ...]
 
@@ -20,51 +19,50 @@ def state_of(change: Path, specs: Path, shared: tuple[Path, ...]) -> State | Non
     None where that is not to be relied on: something was written just now and may be written
     again without a new time stamp, or a symbolic link leads elsewhere.
     """
-    newest_allowed = time.time_ns() - _RACY_NS
+    now = time.time_ns()
     seen: list[object] = []
     top = str(change)
     try:
-        _look(top, seen, newest_allowed)
+        _look(top, seen, now)
         for entry in list(seen):
             assert isinstance(entry, tuple)
             relative = str(entry[0])[len(top) + 1 :]
             if relative.startswith("specs/") and relative.endswith("/spec.md"):
-                seen.append(_one(f"{specs}/{relative[6:]}", newest_allowed))
+                seen.append(_one(f"{specs}/{relative[6:]}", now))
         for path in shared:
-            seen.append(_one(str(path), newest_allowed))
+            seen.append(_one(str(path), now))
             if os.path.isdir(path):  # noqa: PTH112 (hot path)
-                _look(str(path), seen, newest_allowed)
+                _look(str(path), seen, now)
     except (OSError, _Unsure):
         return None
     return tuple(seen)
 
 
-def _look(folder: str, seen: list[object], newest_allowed: int) -> None:
+def _look(folder: str, seen: list[object], now: int) -> None:
     waiting = [folder]
     while waiting:
         here = waiting.pop()
-        seen.append(_one(here, newest_allowed))
+        seen.append(_one(here, now))
         for entry in os.scandir(here):
             if entry.is_symlink():
                 raise _Unsure
             if entry.is_dir():
                 waiting.append(entry.path)
             else:
-                seen.append(_entry(entry.path, entry.stat(), newest_allowed))
+                seen.append(_entry(entry.path, entry.stat(), now))
 
 
-def _one(path: str, newest_allowed: int) -> object:
+def _one(path: str, now: int) -> object:
     try:
         status = os.lstat(path)
     except (FileNotFoundError, NotADirectoryError):
         return path
     if os.path.islink(path):  # noqa: PTH114 (hot path)
         raise _Unsure
-    return _entry(path, status, newest_allowed)
+    return _entry(path, status, now)
 
 
-def _entry(path: str, status: os.stat_result, newest_allowed: int) -> tuple[object, ...]:
-    newest = max(status.st_mtime_ns, status.st_ctime_ns)
-    if newest > newest_allowed:
+def _entry(path: str, status: os.stat_result, now: int) -> tuple[object, ...]:
+    if not is_settled(status, now):
         raise _Unsure
-    return path, status.st_mode, status.st_size, newest, status.st_mtime_ns, status.st_ino
+    return path, status.st_mode, Identity.of(status)
