@@ -5,10 +5,11 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Final
 
-from .text import ANY, Lines, S, normalise, pattern, trim
+from .text import ANY, WHITE, Lines, S, normalise, pattern, trim
 
-_HEADING: Final = pattern(rf"(#{{1,6}}){S}+")
-_TITLED: Final = pattern(rf"(#{{1,6}}){S}+({ANY}+)\Z")
+_WHITE: Final = frozenset(WHITE)
+_DEEPEST: Final = 6
+_TITLED: Final = pattern(rf"#{{1,6}}{S}+({ANY}+)\Z")
 
 
 @dataclass(slots=True)
@@ -72,9 +73,9 @@ class Outline:
     def _flat(self) -> list[Section]:
         sections = []
         for (index, level), end in self._borders_and_ends():
-            if titled := _TITLED.match(self.lines[index]):
-                body = self.lines[index + 1 : end]
-                sections.append(Section(level, trim(titled[2]), index, body))
+            title = _title(self.lines[index], level)
+            if title is not None:
+                sections.append(Section(level, title, index, self.lines[index + 1 : end]))
         return sections
 
     def _borders_and_ends(self) -> list[tuple[tuple[int, int], int]]:
@@ -90,7 +91,21 @@ class Outline:
     def _borders(self) -> list[tuple[int, int]]:
         """Every line that ends a section above it: its index and level."""
         return [
-            (index, len(heading[1]))
+            (index, level)
             for index in self.source.heads
-            if (heading := _HEADING.match(self.lines[index])) is not None
+            if (level := _level(self.lines[index])) is not None
         ]
+
+
+def _level(line: str) -> int | None:
+    """The level of a heading; None for a line that begins with `#` and is none."""
+    level = len(line) - len(line.lstrip("#"))
+    return level if level <= _DEEPEST and line[level : level + 1] in _WHITE else None
+
+
+def _title(line: str, level: int) -> str | None:
+    """The title of a heading; None where nothing stands after the white space it needs."""
+    if "\u2028" in line or "\u2029" in line:
+        titled = _TITLED.match(line)
+        return trim(titled[1]) if titled else None
+    return trim(line[level:]) if len(line) > level + 1 else None

@@ -51,11 +51,13 @@ def body_text(lines: list[str]) -> str:
     Fenced blocks and blank lines are left out, and so are `**Key**: value` lines unless there is
     nothing else.
     """
-    mask = fence_mask(lines)
+    mask: FenceMask | None = None
     prose: list[str] = []
     metadata: list[str] = []
     for index, line in enumerate(lines):
-        if mask[index]:
+        if mask is None and ("```" in line or "~~~" in line):
+            mask = fence_mask(lines)
+        if mask is not None and mask[index]:
             continue
         if line.startswith("#") and _HEADING.match(line):
             break
@@ -156,7 +158,7 @@ def split_blocks(source: Lines, start: int, end: int) -> tuple[int, list[Block]]
     borders = []
     for index in source.heads_between(start, end):
         line = lines[index]
-        if (heading := REQUIREMENT.match(line)) is not None:
+        if line[3:4] != "#" and (heading := REQUIREMENT.match(line)) is not None:
             begins.append((index, requirement_name(heading[1])))
             borders.append(index)
         elif is_h2(line):
