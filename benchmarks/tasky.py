@@ -194,6 +194,7 @@ def _make(place: Path, kind: str, count: int) -> list[str]:
         part = tasks[start : start + 10_000]
         with store.write() as writing:
             writing.apply(Changes(tasks=[(None, task) for task in part]))
+    store.tidy()
     store.close()
     return [task.task_id for task in tasks]
 

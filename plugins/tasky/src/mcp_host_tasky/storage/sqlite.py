@@ -18,6 +18,7 @@ from .sql import SHORTEST_PREFIX, TABLES, SqlView, says, status_word, summary_of
 from .upgrade import refuse_foreign, upgrade_sqlite
 
 VERSION = 2
+_MERGED_PAGES = 200
 _MAGIC = b"SQLite format 3\0"
 _WAIT_SECONDS = 25
 # Up to this many matches are fetched and sorted; more are met soon on a walk in list order.
@@ -79,7 +80,10 @@ class SqliteFile:
             self._one_writer.release()
 
     def tidy(self) -> None:
-        """Copy the log's pages into the file, so that no writer has to; readers go on."""
+        """Merge a little of the index of words, and copy the log's pages into the file, so that
+        no writer has to do either at once; readers go on."""
+        with self.write() as view:
+            view.rows_of("INSERT INTO words (words, rank) VALUES ('merge', ?)", (_MERGED_PAGES,))
         with self._connection() as connection:
             connection.execute("PRAGMA wal_checkpoint(PASSIVE)")
 
