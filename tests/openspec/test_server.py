@@ -371,6 +371,15 @@ async def test_a_fixed_root_is_used_instead_of_the_working_directory(
         assert (await client.value("list"))["count"] == 1
 
 
+async def test_a_root_on_the_command_line_comes_before_the_variable(
+    server: list[str], shop: Path, tmp_path: Path
+) -> None:
+    environment = {"OPENSPEC_ROOT": str(tmp_path / "elsewhere")}
+    command = [*server, "--root", str(shop)]
+    async with stdio_client(command, cwd=tmp_path, environment=environment) as client:
+        assert (await client.value("list"))["count"] == 1
+
+
 async def test_each_project_has_its_place_below_one_root(server: list[str], tmp_path: Path) -> None:
     home, specs = tmp_path / "home", tmp_path / "all-specs"
     work = home / "code" / "app"

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -31,22 +32,30 @@ def serve(arguments: Sequence[str]) -> int:
     if given.debug:
         given.log_level = given.log_level or "debug"
         complain(*(f"[openspec-mcp] {line}" for line in _paths(given.root)))
+    if given.root is not None:
+        # What the command line says comes before the environment.
+        server = replace(server, tables=lambda variables: settings_from(variables, fixed=False))
     server.serve(given)
 
 
-def settings_from(variables: Mapping[str, str]) -> dict[str, Any]:
-    """The settings that `OPENSPEC_ROOT` and `OPENSPEC_AUTO_PROJECT_ROOT` stand for."""
+def settings_from(variables: Mapping[str, str], *, fixed: bool = True) -> dict[str, Any]:
+    """The settings that `OPENSPEC_ROOT` and `OPENSPEC_AUTO_PROJECT_ROOT` stand for.
+
+    Without `fixed`, only where they give every project a place of its own.
+    """
     base = variables.get("OPENSPEC_ROOT")
-    if not base:
-        return {}
     is_auto = variables.get("OPENSPEC_AUTO_PROJECT_ROOT") == "true"
+    if not base or not (fixed or is_auto):
+        return {}
     where = str(Path(base).expanduser().absolute())
     return {"packs": {"openspec": {"settings": {"specs_root" if is_auto else "root": where}}}}
 
 
 def _paths(root: Path | None) -> list[str]:
     project = (root or Path.cwd()).absolute()
-    chosen = from_environment(project, os.environ, Path.home())
+    is_auto = os.environ.get("OPENSPEC_AUTO_PROJECT_ROOT") == "true"
+    use_environment = root is None or is_auto
+    chosen = from_environment(project, os.environ, Path.home()) if use_environment else None
     tree = chosen.openspec if chosen else project / "openspec"
     return [
         f"Project: {project}",
