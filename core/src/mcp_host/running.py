@@ -312,6 +312,7 @@ class PackLoop:
             for task in rest:
                 task.cancel()
             self.loop.run_until_complete(asyncio.wait(rest, timeout=MOMENT))
+        self.loop.close()
 
 
 class Workers:

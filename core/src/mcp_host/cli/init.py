@@ -69,7 +69,11 @@ def trust(
     from ..settings import load
 
     path = path.absolute()
-    settings = load(path)
     record_trust(path)
-    enabled = [name for name, table in settings.packs.items() if table.enabled]
+    try:
+        tables = load(path).packs.items()
+    except SettingsError as error:  # a secret may be set only where the host runs
+        print(f"{path} is trusted until it changes. As it is read here: {error}")
+        return
+    enabled = [name for name, table in tables if table.enabled]
     print(f"{path} is trusted until it changes; it enables {', '.join(enabled) or 'no packs'}.")
