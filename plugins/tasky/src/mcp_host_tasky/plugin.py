@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-_TIDY_SECONDS = 1.0
+# Writes that follow each other closely are told of together.
+_TOGETHER_SECONDS = 0.05
 
 
 @hookimpl
@@ -59,22 +60,24 @@ async def mcp_host_open(settings: TaskySettings, pack: PackHandle) -> AsyncItera
 async def _watch(
     opened: "Opened", pack: PackHandle, written: asyncio.Event, seconds: float
 ) -> None:
-    """Tell of changes, our own at once and those of other processes soon; tidy up in between."""
+    """Tell of changes, our own at once, other processes' soon; tidy up when nobody writes."""
     seen: dict[int, int] = {}
-    clock = asyncio.get_running_loop().time
-    untidy, tidied = False, clock()
+    untidy = False
     while True:
         try:
             for uri in await asyncio.to_thread(_changed, opened, seen):
                 pack.changed(uri)
-            if untidy and clock() - tidied >= _TIDY_SECONDS:
-                await asyncio.to_thread(lambda: opened.tasks().tidy())
-                untidy, tidied = False, clock()
         except errors.TaskyError as error:
             log.debug("the plan cannot be watched: %s", error)
-        with suppress(TimeoutError):
+        try:
             await asyncio.wait_for(written.wait(), seconds)
             untidy = True
+            await asyncio.sleep(_TOGETHER_SECONDS)
+        except TimeoutError:
+            if untidy:
+                untidy = False
+                with suppress(errors.TaskyError):
+                    await asyncio.to_thread(lambda: opened.tasks().tidy())
         written.clear()
 
 

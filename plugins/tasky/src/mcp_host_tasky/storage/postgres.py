@@ -174,6 +174,10 @@ class PostgresView(SqlView):
             [(number, [word[:500] for word in text.split()]) for number, text in rows],
         )
 
+    def replace_words(self, rows: list[tuple[int, str]]) -> None:
+        self.drop_words([number for number, _ in rows])
+        self.put_words(rows)
+
     def drop_words(self, numbers: list[int]) -> None:
         self.run("DELETE FROM words WHERE number = ?", [(number,) for number in numbers])
 

@@ -118,6 +118,9 @@ class SqlView:
     def put_words(self, rows: list[tuple[int, str]]) -> None:
         raise NotImplementedError
 
+    def replace_words(self, rows: list[tuple[int, str]]) -> None:
+        raise NotImplementedError
+
     def drop_words(self, numbers: list[int]) -> None:
         raise NotImplementedError
 
@@ -253,7 +256,7 @@ class SqlView:
     def _forget(self, tasks: list[Task]) -> None:
         if not tasks:
             return
-        numbers = [task.number for task in tasks]
+        numbers = sorted(task.number for task in tasks)
         for table in ("tasks", "tagged"):
             self.run(f"DELETE FROM {table} WHERE number = ?", [(number,) for number in numbers])
         self.run("DELETE FROM waits WHERE task_id = ?", [(task.task_id,) for task in tasks])
@@ -267,7 +270,7 @@ class SqlView:
             [task_row(task) for task in tasks],
         )
         self._relate(tasks)
-        self.put_words([(task.number, indexed(task)) for task in tasks])
+        self.put_words(sorted((task.number, indexed(task)) for task in tasks))
 
     def _replace(self, pairs: list[tuple[Task, Task]]) -> None:
         if not pairs:
@@ -290,8 +293,7 @@ class SqlView:
             if (old.name, old.details, old.status) != (new.name, new.details, new.status)
         ]
         if reworded:
-            self.drop_words([new.number for _, new in reworded])
-            self.put_words([(new.number, indexed(new)) for _, new in reworded])
+            self.replace_words(sorted((new.number, indexed(new)) for _, new in reworded))
 
     def _relate(self, tasks: list[Task]) -> None:
         self.run(

@@ -33,7 +33,7 @@ _SCHEMA = (
     TABLES.format(text="TEXT").replace("BIGINT NOT NULL PRIMARY KEY", "INTEGER PRIMARY KEY")
     + """
 CREATE VIRTUAL TABLE words USING fts5 (folded, tokenize = 'ascii', detail = none, columnsize = 0);
-INSERT INTO words (words, rank) VALUES ('automerge', 0);
+INSERT INTO words (words, rank) VALUES ('automerge', 0), ('crisismerge', 64);
 CREATE TABLE vocabulary (word TEXT NOT NULL PRIMARY KEY) WITHOUT ROWID;
 """
 )
@@ -137,8 +137,18 @@ class SqliteView(SqlView):
     def among(self, values: Collection[Any]) -> tuple[str, Any]:
         return "IN (SELECT value FROM json_each(?))", json.dumps(list(values))
 
+    # FTS5 writes a segment whenever a row's number is not above the one before: rows come sorted.
+
     def put_words(self, rows: list[tuple[int, str]]) -> None:
         self.run("INSERT INTO words (rowid, folded) VALUES (?, ?)", rows)
+        self._learn(rows)
+
+    def replace_words(self, rows: list[tuple[int, str]]) -> None:
+        changed = [(text, number) for number, text in rows]
+        self.run("UPDATE words SET folded = ? WHERE rowid = ?", changed)
+        self._learn(rows)
+
+    def _learn(self, rows: list[tuple[int, str]]) -> None:
         known = {word for _, text in rows for word in text.split() if word[0] != "·"}
         self.run("INSERT OR IGNORE INTO vocabulary VALUES (?)", [(word,) for word in sorted(known)])
 
