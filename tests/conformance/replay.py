@@ -174,6 +174,7 @@ class _Conversation:
         self._played = Played()
         self._asked: dict[tuple[object, object], int] = {}  # (exchange, recorded id) → our id
         self._host_asked: dict[object, object] = {}  # recorded id → the id that the host chose here
+        self._heard: set[int] = set()  # ours, of the requests whose answer was recorded
         self._states: dict[str, str] = {}  # recorded requestState → ours
 
     async def play(self, session: str, conversation: Iterable[Line]) -> Played:
@@ -218,8 +219,9 @@ class _Conversation:
                 ours = await self._link.other(comparable(recorded))
                 self._host_asked[recorded.get("id")] = ours.get("id")
             else:
-                ours = await self._link.answer(self._number(line))
-                self._compare(recorded, ours)
+                number = self._number(line)
+                self._heard.add(number)
+                self._compare(recorded, await self._link.answer(number))
         except TimeoutError:
             self._played.differences.append(f"stdio never said: {comparable(recorded)}")
 
@@ -247,7 +249,12 @@ class _Conversation:
     def _cancel(self, line: Line) -> None:
         """Hanging up cancels over HTTP; on stdio the client has to say so. Neither is answered."""
         for (exchange, _), number in self._asked.items():
-            if exchange is line.exchange and not self._link.is_answered(number):
+            if exchange is not line.exchange or number in self._heard:
+                continue
+            if self._link.is_answered(number):  # sooner than its client would have hung up
+                self._played.requests -= 1
+                self._played.left_out["an answer that nobody waited for over HTTP"] += 1
+            else:
                 self._played.equal += 1
                 self._link.tell(
                     {"method": "notifications/cancelled", "params": {"requestId": number}}
