@@ -320,6 +320,18 @@ async def test_a_request_can_be_followed_through_the_log(tmp_path: Path) -> None
         assert lines[0]["tool"] == "get_tasks"
 
 
+async def test_the_projects_logging_settings_are_honoured(tmp_path: Path) -> None:
+    folder = make(tmp_path)
+    config = folder / ".tasky" / "config.toml"
+    config.write_text(config.read_text() + '\n[logging]\nverbosity = 1\nformat = "json"\n')
+    async with stdio_client(STDIO, cwd=folder, environment=variables(tmp_path)) as client:
+        await client.value("project_info")
+        await client.said('"project_info"')
+
+        lines = [line for line in client.stderr.splitlines() if "project_info" in line]
+        assert json.loads(lines[0])["tool"] == "project_info"
+
+
 async def test_variables_of_the_existing_server_are_honoured(tmp_path: Path) -> None:
     folder = make(tmp_path)
     env = variables(

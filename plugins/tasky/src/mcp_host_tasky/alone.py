@@ -7,6 +7,9 @@ from typing import Any
 
 from mcp_host import SettingsError, Standalone
 
+from .errors import TaskyError
+from .storage import Home
+
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Serve; ends the process with its exit code."""
@@ -35,15 +38,32 @@ def tables(environment: Mapping[str, str]) -> Mapping[str, Any]:
         "timeout": _number(environment, "TASKY_MCP_TIMEOUT_SECONDS", 60, float),
         "max_concurrency": _number(environment, "TASKY_MCP_MAX_CONCURRENT_REQUESTS", 10, int),
     }
-    if path := environment.get("TASKY_MCP_PROJECT_PATH"):
-        pack["settings"] = {"root": str(Path(path).expanduser().absolute())}
+    path = Path(environment.get("TASKY_MCP_PROJECT_PATH") or ".").expanduser().absolute()
+    if environment.get("TASKY_MCP_PROJECT_PATH"):
+        pack["settings"] = {"root": str(path)}
     return {
+        "host": _logging(path, environment),
         "http": {
             "host": environment.get("TASKY_MCP_HOST") or "127.0.0.1",
             "port": _number(environment, "TASKY_MCP_PORT", 8080, int),
         },
         "packs": {"tasky": pack},
     }
+
+
+def _logging(path: Path, environment: Mapping[str, str]) -> dict[str, str]:
+    """Return how to log, from the section `logging` of the project's settings."""
+    try:
+        said = Home.of_user(environment).project(path).logging
+    except TaskyError:  # told when the plan is opened, with what to do
+        return {}
+    levels = {"0": "warning", "1": "info", "2": "debug"}
+    found = {}
+    if level := levels.get(str(said.get("verbosity"))):
+        found["log_level"] = level
+    if said.get("format") == "json":
+        found["log_format"] = "json"
+    return found
 
 
 def _number(environment: Mapping[str, str], name: str, usual: int, kind: type[Any]) -> Any:

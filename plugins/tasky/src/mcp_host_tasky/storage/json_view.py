@@ -1,0 +1,187 @@
+"""Reading and writing a JSON plan that is in memory."""
+
+from bisect import bisect_right
+from collections.abc import Collection, Iterator
+from dataclasses import replace
+
+from ..model import Event, Found, Kept, Status, Summary, Task, Wanted
+from .base import Changes, Guard
+from .json_plan import JsonPlan, answer_line, event_line, task_line
+from .sql import indexed, says
+
+_COUNTED = 10_000
+_CHECK_EVERY = 2_000
+
+
+class JsonView:
+    """A reading, or a writing on a copy, of the plan."""
+
+    def __init__(self, plan: JsonPlan, words: dict[str, tuple[Task, str]], guard: Guard) -> None:
+        self.plan = plan
+        self.changed = False
+        self._words = words
+        self._guard = guard
+
+    def ids_from(self, prefix: str, limit: int) -> list[str]:
+        return sorted(key for key in self.plan.tasks if key.startswith(prefix))[:limit]
+
+    def tasks(self, ids: Collection[str]) -> dict[str, Task]:
+        kept = self.plan.tasks
+        return {task_id: kept[task_id] for task_id in ids if task_id in kept}
+
+    def waiting(self, ids: Collection[str]) -> dict[str, list[str]]:
+        found = {task_id: self.plan.waiting.get(task_id) for task_id in ids}
+        return {task_id: sorted(waiting) for task_id, waiting in found.items() if waiting}
+
+    def subtasks(self, ids: Collection[str]) -> dict[str, list[str]]:
+        found = {task_id: self.plan.subtasks.get(task_id) for task_id in ids}
+        return {task_id: sorted(children) for task_id, children in found.items() if children}
+
+    def open_among(self, ids: Collection[str]) -> set[str]:
+        return {task_id for task_id, task in self.tasks(ids).items() if task.is_open}
+
+    def upstream(self, ids: Collection[str]) -> dict[str, tuple[str, ...]]:
+        found: dict[str, tuple[str, ...]] = {}
+        ahead = list(ids)
+        while ahead:
+            task = self.plan.tasks.get(ahead.pop())
+            if task and task.blockers and task.task_id not in found:
+                found[task.task_id] = task.blockers
+                ahead.extend(task.blockers)
+        return found
+
+    def search(self, wanted: Wanted, after: str, limit: int, count: bool) -> Found:
+        start = bisect_right(self.plan.order, (after, "~")) if after else 0
+        rows: list[Summary] = []
+        for task in self._matches(wanted, start):
+            rows.append(_summary(task, bool(wanted.words)))
+            if len(rows) > limit:
+                break
+        return Found(rows, self._total(wanted) if count else 0)
+
+    def _total(self, wanted: Wanted) -> int:
+        if wanted.only_status and not wanted.status:
+            return len(self.plan.tasks)
+        total = sum(1 for _ in self._matches(wanted, 0))
+        return min(total, _COUNTED) if wanted.words else total
+
+    def _matches(self, wanted: Wanted, start: int) -> Iterator[Task]:
+        for position in range(start, len(self.plan.order)):
+            if position % _CHECK_EVERY == 0:
+                self._guard()
+            task = self.plan.tasks[self.plan.order[position][1]]
+            if self._fits(task, wanted):
+                yield task
+
+    def _fits(self, task: Task, wanted: Wanted) -> bool:
+        if wanted.status and task.status is not wanted.status:
+            return False
+        if wanted.priority and task.priority != wanted.priority:
+            return False
+        if wanted.created_after and task.created_at <= wanted.created_after:
+            return False
+        if wanted.due_until and (task.due_at is None or task.due_at > wanted.due_until):
+            return False
+        if not set(wanted.tags).issubset(task.tags):
+            return False
+        if wanted.ready_for is not None and not self._is_ready(task, wanted):
+            return False
+        return not wanted.words or self._says(task, wanted.words)
+
+    def _is_ready(self, task: Task, wanted: Wanted) -> bool:
+        if not task.is_open or self.open_among(task.blockers):
+            return False
+        claim = task.claim
+        return claim is None or claim.until <= wanted.now or claim.claimant == wanted.ready_for
+
+    def _says(self, task: Task, words: tuple[str, ...]) -> bool:
+        known = self._words.get(task.task_id)
+        if known is None or known[0] is not task:
+            known = (task, indexed(task))
+            self._words[task.task_id] = known
+        return says(known[1], words)
+
+    def counts(self) -> dict[Status, int]:
+        counts = dict.fromkeys(Status, 0)
+        for task in self.plan.tasks.values():
+            counts[task.status] += 1
+        return counts
+
+    def last_number(self) -> int:
+        return self.plan.last_number
+
+    def last_event(self) -> int:
+        return next(reversed(self.plan.events), 0)
+
+    def events(
+        self, *, task_id: str | None = None, after: int = 0, before: int | None = None, limit: int
+    ) -> list[Event]:
+        found: list[Event] = []
+        for event in reversed(self.plan.events.values()):
+            if event.event_id <= after or len(found) == limit:
+                break
+            if before is not None and event.event_id >= before:
+                continue
+            if task_id is None or event.task_id == task_id:
+                found.append(event)
+        return found
+
+    def events_by_id(self, ids: Collection[int]) -> dict[int, Event]:
+        return {key: self.plan.events[key] for key in ids if key in self.plan.events}
+
+    def batch(self, batch: int) -> list[Event]:
+        found: list[Event] = []
+        # Event ids follow each other, and a batch is named after its first.
+        while (event := self.plan.events.get(batch + len(found))) and event.batch == batch:
+            found.append(event)
+        return found
+
+    def last_batch(self, caller: str) -> int | None:
+        for event in reversed(self.plan.events.values()):
+            if event.caller == caller and event.can_be_undone and event.undone_by is None:
+                return event.batch
+        return None
+
+    def kept(self, key: str) -> Kept | None:
+        return self.plan.answers.get(key)
+
+    def every_task(self) -> Iterator[Task]:
+        yield from sorted(self.plan.tasks.values(), key=lambda task: task.number)
+
+    def every_event(self) -> Iterator[Event]:
+        yield from self.plan.events.values()
+
+    def apply(self, changes: Changes) -> None:
+        plan = self.plan
+        self.changed = True
+        for before, after in changes.tasks:
+            if after:
+                plan.put(after, task_line(after))
+                plan.last_number = max(plan.last_number, after.number)
+            elif before:
+                plan.drop(before.task_id)
+        plan.last_number = max(plan.last_number, changes.last_number)
+        for event in changes.events:
+            plan.put_event(event, event_line(event))
+            plan.updated_at = event.at
+            plan.created_at = plan.created_at or event.at
+        for event_id, by in changes.undone.items():
+            undone = replace(plan.events[event_id], undone_by=by)
+            plan.put_event(undone, event_line(undone))
+        for kept in list(plan.answers.values()):
+            if kept.at < changes.forget_kept_before:
+                plan.drop_answer(kept.key)
+        if changes.kept:
+            plan.put_answer(changes.kept, answer_line(changes.kept))
+
+
+def _summary(task: Task, with_details: bool) -> Summary:
+    return Summary(
+        task.task_id,
+        task.name,
+        task.status,
+        task.priority,
+        task.due_date,
+        task.sort_key,
+        task.details if with_details else None,
+    )
