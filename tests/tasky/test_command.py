@@ -302,6 +302,19 @@ def test_a_json_plan_may_be_edited_and_reformatted_by_hand(tmp_path: Path) -> No
     )
 
 
+def test_a_json_plan_keeps_its_mode_and_its_link(tmp_path: Path) -> None:
+    real, link = tmp_path / "real.json", tmp_path / "tasks.json"
+    open_store(Location("json", real)).close()
+    real.chmod(0o600)
+    link.symlink_to(real)
+
+    create(Tasks(open_store(Location("json", link)), Plan(name="x")), "One")
+
+    assert link.is_symlink()
+    assert stat.S_IMODE(real.stat().st_mode) == 0o600
+    assert names(Tasks(open_store(Location("json", real)), Plan(name="x"))) == ["One"]
+
+
 def test_settings_are_layered(ann: Person) -> None:
     (ann.home / ".tasky").mkdir()
     (ann.home / ".tasky" / "config.toml").write_text("[task_defaults]\npriority = 2\n")

@@ -278,6 +278,17 @@ def test_undo_is_refused_where_a_task_changed_since(plan: Tasks) -> None:
     assert refusal(lambda: edit(plan, "undo", event_id=event["event_id"])).reason == "cannot_undo"
 
 
+def test_a_tasks_own_last_change_is_undone_by_its_id(plan: Tasks) -> None:
+    one, two = create(plan, "One", "Two")
+    edit(plan, "update", one, priority=5)
+    edit(plan, "delete", two)
+    edit(plan, "claim", one)
+
+    assert edit(plan, "undo", one[:8])["priority"] == 3
+    assert edit(plan, "undo", two)["name"] == "Two"
+    assert refusal(lambda: edit(plan, "undo", "f" * 8 + two[8:])).reason == "nothing_to_undo"
+
+
 def test_the_log_tells_who_changed_what(plan: Tasks) -> None:
     (one,) = create(plan, "One")
     plan.edit([{"task_id": one, "action": "update", "name": "Uno", "priority": 4}], ANN)

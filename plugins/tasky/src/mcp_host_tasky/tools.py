@@ -36,7 +36,7 @@ _NEW: dict[str, Any] = {
 _OPERATION: dict[str, Any] = {
     "type": "object",
     "properties": {
-        "task_id": {**_TEXT, "description": "Id or unique beginning of it; not for undo"},
+        "task_id": {**_TEXT, "description": "Id or unique beginning of it"},
         "id": {**_TEXT, "description": "Same as task_id"},
         "action": {
             "enum": [
@@ -57,7 +57,10 @@ _OPERATION: dict[str, Any] = {
         "agent": {**_TEXT, "description": "Who claims or undoes"},
         "lease_seconds": {"type": "integer"},
         "token": {**_TEXT, "description": "claim_token that claim returned"},
-        "event_id": {"type": "integer", "description": "undo: default is your last call"},
+        "event_id": {
+            "type": "integer",
+            "description": "undo: this event; else the task's last, else your last call",
+        },
     },
     "required": ["action"],
 }
@@ -110,7 +113,8 @@ def edit_tasks(
     """Apply operations in order, all or none.
 
     update changes the fields given ("" clears due_date and subtask_of); claim takes a task for a
-    while (returns claim_token), renew and release it; undo takes back your last call or an event.
+    while (returns claim_token), renew and release it; undo takes back your last call, a task's
+    last change, or an event.
     """
     views = opened.tasks().edit(
         operations,

@@ -23,6 +23,7 @@ _CONTENT = (
 # What stands besides the content in a deleted task's event, so that it can come back whole.
 _IDENTITY = ("number", "created_at")
 _SHOWN_CANDIDATES = 5
+_LOOKED_BACK = 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,6 +233,14 @@ class Draft:
         for task_id in touched:
             self._check_restored(task_id)
         return touched
+
+    def last_change(self, said: str) -> int:
+        """Return the event that made a task what it is; for a deleted one, its deletion."""
+        task_id = resolve(self._reading, said)
+        for event in self._reading.events(task_id=task_id, limit=_LOOKED_BACK):
+            if event.can_be_undone and event.undone_by is None:
+                return event.event_id
+        raise NotFound(f"Nothing of task {said!r} is left to undo.", reason="nothing_to_undo")
 
     def _to_undo(self, event_id: int | None, caller: str) -> list[Event]:
         if event_id is None:

@@ -30,7 +30,10 @@ def edit(work: Work, items: Sequence[object]) -> None:
 
 def _operate(work: Work, operation: Operation, stamp: Stamp) -> None:
     if operation.action == "undo":
-        for task_id in work.draft.undo(operation.event_id, stamp):
+        event_id = operation.event_id
+        if event_id is None and operation.task_id:
+            event_id = work.draft.last_change(operation.task_id)
+        for task_id in work.draft.undo(event_id, stamp):
             work.touched(task_id)
         return
     task = work.draft.found(operation.task_id)

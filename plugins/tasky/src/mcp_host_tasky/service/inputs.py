@@ -200,7 +200,7 @@ def read_operation(item: object) -> Operation:
         raise _wrong("task_id", "is required", "Give the task's id or a unique beginning of it.")
     fields = {name: _field(name, given[name]) for name in UPDATE_FIELDS if name in given}
     if action == "update" and not fields:
-        raise _wrong("update", "changes nothing", f"Give one of: {', '.join(UPDATE_FIELDS)}.")
+        raise _wrong("update", "gives no field", f"Give one of: {', '.join(UPDATE_FIELDS)}.")
     return Operation(
         action=action,
         task_id=_text(given.get("task_id", ""), "task_id", LIMITS.name),

@@ -5,6 +5,7 @@ the old one's place.
 """
 
 import os
+import shutil
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -31,7 +32,8 @@ class JsonFile:
     kind = "json"
 
     def __init__(self, path: Path) -> None:
-        self._path = path
+        # A link is followed: it is the file behind it that is put in place.
+        self._path = path = path.resolve()
         self._words: dict[str, tuple[Task, str]] = {}
         self._one_writer = threading.Lock()
         self._file_lock = FileLock(path.with_name(path.name + ".lock"), thread_local=False)
@@ -109,6 +111,8 @@ class JsonFile:
                 file.write(plan.text().encode())
                 file.flush()
                 os.fsync(file.fileno())
+            if self._path.exists():
+                shutil.copymode(self._path, temporary)
             temporary.replace(self._path)
             _sync_folder(self._path.parent)
         except OSError as error:
