@@ -152,6 +152,10 @@ class Page(Generic[T]):
         }
 
 
+_encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+"""Made once: `json.dumps` makes an encoder for every call that is not of its own style."""
+
+
 def compact(value: Any) -> str:
     """Plain data as JSON without spaces: what models are charged for."""
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    return _encode(value)

@@ -23,7 +23,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError,
 from pydantic.json_schema import GenerateJsonSchema
 
 from .asking import Answer, Form, Question
-from .content import CONTENT_TYPES, Message, Page, Result
+from .content import CONTENT_TYPES, Message, Page, Result, compact
 from .context import Context
 from .errors import InvalidInput
 
@@ -193,12 +193,12 @@ class Signature:
         return {name: getattr(checked, key) for key, name in self.fields.items()}
 
     def _checked(self, given: Mapping[str, Any]) -> Any:
-        text = json.dumps(given, ensure_ascii=False)
+        text = compact(given)
         try:
             return self._validate(text)
         except ValidationError:
             # To JSON Schema, 1.0 is an integer; seldom sent, so looked for only now.
-            whole = json.dumps(_whole_numbers(given), ensure_ascii=False)
+            whole = compact(_whole_numbers(given))
             if whole == text:
                 raise
             return self._validate(whole)
