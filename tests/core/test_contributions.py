@@ -89,6 +89,17 @@ RETURNED: dict[str, tuple[Any, Any, Any]] = {
             "result": [{"id": 1, "from": None, "double": 2}],
         },
     ),
+    "noted": (
+        Page[Row],
+        Page([Row(id=1)], 1, notes={"since": "2026-01-02"}),
+        {
+            "total": 1,
+            "truncated": False,
+            "next_cursor": None,
+            "since": "2026-01-02",
+            "result": [{"id": 1, "from": None, "double": 2}],
+        },
+    ),
 }
 
 
@@ -131,6 +142,25 @@ async def test_what_a_tool_returns_satisfies_its_open_and_untitled_schema() -> N
             assert text == structured.get("result", structured)
             if expected is not None:
                 assert structured == expected
+
+
+def test_a_page_tells_of_the_rest_where_there_is_one_or_a_note() -> None:
+    listing = returning("rows", Page[Row], None)
+    rest = {"total": 1, "truncated": False, "next_cursor": None}
+
+    def texts(page: Page[Row]) -> list[Any]:
+        return [json.loads(part["text"]) for part in listing.answer(page)["content"]]
+
+    rows = [{"id": 1, "from": None, "double": 2}]
+    assert texts(Page([Row(id=1)], 1)) == [rows]
+    assert texts(Page([Row(id=1)], 1, notes={"since": 5})) == [rows, {**rest, "since": 5}]
+    assert texts(Page([Row(id=1)], 9, "c"))[1] == {
+        "total": 9,
+        "truncated": True,
+        "next_cursor": "c",
+    }
+    with pytest.raises(ValueError, match="total"):
+        Page([Row(id=1)], 1, notes={"total": 2})
 
 
 async def test_a_result_that_breaks_its_own_schema_stays_in_the_log() -> None:

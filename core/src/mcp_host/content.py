@@ -135,12 +135,19 @@ class Result:
 class Page(Generic[T]):
     """A part of a longer list: `total` items in all, `next_cursor` where more remain.
 
-    The first text is the array alone; a second one tells of the rest only where there is one.
+    The first text is the array alone; a second one tells of the rest only where there is one, or
+    where there are `notes`: plain data about the list as a whole, by names of the pack's own.
     """
 
     items: Sequence[T]
     total: int
     next_cursor: str | None = None
+    notes: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        taken = self.notes.keys() & {"total", "truncated", "next_cursor", "result"}
+        if taken:
+            raise ValueError(f"notes of a Page cannot be named {', '.join(sorted(taken))}")
 
     @property
     def rest(self) -> dict[str, Any]:
@@ -149,6 +156,7 @@ class Page(Generic[T]):
             "total": self.total,
             "truncated": self.next_cursor is not None,
             "next_cursor": self.next_cursor,
+            **self.notes,
         }
 
 

@@ -411,7 +411,7 @@ def _page(page: Page[Any], adapter: Any) -> dict[str, Any]:
         adapter.validate_python(list(page.items)), mode="json", by_alias=True
     )
     content = [{"type": "text", "text": compact(items)}]
-    if page.next_cursor is not None:
+    if page.next_cursor is not None or page.notes:
         content.append({"type": "text", "text": compact(page.rest)})
     return {
         "content": content,
