@@ -386,6 +386,12 @@ def test_dates_are_the_projects_and_are_echoed(plans: Plans, kind: str) -> None:
     assert names(plan, due_before="2026-11-23T10:59:58Z") == ["Instant"]
     assert names(plan, due_before="2026-11-23T10:59:59Z") == ["Instant", "Day"]
     assert str(plan.info()["today"]).startswith("2026-11-22")
+    said = Search(created_after="yesterday", due_before="tomorrow at 5pm")
+    assert plan.search(said, ME).dates == {
+        "created_after": "2026-11-21",
+        "due_before": "2026-11-23T04:00:00Z",
+    }
+    assert plan.search(Search(due_before="2026-11-23"), ME).dates == {}
 
 
 def test_a_graph_is_followed_to_a_depth_and_no_further(plan: Tasks) -> None:

@@ -121,6 +121,19 @@ async def test_claude_lists_tasks_with_filters_and_pages(call: Call) -> None:
     assert all(len(row["name"]) == 20 for row in page)
 
 
+async def test_a_search_tells_which_dates_it_understood(call: Call) -> None:
+    rows, rest = await call("search_tasks", due_before="nov 28 2099", search="nowhere")
+    plain = await call("search_tasks", due_before="2099-11-28", search="nowhere")
+
+    assert rows == plain == []
+    assert rest == {
+        "total": 0,
+        "truncated": False,
+        "next_cursor": None,
+        "due_before": "2099-11-28",
+    }
+
+
 async def test_claude_modifies_several_tasks_atomically(call: Call) -> None:
     tasks = [{"name": f"Step {n}"} for n in range(4)]
     ids = [view["task_id"] for view in await call("create_tasks", tasks=tasks)]

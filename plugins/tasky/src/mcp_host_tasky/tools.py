@@ -166,7 +166,7 @@ def search_tasks(
         caller(context),
         guard(context),
     )
-    return Page([dict(row) for row in page.rows], page.total, page.next_cursor)
+    return Page([dict(row) for row in page.rows], page.total, page.next_cursor, page.dates)
 
 
 @tool(title="Get tasks", read_only=True, open_world=False, output="open")

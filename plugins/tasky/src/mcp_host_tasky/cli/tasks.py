@@ -42,7 +42,7 @@ def list_tasks(
     with opened(folder) as tasks:
         page = tasks.search(asked, person())
     if as_json:
-        rest = {"total": page.total, "next_cursor": page.next_cursor}
+        rest = {"total": page.total, "next_cursor": page.next_cursor, **page.dates}
         print_json({**rest, "tasks": page.rows})
         return
     table = Table("id", "name", "status", "pri", "due")
@@ -51,6 +51,8 @@ def list_tasks(
         cells = (row["name"], row["status"], row["priority"], due)
         table.add_row(str(row["task_id"])[:8], *(Text(str(cell)) for cell in cells))
     Console().print(table)
+    for name, date in page.dates.items():
+        typer.echo(f"{name.replace('_', ' ')}: {date}")
     if page.next_cursor:
         typer.echo(f"{len(page.rows)} of {page.total}; go on with --cursor {page.next_cursor}")
 

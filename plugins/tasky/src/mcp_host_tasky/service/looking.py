@@ -3,12 +3,12 @@
 import base64
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 
 from ..errors import Invalid, TaskyError, failed_items
 from ..model import LIMITS, Day, Task, Wanted, parse_when, words_of
-from ..model.dates import micros, seconds
+from ..model.dates import Moment, micros, seconds
 from ..storage import Guard, Reading
 from . import inputs
 from .draft import resolve, unknown
@@ -23,16 +23,28 @@ _MOST_DEPTH = 5
 _FILTERS = ("status", "search", "created_after", "due_before", "priority", "tags", "ready")
 
 
-def wanted(asked: Search, plan: Plan, caller: Caller, now: datetime) -> Wanted:
+def dates(asked: Search, plan: Plan, now: datetime) -> dict[str, Day | Moment]:
+    """Return what the search's dates mean, by the name of the argument."""
+    said = {"created_after": asked.created_after, "due_before": asked.due_before}
+    return {name: parse_when(text, now, plan.zone, name) for name, text in said.items() if text}
+
+
+def echoed(asked: Search, meant: Mapping[str, Day | Moment]) -> dict[str, str]:
+    """Return the dates whose meaning is not what was written: words, and times without a zone."""
+    return {name: str(when) for name, when in meant.items() if str(when) != getattr(asked, name)}
+
+
+def wanted(
+    asked: Search, meant: Mapping[str, Day | Moment], caller: Caller, now: datetime
+) -> Wanted:
     """Return the search with its dates resolved and its words folded."""
     created = due = None
-    if asked.created_after:
-        since = parse_when(asked.created_after, now, plan.zone, "created_after")
+    if since := meant.get("created_after"):
         # A day's own tasks belong to it; an instant is excluded.
         early = timedelta(microseconds=1 if isinstance(since, Day) else 0)
         created = micros(since.start - early)
-    if asked.due_before:
-        due = seconds(parse_when(asked.due_before, now, plan.zone, "due_before").end)
+    if until := meant.get("due_before"):
+        due = seconds(until.end)
     return Wanted(
         status=inputs.status(asked.status) if asked.status else None,
         words=_words(asked.search or ""),

@@ -26,6 +26,8 @@ class Page:
     rows: list[View]
     total: int
     next_cursor: str | None
+    dates: dict[str, str]
+    """The dates searched by, as they were understood, where they were said in other words."""
 
 
 def _now() -> datetime:
@@ -92,7 +94,9 @@ class Tasks:
     def search(self, asked: Search, caller: Caller, guard: Guard = no_guard) -> Page:
         """Return a page of rows in the plan's order, and how many match in all."""
         limit = looking.page_size(asked.limit)
-        wanted = looking.wanted(asked, self.plan, caller, self._clock())
+        now = self._clock()
+        meant = looking.dates(asked, self.plan, now)
+        wanted = looking.wanted(asked, meant, caller, now)
         after, total = looking.from_cursor(asked)
         with self._store.read(guard) as reading:
             found = reading.search(wanted, after, limit, total is None)
@@ -101,7 +105,8 @@ class Tasks:
         cursor = None
         if len(found.rows) > limit:
             cursor = looking.to_cursor(rows[-1].sort_key, total, asked)
-        return Page([row_view(row, wanted.words) for row in rows], total, cursor)
+        views = [row_view(row, wanted.words) for row in rows]
+        return Page(views, total, cursor, looking.echoed(asked, meant))
 
     def get(
         self,
