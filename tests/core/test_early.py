@@ -95,11 +95,18 @@ CAPABILITIES: list[Any] = [
     *[{}] * 4,
     *[{"elicitation": {}, "sampling": {}, "roots": {"listChanged": True}}] * 4,
     {"elicitation": {"form": {}}, "experimental": {"x": {}}},
+    {"roots": {}, "extensions": {"io.modelcontextprotocol/ui": {"mimeTypes": ["text/html"]}}},
+    {"extensions": {"x": {"deep": {"deeper": 1e400}}}},
+    {"extensions": {"x": 5}},
+    {"experimental": []},
     {"sampling": 5},
 ]
 INFOS: list[Any] = [
     *[{"name": "t", "version": "1"}] * 5,
     *[{"name": "t", "version": "1", "title": "T"}] * 2,
+    *[{"name": "t", "version": "1", "websiteUrl": "no address", "description": ""}] * 2,
+    {"name": "t", "version": "1", "websiteUrl": None},
+    {"name": "\ud800", "version": "1"},
     {},
 ]
 
@@ -150,7 +157,8 @@ def conversations(draw: Any) -> list[bytes]:
         frames = draw(st.lists(modern, min_size=1, max_size=6))
     else:
         frames = draw(st.lists(st.one_of(opening, plain, modern), min_size=1, max_size=5))
-    lines = [_line(number, frame) for number, frame in enumerate(frames)]
+    hows = st.sampled_from([*["plain"] * 8, "mark", "half"])
+    lines = [_misspelt(_line(n, frame), draw(hows)) for n, frame in enumerate(frames)]
     for _ in range(draw(st.integers(0, 2))):
         odd = draw(st.sampled_from([b"{nonsense", b"[]", b'{"jsonrpc":"2.0","id":true}']))
         lines.insert(draw(st.integers(0, len(lines))), odd)
@@ -164,6 +172,15 @@ def _line(number: int, frame: dict[str, Any]) -> bytes:
     if frame["params"] is not None:
         message["params"] = frame["params"]
     return json.dumps(message).encode()
+
+
+def _misspelt(line: bytes, how: str) -> bytes:
+    """A message that Python reads as JSON, in a spelling that JSON's own text does not allow."""
+    if how == "mark":
+        return b"\xef\xbb\xbf" + line
+    if how == "half":
+        return line.replace(b"\\ud800", b"\xed\xa0\x80")
+    return line
 
 
 # -- the two ways to an answer -----------------------------------------------------------------
@@ -261,6 +278,22 @@ def test_an_ordinary_handshake_needs_no_sdk(version: str) -> None:
     for number, method in enumerate([*LISTS, "ping"], 2):
         assert early.take(_line(number, {"method": method, "params": {}})) is not None
     assert not early.waiting
+
+
+@pytest.mark.parametrize(
+    "capabilities",
+    [
+        {"roots": {}, "elicitation": {"form": {}, "url": {}}, "sampling": {"tools": {}}},
+        {"extensions": {"io.modelcontextprotocol/ui": {"mimeTypes": ["text/html;profile=app"]}}},
+        {"experimental": {"anything": {}}},
+    ],
+)
+def test_a_client_that_tells_much_of_itself_needs_no_sdk(capabilities: Any) -> None:
+    early = Early(Shown("s", "1", None, None, {what: {what: []} for what in LISTS.values()}))
+    info = {"title": "T", "description": "It codes.", "websiteUrl": "https://example.org"}
+    opening = handshake("2025-11-25", capabilities, {**INFOS[0], **info}, extra=False)
+
+    assert early.take(_line(0, opening)) is not None
 
 
 def test_an_ordinary_modern_conversation_needs_no_sdk() -> None:

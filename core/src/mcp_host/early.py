@@ -36,6 +36,8 @@ _PLAIN_CAPABILITIES: Mapping[str, tuple[str, ...]] = {
     "sampling": ("context", "tools"),
     "roots": (),
 }
+_INFO = {"name", "version", "title", "description", "websiteUrl"}
+_FREE_CAPABILITIES = ("experimental", "extensions")
 
 
 @dataclass(frozen=True)
@@ -78,7 +80,7 @@ class Early:
     def take(self, line: Line) -> bytes | None:
         """The answer to a line; None where there is none yet, or none at all."""
         message = None if isinstance(line, TooLong) else _parsed(line)
-        if message is None or self._given_up:
+        if message is None or self._given_up or _may_hold_half_a_character(line):
             self._wait(line, message)
             return None
         result = self._result(message)
@@ -195,9 +197,14 @@ class Early:
         return {**result, "instructions": self._shown.instructions}
 
 
+def _may_hold_half_a_character(line: Line) -> bool:
+    """Whether JSON's spelling of half a character is in it, which the SDK takes for no text."""
+    return not isinstance(line, TooLong) and b"\\ud" in line.lower()
+
+
 def _parsed(line: bytes) -> dict[str, Any] | None:
     try:
-        message = json.loads(line)
+        message = json.loads(line.decode("utf-8"))  # bytes could be of other encodings as well
     except (ValueError, RecursionError):
         return None
     return message if isinstance(message, dict) else None
@@ -237,6 +244,10 @@ def _are_capabilities(given: Any) -> bool:
     if not isinstance(given, dict):
         return False
     for name, value in given.items():
+        if name in _FREE_CAPABILITIES:
+            if not (isinstance(value, dict) and all(map(_is_flat, value.values()))):
+                return False
+            continue
         if name not in _PLAIN_CAPABILITIES or not isinstance(value, dict):
             return False
         if name == "roots":
@@ -249,10 +260,19 @@ def _are_capabilities(given: Any) -> bool:
     return True
 
 
+def _is_flat(given: Any) -> bool:
+    """Whether this is a table of what cannot be refused: switches, words and lists of words."""
+    return isinstance(given, dict) and all(
+        isinstance(value, bool | str)
+        or (isinstance(value, list) and all(isinstance(item, str) for item in value))
+        for value in given.values()
+    )
+
+
 def _is_info(given: Any) -> bool:
-    """Whether this is a client's name and version, and no more."""
+    """Whether this is a client's name and version, and at most texts about it."""
     return (
         isinstance(given, dict)
-        and {"name", "version"} <= set(given) <= {"name", "version", "title"}
+        and {"name", "version"} <= set(given) <= _INFO
         and all(isinstance(value, str) for value in given.values())
     )
