@@ -317,6 +317,33 @@ async def test_the_environment_refuses_it_where_it_was_read(kept: Kept) -> None:
     assert saved.read(kept.identity, {"PLAIN": "a"}).refusal == "changed since: secrets"
 
 
+@pytest.mark.parametrize(
+    ("command", "variable"),
+    [
+        (["tasky-mcp", "--stdio"], "TASKY_MCP_TIMEOUT_SECONDS"),
+        (["tasky-mcp", "--stdio"], "TASKY_MCP_PROJECT_PATH"),
+        (["openspec", "mcp"], "OPENSPEC_ROOT"),
+        (["openspec", "mcp"], "OPENSPEC_AUTO_PROJECT_ROOT"),
+        (["todo-db-mcp"], "DATABASE_URL"),
+    ],
+)
+async def test_a_server_of_one_pack_heeds_the_variables_that_it_reads(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: list[str], variable: str
+) -> None:
+    for kind in ("CACHE", "CONFIG", "DATA"):
+        monkeypatch.setenv(f"XDG_{kind}_HOME", str(tmp_path / kind))
+    monkeypatch.delenv(variable, raising=False)
+    argv = [str(Path(sys.executable).with_name(command[0])), *command[1:]]
+    async with stdio_client(argv, cwd=tmp_path) as client:
+        await client.tools()
+        assert await client.end_input() == 0
+
+    program = " ".join(word for word in command if not word.startswith("-"))
+    identity = Identity(program, None, str(tmp_path))
+    assert saved.read(identity).refusal in ("", "changed since: Python path")
+    assert "environment" in saved.read(identity, {**os.environ, variable: "7"}).refusal
+
+
 async def test_another_program_file_or_project_has_a_catalogue_of_its_own(kept: Kept) -> None:
     for other in (
         replace(kept.identity, program="todo-db-mcp"),
@@ -335,6 +362,16 @@ async def test_a_damaged_file_counts_as_none(kept: Kept, damage: bytes) -> None:
     assert saved.read(kept.identity).refusal == "it is damaged"
     kept.write()
     assert kept.refusal() == ""
+
+
+@pytest.mark.parametrize("lacks", ["time", "must_stay", "salt", "fingerprint", "tools"])
+async def test_a_file_that_lacks_something_counts_as_none(kept: Kept, lacks: str) -> None:
+    data = json.loads(kept.identity.path.read_text())
+    del (data["shown"]["pages"] if lacks == "tools" else data)[lacks]
+    kept.identity.path.write_text(json.dumps(data))
+    assert kept.refusal() == "it is damaged"
+    kept.identity.path.write_text("[" * 200_000)
+    assert kept.refusal() == "it is damaged"
 
 
 async def test_a_file_that_others_could_have_written_counts_as_none(kept: Kept) -> None:
@@ -365,6 +402,22 @@ async def test_a_pack_edited_upgraded_or_uninstalled_is_shown_as_it_is(place: Pl
     (place.metadata.parent / "entry_points.txt").unlink()
     place.metadata.unlink()
     assert await place.tools() == []
+
+
+async def test_of_a_pack_in_one_file_that_file_matters_and_not_its_neighbours(
+    place: Place,
+) -> None:
+    entry = place.metadata.with_name("entry_points.txt")
+    entry.write_text("[mcp_host.packs]\nmade = made_alone\n")
+    alone = place.folder / "site" / "made_alone.py"
+    alone.write_text(PLUGIN)
+    await place.tools()
+    saved_files = json.loads(place.files[0].read_text())["dependencies"]["files"]
+
+    assert str(alone) in saved_files
+    assert str(place.plugin) not in saved_files
+    alone.write_text(PLUGIN.replace('"first"', '"edited"'))
+    assert await place.tools() == ["made_edited"]
 
 
 async def test_a_cache_folder_that_cannot_be_written_is_no_failure(place: Place) -> None:

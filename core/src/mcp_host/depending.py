@@ -21,7 +21,7 @@ def dependencies(host: Host, variables: Iterable[str] = ()) -> Dependencies:
     files: list[str] = []
     for distribution in OWN_DISTRIBUTIONS:
         files += _metadata_file(distribution)
-    files += _local_files(Path(__file__).parent, "mcp-host")
+    files += _local_files(Path(__file__).with_name("__init__.py"), "mcp-host")
     names = list(variables)
     for pack in host.packs.values():
         if pack.declared is not None and pack.name != "host":
@@ -41,7 +41,7 @@ def _pack_files(declared: Declared) -> list[str]:
     module = sys.modules.get(offer.module.partition(":")[0].partition(".")[0])
     place = getattr(module, "__file__", None)
     files = _metadata_file(offer.distribution)
-    return files + (_local_files(Path(place).parent, offer.distribution) if place else [])
+    return files + (_local_files(Path(place), offer.distribution) if place else [])
 
 
 def _metadata_file(distribution: str) -> list[str]:
@@ -54,13 +54,18 @@ def _metadata_file(distribution: str) -> list[str]:
     return [str(Path(place) / "METADATA")] if place is not None else []
 
 
-def _local_files(package: Path, distribution: str) -> list[str]:
-    """The sources of a package that was not installed as a copy, and may be edited in place."""
+def _local_files(module: Path, distribution: str) -> list[str]:
+    """The sources of a package that was not installed as a copy, and may be edited in place.
+
+    `module` is the package's own file, or the one file of a pack that has no more.
+    """
+    is_package = module.name == "__init__.py"
+    place = module.parent if is_package else module
     metadata = _metadata_file(distribution)
-    is_copy = package.parent.name in ("site-packages", "dist-packages")
-    if metadata and is_copy and Path(metadata[0]).parent.parent == package.parent:
+    is_copy = place.parent.name in ("site-packages", "dist-packages")
+    if metadata and is_copy and Path(metadata[0]).parent.parent == place.parent:
         return []
-    return [str(path) for path in sorted(package.rglob("*.py"))]
+    return [str(path) for path in sorted(place.rglob("*.py"))] if is_package else [str(module)]
 
 
 def _secret_files(settings: Settings) -> tuple[str, ...]:

@@ -75,21 +75,30 @@ def read(identity: Identity, environment: Mapping[str, str] | None = None) -> Sa
     env = os.environ if environment is None else environment
     try:
         data = _read_own_file(identity.path)
-        saved = data["fingerprint"]
+        saved = dict(data["fingerprint"])
         depends = Dependencies(**{k: tuple(v) for k, v in data["dependencies"].items()})
         now = fingerprint(identity, depends, env, data["salt"])
         shown = Shown(**data["shown"])
-        if set(shown.pages) != set(LISTS.values()):
+        if not _is_whole(shown):
             return Saved(None, "it is damaged")
+        must_stay, when = bool(data["must_stay"]), float(data["time"])
     except FileNotFoundError:
         return Saved(None, "there is none yet")
     except _NotOurs as error:
         return Saved(None, str(error))
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return Saved(None, "it is damaged")
     changed = [part for part in sorted({*now, *saved}) if now.get(part) != saved.get(part)]
     refusal = f"changed since: {', '.join(changed)}" if changed else ""
-    return Saved(shown, refusal, bool(data["must_stay"]), depends, float(data["time"]))
+    return Saved(shown, refusal, must_stay, depends, when)
+
+
+def _is_whole(shown: Shown) -> bool:
+    """Whether this can be shown: every list is there, as a page of data."""
+    pages = shown.pages
+    return set(pages) == set(LISTS.values()) and all(
+        isinstance(page, dict) and isinstance(page.get(what), list) for what, page in pages.items()
+    )
 
 
 def write(

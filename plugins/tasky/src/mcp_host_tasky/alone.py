@@ -10,6 +10,15 @@ from mcp_host import SettingsError, Standalone
 from .errors import TaskyError
 from .storage import Home
 
+# What the settings are made of; how to log is asked elsewhere as well, and shows in no list.
+VARIABLES = (
+    "TASKY_MCP_TIMEOUT_SECONDS",
+    "TASKY_MCP_MAX_CONCURRENT_REQUESTS",
+    "TASKY_MCP_PROJECT_PATH",
+    "TASKY_MCP_HOST",
+    "TASKY_MCP_PORT",
+)
+
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Serve; ends the process with its exit code."""
@@ -29,6 +38,7 @@ def server() -> Standalone:
         transport="http",
         started="tasky: serving on stdio",
         tables=tables,
+        variables=VARIABLES,
     )
 
 

@@ -35,6 +35,7 @@ def server() -> Standalone:
         "`todo-db-mcp init-db` makes its table on PostgreSQL.",
         distribution="mcp-host-todo-db",
         tables=tables,
+        variables=(VARIABLE,),
     )
 
 

@@ -12,6 +12,8 @@ from mcp_host import Standalone
 from ..storage.roots import from_environment
 from .output import complain
 
+ROOT, AUTO = VARIABLES = ("OPENSPEC_ROOT", "OPENSPEC_AUTO_PROJECT_ROOT")
+
 
 def serve(arguments: Sequence[str]) -> int:
     """Serve until the client or a signal ends it; ends the process itself."""
@@ -24,6 +26,7 @@ def serve(arguments: Sequence[str]) -> int:
         description="Serve an OpenSpec tree to assistants.",
         distribution="mcp-host-openspec",
         tables=settings_from,
+        variables=VARIABLES,
         started="[openspec-mcp] Server started on stdio",
     )
     parser = server.parser()
@@ -43,8 +46,8 @@ def settings_from(variables: Mapping[str, str], *, fixed: bool = True) -> dict[s
 
     Without `fixed`, only where they give every project a place of its own.
     """
-    base = variables.get("OPENSPEC_ROOT")
-    is_auto = variables.get("OPENSPEC_AUTO_PROJECT_ROOT") == "true"
+    base = variables.get(ROOT)
+    is_auto = variables.get(AUTO) == "true"
     if not base or not (fixed or is_auto):
         return {}
     where = str(Path(base).expanduser().absolute())
@@ -53,13 +56,12 @@ def settings_from(variables: Mapping[str, str], *, fixed: bool = True) -> dict[s
 
 def _paths(root: Path | None) -> list[str]:
     project = (root or Path.cwd()).absolute()
-    is_auto = os.environ.get("OPENSPEC_AUTO_PROJECT_ROOT") == "true"
+    is_auto = os.environ.get(AUTO) == "true"
     use_environment = root is None or is_auto
     chosen = from_environment(project, os.environ, Path.home()) if use_environment else None
     tree = chosen.openspec if chosen else project / "openspec"
     return [
         f"Project: {project}",
-        f"OPENSPEC_ROOT: {os.environ.get('OPENSPEC_ROOT', 'not set')}",
-        f"OPENSPEC_AUTO_PROJECT_ROOT: {os.environ.get('OPENSPEC_AUTO_PROJECT_ROOT', 'not set')}",
+        *(f"{name}: {os.environ.get(name, 'not set')}" for name in VARIABLES),
         f"OpenSpec tree: {tree} ({'there' if tree.is_dir() else 'not there yet'})",
     ]
