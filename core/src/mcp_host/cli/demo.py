@@ -15,6 +15,7 @@ import importlib_metadata
 import typer
 
 from ..catalog import Naming
+from ..content import compact
 from ..errors import ERROR_KEY, SettingsError
 from ..packs import Declared, Offer
 from ..settings import PackTable
@@ -120,7 +121,7 @@ class _Stage:
 
     async def call(self, tool: str, /, **arguments: Any) -> Any:
         name = self._public(tool)
-        self._output.styled(f"[green]→ {name}[/] {_escaped(_shortened(_json(arguments)))}")
+        self._output.styled(f"[green]→ {name}[/] {_escaped(_shortened(compact(arguments)))}")
         result = await self._client.call_tool(name, arguments)
         if result.is_error:
             envelope = (result.meta or {}).get(ERROR_KEY) or {}
