@@ -218,6 +218,7 @@ def test_doctor_ends_with_0_only_when_packs_are_ready_or_merely_not_set_up(home:
     assert "is worn" in found.out
     assert "have a new one cut" in found.out
     assert "the disk is gone" in failed.out
+    assert "tried again" not in failed.out  # not by a command that ends now
     assert "no installed distribution offers a pack 'nobody_has_it'" in failed.out
 
 
@@ -268,6 +269,8 @@ def test_safe_mode_serves_no_packs_and_says_so(desk: Home) -> None:
     assert (tools.code, tools.json, served.code) == (0, [], 0)
     for one in (tools, served):
         assert "MCP_HOST_NO_PACKS=1: no packs are served" in one.err
+    packs = desk.run("packs", "--json", *DESK, env={"MCP_HOST_NO_PACKS": "1"})
+    assert {pack["code"] for pack in packs.json["packs"]} == {"safe_mode"}
 
 
 def test_an_open_address_is_refused_before_anything_else_and_both_ways_out_are_named(
@@ -331,3 +334,28 @@ def test_people_get_a_table_of_packs_with_what_to_do_about_those_not_enabled(des
     lines = {line.split()[0]: line for line in shown.out.splitlines() if line.strip()}
     assert "ready" in lines["desk"]
     assert "mcp-host enable todo_db" in lines["todo_db"]
+
+
+def test_what_packs_says_to_do_without_a_settings_file_can_be_done(home: Home) -> None:
+    told = {pack["name"]: pack for pack in home.run("packs", "--json").json["packs"]}
+    words = told["desk"]["remedy"].split()
+
+    assert home.run(*words[1:]).code == 0
+    assert "ready" in home.run("packs").out
+
+
+def test_commands_wait_for_a_slow_import_and_say_which_pack_does_not_end_its_own(
+    home: Home,
+) -> None:
+    home.add_pack("slow", "import time; time.sleep(1.2)\n" + LOUD)
+    home.add_pack("endless", "import time; time.sleep(600)")
+    home.write("[host]\nstart_timeout = 2\n[packs.endless]\n[packs.slow]\n")
+    config = ("--config", "mcp-host.toml")
+
+    tools, checked = home.run("tools", "--json", *config), home.run("config", "check", *config)
+
+    assert [tool["name"] for tool in tools.json] == ["slow_shout"]
+    assert (checked.code, checked.out.splitlines()) == (
+        1,
+        ["endless: importing endless_pack_plugin took longer than 2 s"],
+    )

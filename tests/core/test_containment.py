@@ -4,9 +4,10 @@ import asyncio
 import json
 import os
 import subprocess
+import sys
 from importlib import metadata
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from mcp_host.testing import CallFailed, Hosted, hosted
@@ -223,6 +224,7 @@ async def test_a_pack_that_opens_slowly_is_listed_at_once_and_its_calls_wait_for
 async def test_a_call_to_a_pack_that_is_still_imported_waits_for_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.delitem(sys.modules, "misbehaving.slow_import", raising=False)
     os.mkfifo(tmp_path / "sign")
     slow = {"slow": "misbehaving.slow_import", "sample": "sample_pack.plugin"}
     monkeypatch.setenv("MISBEHAVING_SIGN", str(tmp_path / "sign"))
@@ -238,6 +240,31 @@ async def test_a_call_to_a_pack_that_is_still_imported_waits_for_it(
 
         assert await asyncio.gather(*calls) == ["late", ["late"], "late"]
         assert "slow_late" in host.names()
+
+
+@pytest.mark.parametrize(
+    ("tables", "alone"), [({"packs": {"slow": {"prefix": ""}}}, False), ({}, True)]
+)
+async def test_a_name_without_prefix_waits_for_the_pack_that_may_have_it(
+    tables: dict[str, Any], alone: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delitem(sys.modules, "misbehaving.slow_import", raising=False)
+    os.mkfifo(tmp_path / "sign")
+    monkeypatch.setenv("MISBEHAVING_SIGN", str(tmp_path / "sign"))
+    slow = {"slow": "misbehaving.slow_import"}
+    async with hosted(slow, tables, alone=alone, settled=False) as host:
+        calls = asyncio.gather(host.value("late"), host.prompt("ask"))
+
+        await asyncio.to_thread((tmp_path / "sign").write_text, "go on")
+
+        assert await calls == ["late", ["late"]]
+
+
+async def test_who_watches_the_packs_hears_of_one_that_fails_late() -> None:
+    quick = {"host": {"start_timeout": 0.2}}
+    async with hosted({"hangs": "misbehaving.hangs_on_import"}, quick, settled=False) as host:
+        while json.loads(await host.text("host://packs"))[0]["state"] != "failed":
+            await host.next_change("host://packs")
 
 
 async def test_a_pack_that_could_not_be_opened_is_tried_again_until_it_can(

@@ -3,18 +3,20 @@
 import asyncio
 import base64
 import json
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import date
 from enum import Enum
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import pytest
 from core_home import Home, pack_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
-from mcp_host import Page, Text, tool
+from mcp_host import Complete, Page, Text, prompt, tool
+from mcp_host.errors import ProtocolError
 from mcp_host.testing import CallFailed, hosted
 from pydantic import BaseModel, ConfigDict, Field, RootModel, computed_field
 from typing_extensions import TypedDict  # pydantic wants this one before Python 3.12
@@ -254,6 +256,37 @@ async def test_proposals_come_of_the_service_and_of_what_is_filled_in_already() 
     assert of_prompt == ["top/tax", "top/tea", "top/tie"]
     assert of_template == ["tea"]
     assert of_nothing == []
+
+
+async def test_proposals_of_a_pack_that_failed_or_takes_too_long_say_so(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def wait(value: str) -> list[str]:
+        await asyncio.Event().wait()
+        return [value]
+
+    @prompt
+    def ask(paper: Annotated[str, Complete(wait)]) -> str:
+        return paper
+
+    @asynccontextmanager
+    async def closed() -> AsyncIterator[None]:
+        raise OSError("the shop is closed")
+        yield
+
+    monkeypatch.setattr("mcp_host.host.COMPLETION_TIMEOUT", 0.2)
+    packs = {
+        "slow": pack_of(mcp_host_prompts=lambda: [ask]),
+        "shut": pack_of(mcp_host_prompts=lambda: [ask], mcp_host_open=closed),
+    }
+    async with hosted(packs) as host:
+        codes = {}
+        for pack in packs:
+            with pytest.raises(ProtocolError) as refused:
+                await host.complete({"type": "ref/prompt", "name": f"{pack}_ask"}, "paper", "t")
+            codes[pack] = (refused.value.data or {})["code"]
+
+    assert codes == {"slow": "timeout", "shut": "unavailable"}
 
 
 async def test_a_text_names_a_sibling_by_the_name_that_clients_know() -> None:

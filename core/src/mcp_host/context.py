@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
 Level = Literal["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"]
@@ -57,7 +58,6 @@ class Nowhere:
         """There is no stream."""
 
 
-@dataclass
 class Context:
     """The running call, as its tool, resource or prompt sees it.
 
@@ -65,12 +65,19 @@ class Context:
     took the call back or the deadline passed. Code that writes looks at both before it commits.
     """
 
-    request_id: str
-    caller: Caller = field(default_factory=Caller)
-    deadline: float = float("inf")
-    _way: Way = field(default_factory=Nowhere, repr=False)
-    _taken_back: bool = field(default=False, repr=False)
-    _changed: Any = field(default=None, repr=False)
+    def __init__(
+        self,
+        request_id: str,
+        caller: Caller,
+        *,
+        way: Way | None = None,
+        on_changed: Callable[[str], None] | None = None,
+    ) -> None:
+        self.request_id, self.caller = request_id, caller
+        self.deadline = float("inf")
+        self._way = way or Nowhere()
+        self._on_changed = on_changed
+        self._taken_back = False
 
     def take_back(self) -> None:
         """Say that nobody waits for this call any more; the host calls it."""
@@ -98,8 +105,8 @@ class Context:
 
     def changed(self, uri: str) -> None:
         """Tell every client that watches this resource that it changed."""
-        if self._changed is not None:
-            self._changed(uri)
+        if self._on_changed is not None:
+            self._on_changed(uri)
 
     def close_stream(self) -> None:
         """Let the client come back later for the rest (SSE polling), where that is possible."""

@@ -20,14 +20,14 @@ import platformdirs
 from . import __version__
 from .calls import Call, Wire
 from .catalog import Catalog, Entry, Naming, What
-from .context import Caller, Context
+from .context import Caller, Context, Way
 from .contributions import Resource
-from .errors import INVALID_PARAMS, ProtocolError, Unavailable, as_protocol_error
+from .errors import INVALID_PARAMS, ProtocolError, TimedOut, Unavailable, as_protocol_error
 from .middleware import fold
 from .middleware.answer import Answer, as_error
 from .middleware.deadline import Deadline
 from .middleware.log import log as log_calls
-from .middleware.opening import Opening, unavailable
+from .middleware.opening import Opening, opened, unavailable
 from .middleware.policy import allows, check, may_read, policy
 from .middleware.questions import Questions
 from .middleware.request_id import request_id
@@ -43,6 +43,7 @@ log = logging.getLogger("mcp_host")
 COMPLETION_LIMIT = 100
 COMPLETION_TIMEOUT = 5.0
 LISTS_CHANGED = "lists"
+PACKS_URI = "host://packs"
 
 Listener = Callable[[str], None]
 """Hears the URI of a resource that changed, or `LISTS_CHANGED`; called on the host's loop."""
@@ -90,7 +91,8 @@ class Host:
 
     `alone` names the one pack of a stand-alone server: its names get no prefix and nothing of the
     host shows. `exposed` says that the host is reachable from other machines. `offers` tells where
-    the packs are, in place of the metadata of what is installed.
+    the packs are, in place of the metadata of what is installed. `retries` opens a pack again that
+    could not be opened; a command that ends soon does without.
     """
 
     def __init__(
@@ -100,9 +102,10 @@ class Host:
         alone: str | None = None,
         exposed: bool = False,
         offers: Mapping[str, Sequence[Offer]] | None = None,
+        retries: bool = True,
     ) -> None:
         self.settings, self.alone, self._exposed = settings, alone, exposed
-        self._offers = offers
+        self._offers, self._retries = offers, retries
         self.catalog = Catalog()
         self.packs: dict[str, Pack] = {}
         self.fatal: str | None = None
@@ -111,7 +114,7 @@ class Host:
         self._openings: dict[str, asyncio.Task[None]] = {}
         self._loop: asyncio.AbstractEventLoop | None = None
         self._late: list[tuple[str, Outcome]] = []
-        self._lock = threading.Lock()
+        self._arrival = threading.Condition()
         self._lists: dict[What, list[Entry]] = {}
         runtime = self._runtime
         self._call = fold(
@@ -153,6 +156,15 @@ class Host:
         if self.fatal:
             raise RequiredPackFailed(self.fatal)
 
+    def wait_loaded(self) -> None:
+        """Wait until every pack is imported or given up; after `load`, before `open`."""
+        loading = sum(pack.is_loading for pack in self.packs.values())
+        with self._arrival:
+            self._arrival.wait_for(lambda: len(self._late) == loading)
+            late, self._late = self._late, []
+        for name, outcome in late:
+            self._take_in(name, outcome)
+
     async def __aenter__(self) -> Self:
         await self.open()
         return self
@@ -162,7 +174,7 @@ class Host:
 
     async def open(self) -> None:
         """Begin to open every loaded pack; returns at once, lists and calls can be served."""
-        with self._lock:
+        with self._arrival:
             self._loop = asyncio.get_running_loop()
             late, self._late = self._late, []
         for pack in self.packs.values():
@@ -215,16 +227,18 @@ class Host:
         await asyncio.gather(*(runtime.close() for runtime in runtimes), return_exceptions=True)
 
     def _arrives_late(self, name: str, outcome: Outcome) -> None:
-        with self._lock:
+        with self._arrival:
             loop = self._loop
             if loop is None:
                 self._late.append((name, outcome))
+                self._arrival.notify_all()
                 return
         loop.call_soon_threadsafe(self._arrived, name, outcome)
 
     def _arrived(self, name: str, outcome: Outcome) -> None:
         self._take_in(name, outcome)
         self._start(self.packs[name])
+        self._emit(PACKS_URI)
         self._lists_changed()
 
     def _take_in(self, name: str, outcome: Outcome) -> None:
@@ -275,7 +289,7 @@ class Host:
             partial(self._condition_changed, pack),
             lambda error: self._describe(error, declared),
             open_timeout=self.settings.host.start_timeout,
-            retry_after=None if self._is_required(pack) else self.settings.host.retry_after,
+            retry_after=self.settings.host.retry_after if self._is_retried(pack) else None,
             close_timeout=self.settings.host.grace,
         )
 
@@ -331,7 +345,7 @@ class Host:
     def _condition_changed(self, pack: Pack, runtime: Runtime) -> None:
         self._log_condition(pack)
         self._check_required(pack)
-        self._emit("host://packs")
+        self._emit(PACKS_URI)
         listed = pack.now.listed
         if listed != pack.was_listed:
             pack.was_listed = listed
@@ -339,6 +353,9 @@ class Host:
 
     def _is_required(self, pack: Pack) -> bool:
         return pack.table.required or pack.name == self.alone
+
+    def _is_retried(self, pack: Pack) -> bool:
+        return self._retries and not self._is_required(pack)
 
     def _check_required(self, pack: Pack) -> None:
         if pack.now.state == "failed" and self._is_required(pack):
@@ -392,13 +409,9 @@ class Host:
 
     # -- calls
 
-    def context(self, caller: Caller | None = None, way: Any = None) -> Context:
+    def context(self, caller: Caller | None = None, way: Way | None = None) -> Context:
         """A context for a new call, with a request id of its own."""
-        context = Context(str(uuid.uuid4()), caller or Caller())
-        if way is not None:
-            context._way = way
-        context._changed = self.changed
-        return context
+        return Context(str(uuid.uuid4()), caller or Caller(), way=way, on_changed=self.changed)
 
     async def call_tool(
         self, name: str, arguments: Mapping[str, Any], context: Context, **asking: Any
@@ -463,13 +476,16 @@ class Host:
         named: dict[str, Any] = {}
         if "arguments" in {p.name for p in parameters}:
             named["arguments"] = dict(arguments)
+        scope = asyncio.timeout(COMPLETION_TIMEOUT)
         try:
-            async with asyncio.timeout(COMPLETION_TIMEOUT):
-                await runtime.decided()
+            async with scope:
+                await opened(runtime)
                 given = (runtime.service, value) if service else (value,)
                 return [str(text) for text in await runtime.run(propose, *given, **named)]
         except Exception as raised:
             error = as_error(raised, entry.errors)
+            if scope.expired():
+                error = TimedOut(f"The proposals took longer than {COMPLETION_TIMEOUT:g} s")
             log.warning("completion of %s failed", entry.name, exc_info=raised)
             envelope = error.envelope(str(uuid.uuid4()))
             shown = self.settings.secrets.redact_data(envelope)
@@ -494,19 +510,26 @@ class Host:
 
     def _why_missing(self, call: Call) -> Unavailable | None:
         """Why nothing has this name, where it would be a name of a pack that has failed."""
+        if call.kind == "resource":
+            return None  # a URI does not tell whose it would be
         for pack in self._owners(call.name):
             if pack.now.state == "failed" and may_read(pack.name, call.context.caller):
                 return unavailable(pack.name, pack.now)
         return None
 
     def _owners(self, name: str) -> list[Pack]:
-        """The packs whose prefix a name of a tool or prompt begins with."""
-        found = []
-        for pack in self.packs.values():
-            prefix = pack.name if pack.table.prefix is None else pack.table.prefix
-            if prefix and name.startswith((f"{prefix}_", f"{prefix}-")):
-                found.append(pack)
-        return found
+        """The packs that a name of a tool or prompt may belong to.
+
+        Those whose prefix it begins with; where there is none, those without a prefix.
+        """
+        prefixes = {pack.name: self._prefix(pack) for pack in self.packs.values()}
+        named = [n for n, p in prefixes.items() if p and name.startswith((f"{p}_", f"{p}-"))]
+        return [self.packs[n] for n in named or (n for n, p in prefixes.items() if not p)]
+
+    def _prefix(self, pack: Pack) -> str:
+        if self.alone is not None:
+            return ""
+        return pack.name if pack.table.prefix is None else pack.table.prefix
 
     # -- what the host says of itself
 
@@ -523,7 +546,7 @@ class Host:
             name="packs",
             title="Packs of this host",
             description="Every pack of this host: its state, and why one is missing.",
-            uri="host://packs",
+            uri=PACKS_URI,
             mime="application/json",
         )
         own = Declared(

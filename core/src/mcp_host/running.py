@@ -446,7 +446,7 @@ class Runtime:
 
     `opens` makes the context manager whose value is the service; None where the pack has none. It
     may take `open_timeout` seconds, and is tried again `retry_after` seconds after a failure; None
-    for a pack without which the host ends anyway.
+    for never, as when the host ends without it.
     """
 
     def __init__(

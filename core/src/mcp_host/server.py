@@ -120,11 +120,12 @@ class _Outbox:
 
     def post(self, send: Callable[[], Awaitable[Any]]) -> None:
         try:
-            self._loop.call_soon_threadsafe(self._take, send)
+            self._loop.call_soon_threadsafe(self.take, send)
         except RuntimeError:  # the loop has ended: nobody is left to hear it
             return
 
-    def _take(self, send: Callable[[], Awaitable[Any]]) -> None:
+    def take(self, send: Callable[[], Awaitable[Any]]) -> None:
+        """As `post`, on the loop itself."""
         self._waiting.append(send)
         if self._task is None or self._task.done():
             self._task = asyncio.create_task(self._send_all())
@@ -172,7 +173,7 @@ class _Way:
         if self._outbox is None:
             self._outbox = _Outbox()
             self.flush = self._outbox.flush
-        self._outbox._take(send)
+        self._outbox.take(send)
 
 
 async def _cannot_ask(question: Mapping[str, Any]) -> Mapping[str, Any]:

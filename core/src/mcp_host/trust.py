@@ -20,6 +20,7 @@ from .errors import SettingsError
 
 FILE_NAME = "mcp-host.toml"
 VARIABLE = "MCP_HOST_CONFIG"
+NO_PACKS = "MCP_HOST_NO_PACKS"
 
 
 @dataclass(frozen=True)
@@ -36,7 +37,7 @@ def choose(
     """By `--config`, `$MCP_HOST_CONFIG`, a trusted `./mcp-host.toml`, the user's own file."""
     env = os.environ if environment is None else environment
     if named is not None:
-        return Choice(named.absolute())
+        return Choice(named.expanduser().absolute())
     if env.get(VARIABLE):
         return Choice(Path(env[VARIABLE]).expanduser().absolute())
     here = (folder or Path.cwd()) / FILE_NAME
@@ -50,6 +51,11 @@ def choose(
         )
     users = user_file()
     return Choice(users if users.is_file() else None, notice)
+
+
+def is_safe_mode() -> bool:
+    """Whether the environment says that no pack is to be loaded, whatever the file enables."""
+    return os.environ.get(NO_PACKS) == "1"
 
 
 def user_file() -> Path:

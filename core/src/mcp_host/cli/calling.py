@@ -102,7 +102,7 @@ def _run(config: Any, run: Call, as_json: bool) -> None:
     settings = chosen_settings(config)
     quiet_logs(settings)
     try:
-        result = asyncio.run(_with_host(loaded_host(settings), run))
+        result = asyncio.run(_with_host(loaded_host(settings, wait=False), run))
     except ProtocolError as error:
         data = {"error": str(error), **(error.data or {})}
         if as_json:

@@ -6,6 +6,7 @@ import json
 import os
 import sys
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TextIO
 
@@ -14,7 +15,7 @@ import typer
 from .. import logs, saved, stdout
 from ..errors import SettingsError
 from ..settings import Settings, load
-from ..trust import Choice, choose
+from ..trust import NO_PACKS, Choice, choose, is_safe_mode
 
 if TYPE_CHECKING:
     from ..host import Host
@@ -51,7 +52,7 @@ def saved_catalogue(config: Path | None) -> saved.Saved:
     will say it.
     """
     choice = choose(config)
-    if choice.path is None or choice.notice or os.environ.get("MCP_HOST_NO_PACKS") == "1":
+    if choice.path is None or choice.notice or is_safe_mode():
         return saved.Saved(None, "there is none yet")
     return saved.read(saved.Identity("mcp-host", choice.path, str(Path.cwd())))
 
@@ -63,8 +64,8 @@ def chosen_settings(config: Path | None) -> Settings:
         print("no settings file; make one with: mcp-host init", file=sys.stderr)
         return Settings()
     settings = load(choice.path)
-    if os.environ.get("MCP_HOST_NO_PACKS") == "1":
-        print("MCP_HOST_NO_PACKS=1: no packs are served", file=sys.stderr)
+    if is_safe_mode():
+        print(f"{NO_PACKS}=1: no packs are served", file=sys.stderr)
         return settings.replace(packs={})
     return settings
 
@@ -76,15 +77,18 @@ def _choice(config: Path | None) -> Choice:
     return choice
 
 
-def loaded_host(settings: Settings) -> Host:
-    """A host with its packs imported and checked, none of them open yet."""
+def loaded_host(settings: Settings, *, wait: bool = True) -> Host:
+    """A host with its packs imported and checked, none of them open yet.
+
+    Without `wait` one that takes long to import is not waited for.
+    """
     from ..host import Host, RequiredPackFailed
 
-    host = Host(settings)
-    try:
+    host = Host(settings, retries=False)
+    with suppress(RequiredPackFailed):  # a command shows what is wrong, and goes on
         host.load()
-    except RequiredPackFailed:
-        return host  # a command shows what is wrong, and goes on
+    if wait:
+        host.wait_loaded()
     return host
 
 

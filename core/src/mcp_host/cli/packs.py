@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from ..settings import Settings
+from ..trust import NO_PACKS, is_safe_mode
 from .common import ConfigOption, JsonOption, Output, chosen_settings, loaded_host, quiet_logs
+
+if TYPE_CHECKING:
+    from ..packs import Offer
 
 
 def packs(config: ConfigOption = None, as_json: JsonOption = False) -> None:
@@ -18,17 +23,7 @@ def packs(config: ConfigOption = None, as_json: JsonOption = False) -> None:
     known = {report["name"] for report in reports}
     for name, offers in discover().items():
         if name not in known:
-            reports.append(
-                {
-                    "name": name,
-                    "state": "disabled",
-                    "code": "not_enabled",
-                    "reason": "installed, but not in the settings file",
-                    "remedy": f"mcp-host enable {name}",
-                    "distribution": offers[0].distribution,
-                    "version": offers[0].version,
-                }
-            )
+            reports.append(_not_enabled(offers[0], settings))
     if as_json:
         output.json({"settings": str(settings.source or ""), "packs": reports})
         return
@@ -46,6 +41,24 @@ def packs(config: ConfigOption = None, as_json: JsonOption = False) -> None:
         ],
         'no packs are installed; for example: pip install "mcp-host[tasky]"',
     )
+
+
+def _not_enabled(offer: Offer, settings: Settings) -> dict[str, Any]:
+    """An installed pack that the settings do not name, or that safe mode keeps out."""
+    about = {"name": offer.name, "state": "disabled"}
+    of_offer = {"distribution": offer.distribution, "version": offer.version}
+    if is_safe_mode():
+        reason = f"{NO_PACKS}=1 keeps every pack out"
+        return {**about, "code": "safe_mode", "reason": reason, **of_offer}
+    has_file = settings.source is not None
+    missing = "not in the settings file" if has_file else "there is no settings file"
+    return {
+        **about,
+        "code": "not_enabled",
+        "reason": f"installed, but {missing}",
+        "remedy": f"mcp-host {'enable' if has_file else 'init'} {offer.name}",
+        **of_offer,
+    }
 
 
 def _checked(report: dict[str, Any]) -> dict[str, Any]:

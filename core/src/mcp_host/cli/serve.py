@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NoReturn
@@ -11,12 +10,10 @@ from typing import TYPE_CHECKING, NoReturn
 from .. import __version__
 from ..serving import Serving, serve
 from ..standalone import add_options, identity, overridden
-from ..trust import Choice, choose
+from ..trust import NO_PACKS, Choice, choose, is_safe_mode
 
 if TYPE_CHECKING:
     from ..settings import Settings
-
-NO_PACKS = "MCP_HOST_NO_PACKS"
 
 
 def main(arguments: Sequence[str]) -> NoReturn:
@@ -25,7 +22,7 @@ def main(arguments: Sequence[str]) -> NoReturn:
     choice = choose(given.config)
     for line in _notices(choice):
         print(line, file=sys.stderr)
-    no_packs = os.environ.get(NO_PACKS) == "1"
+    no_packs = is_safe_mode()
     what = Serving(
         name="mcp-host",
         version=__version__,
@@ -56,6 +53,6 @@ def _notices(choice: Choice) -> list[str]:
     notices = [choice.notice] if choice.notice else []
     if choice.path is None:
         notices.append("no settings file: no packs are served. Make one with: mcp-host init")
-    if os.environ.get(NO_PACKS) == "1":
+    if is_safe_mode():
         notices.append(f"{NO_PACKS}=1: no packs are served")
     return notices
