@@ -105,20 +105,21 @@ async def test_without_a_known_token_nothing_is_answered(served: HttpServer) -> 
 
 
 async def test_health_tells_counts_to_everybody_and_names_only_to_a_token(
-    served: HttpServer, ann: Web
+    served: HttpServer, ann: Web, bob: Web
 ) -> None:
     await ann.value("desk_greet", name="Ann")  # the desk is open now
 
     async with Web(served.url) as anyone, Web(served.url, "token-of-mallory-9") as mallory:
         alive, ready = await anyone.get("/healthz"), await anyone.get("/readyz")
         guessed = await mallory.get("/readyz")
-    named = await ann.get("/readyz")
+    named, partly = await ann.get("/readyz"), await bob.get("/readyz")
 
     assert (alive.status_code, ready.status_code, named.status_code) == (200, 200, 200)
     assert alive.json() == {"status": "ok"}
     counts = {"ready": True, "packs": {"ready": 1, "failed": 1}}
     assert ready.json() == guessed.json() == counts
     assert [pack["name"] for pack in named.json()["details"]] == ["desk", "nobody_has_it"]
+    assert [pack["name"] for pack in partly.json()["details"]] == ["desk"]
 
 
 async def test_a_body_over_the_limit_is_413_however_it_is_sent(ann: Web) -> None:

@@ -33,7 +33,9 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ..addresses import is_address, is_loopback
+from ..context import Caller
 from ..host import Host
+from ..middleware.policy import may_read
 from ..server import Adapter
 from ..settings import HttpTable, TokenTable
 
@@ -180,15 +182,17 @@ class _Routes:
         enabled = len(reports) - states["disabled"]
         is_ready = not self.stopping and not states["opening"] and (working or not enabled)
         answer: dict[str, Any] = {"ready": bool(is_ready), "packs": dict(states)}
-        if await self._knows(request):
-            answer["details"] = reports
+        caller = Caller(scopes=await self._scopes(request))
+        known = [r for r in reports if may_read("host", caller) or may_read(r["name"], caller)]
+        if known:
+            answer["details"] = known
         return JSONResponse(answer, 200 if is_ready else 503)
 
-    async def _knows(self, request: Request) -> bool:
+    async def _scopes(self, request: Request) -> frozenset[str]:
+        """What the request's token allows; nothing without one."""
         scheme, _, token = request.headers.get("authorization", "").partition(" ")
-        if scheme.lower() != "bearer":
-            return False
-        return await self._verifier.verify_token(token) is not None
+        known = await self._verifier.verify_token(token) if scheme.lower() == "bearer" else None
+        return frozenset(known.scopes if known else ())
 
 
 class _Server(uvicorn.Server):
