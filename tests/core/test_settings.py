@@ -39,6 +39,8 @@ KEY = 'corn"er\\of åpril'
         ('[http]\nhost = { env = "NOBODY_SET_IT" }', "NOBODY_SET_IT is not set"),
         ('[http]\nhost = { file = "nowhere.txt" }', "nowhere.txt: No such file"),
         ('[host]\nroot = "~nobody-of-that-name/x"', "host.root: "),
+        ('[http]\nhost = { file = "~nobody-of-that-name/x" }', "http.host: "),
+        ('[http]\nhost = { file = "\\u0000" }', "http.host: cannot read"),
         (
             '[[http.tokens]]\nsubject = "ann"\ntoken = { env = "T" }\nscopes = ["desk:*"]',
             "http.tokens[0].scopes[0]: String should match pattern",

@@ -368,12 +368,17 @@ class _Secrets:
         )
 
     def _from_file(self, name: str, keys: Keys) -> str:
-        path = self._folder / Path(name).expanduser()
+        try:
+            path = self._folder / Path(name).expanduser()
+        except RuntimeError as error:  # "~nobody/x"
+            raise SettingsError(f"{dotted(keys)}: {error}") from None
         self.secrets |= Secrets(files=frozenset({str(path)}))
         try:
             return self._keep(path.read_text("utf-8").strip(), keys)
-        except (OSError, UnicodeDecodeError) as error:
-            reason = getattr(error, "strerror", None) or "it is not UTF-8 text"
+        except UnicodeDecodeError:
+            raise SettingsError(f"{dotted(keys)}: {path} is not UTF-8 text") from None
+        except (OSError, ValueError) as error:  # a ValueError: NUL in the name
+            reason = getattr(error, "strerror", None) or error
             raise SettingsError(f"{dotted(keys)}: cannot read {path}: {reason}") from None
 
     def _keep(self, value: str, keys: Keys, variable: str | None = None) -> str:
