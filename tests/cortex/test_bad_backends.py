@@ -133,6 +133,7 @@ def test_a_server_lost_after_gits_step_leaves_the_branch_and_running_again_finis
     assert run.data["details"]["pending"] == [
         f"tell the backend: task 5 is IN_PROGRESS on {repo.branch()}"
     ]
+    assert run.data["suggestions"][0] == "Run this again to finish it: ctx tasks start 5"
     assert (run.code, repo.branch().startswith("bug/task-5-")) == (10, True)
     lost = False
     again = asking.json("tasks", "start", "5", at=repo.folder)

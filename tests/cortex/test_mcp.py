@@ -144,6 +144,7 @@ async def test_a_task_goes_from_the_list_to_done(at_home: Ctx, repo: Repo) -> No
         repo.write("new.txt")
         needed = await host.error("submit_pr")
         assert needed["details"]["reason"] == "commit_message_required"
+        assert needed["suggestions"][0] == "submit_pr with commit_message"
         message = "Mend 'it'\n\n--amend \"$HOME\""
         sent = await host.value("submit_pr", commit_message=message, paths=["new.txt"])
         assert (sent["success"], sent["task_id"], sent["created"]) == (True, number, False)
@@ -152,6 +153,10 @@ async def test_a_task_goes_from_the_list_to_done(at_home: Ctx, repo: Repo) -> No
 
         early = await host.error("complete_task")
         assert (early["code"], early["details"]["reason"]) == ("conflict", "not_merged")
+        assert early["suggestions"] == [
+            "submit_pr",
+            "ctx tasks done --force changes the state all the same.",
+        ]
         repo.merge_on_remote(branch)
         done = await host.value("complete_task")
         assert (done["task_id"], done["cleaned"]) == (number, ["local_branch", "remote_branch"])

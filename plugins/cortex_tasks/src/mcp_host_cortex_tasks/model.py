@@ -116,13 +116,14 @@ def task_id(value: object) -> int:
     text = str(value) if isinstance(value, int) and not isinstance(value, bool) else value
     if not isinstance(text, str) or not re.fullmatch(r"[0-9]{1,10}", text):
         raise Invalid(
-            f"Invalid task id {_short(value)}: it must be a whole number from 1.",
+            f"Invalid task id {_short(value)}: it must be a whole number from 1 to {MAX_ID}.",
             reason="bad_task_id",
         )
     number = int(text)
     if not 1 <= number <= MAX_ID:
         raise Invalid(
-            f"Invalid task id {number}: it must be from 1 to {MAX_ID}.", reason="bad_task_id"
+            f"Invalid task id {number}: it must be a whole number from 1 to {MAX_ID}.",
+            reason="bad_task_id",
         )
     return number
 

@@ -23,6 +23,18 @@ from mcp_host_cortex_tasks.service.submit import check_message
 MAX_OUTPUT = 32 * 1024 * 1024
 TASKS, STATUS = "cortex://tasks", "cortex://status"
 
+# What other flags do, a person decides; no tool offers it.
+_AS_TOOLS = tuple(
+    (re.compile(f"(.*)ctx tasks {command}"), tool, rest)
+    for command, tool, rest in (
+        (r"start ([0-9]+|ID)", "start_task", " with task_id {}"),
+        (r"start ([0-9]+|ID) --branch (\S+)", "start_task", " with task_id {} and branch {}"),
+        (r"pr -m MESSAGE", "submit_pr", " with commit_message"),
+        (r"pr", "submit_pr", ""),
+        (r"done", "complete_task", ""),
+    )
+)
+
 Facts = dict[str, Any]  # JSON of a program that may not be ours: each reader checks what it needs
 
 
@@ -163,10 +175,19 @@ class Ctx:
             data = await self._answer(words, limit)
         except CortexError as error:
             error.details.setdefault("command", _shown(words))
+            error.suggestions = [self._for_agents(text) for text in error.suggestions]
             self._noticed(error)
             raise
         self._noticed(None)
         return data
+
+    def _for_agents(self, suggestion: str) -> str:
+        """Name the tool where `ctx` names the command that the tool runs."""
+        for shape, tool, rest in _AS_TOOLS:
+            if found := shape.fullmatch(suggestion):
+                before, *values = found.groups()
+                return before + self.named(tool) + rest.format(*values)
+        return suggestion
 
     async def _answer(self, words: Sequence[str], limit: float) -> Facts:
         argv = [*self._program, *words, "--json"]

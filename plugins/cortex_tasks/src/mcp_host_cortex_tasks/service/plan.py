@@ -70,11 +70,12 @@ class Plan:
         facts = {"done": done, "pending": entry.pending, "task_id": self.task_id}
         if self.branch is not None:
             facts["branch"] = self.branch
+        again = f"start {self.task_id}" if self.command == "start" else self.command
         if done and isinstance(error, Unavailable | TimedOut | Busy):
             return Pending(
                 f"{error.message} What is still to do: {'; '.join(entry.pending)}.",
                 suggestions=[
-                    f"Run this again to finish it: ctx tasks {self.command}",
+                    f"Run this again to finish it: ctx tasks {again}",
                     *error.suggestions,
                 ],
                 details={**error.details, **facts, "reason": "pending", "cause": error.reason},
