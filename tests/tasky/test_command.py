@@ -119,6 +119,43 @@ def test_a_refusal_is_one_line_with_what_helps(ann: Person) -> None:
     assert done.stdout == ""
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full on this system")
+def test_a_place_that_cannot_be_written_to_is_named_in_one_line(ann: Person) -> None:
+    (ann.folder / ".tasky").write_text("in the way")
+    refused = ann.run("project", "init")
+    (ann.folder / ".tasky").unlink()
+    ann("project", "init")
+    with Path("/dev/full").open("w") as full:
+        cut = subprocess.run(
+            [COMMAND, "list"],
+            cwd=ann.folder,
+            env={**os.environ, "HOME": str(ann.home)},
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+
+    for done, reason in ((refused, str(ann.folder / ".tasky")), (cut, "No space left")):
+        assert (done.returncode, done.stderr.count("\n")) == (1, 1)
+        assert done.stderr.startswith("error: ")
+        assert reason in done.stderr
+
+
+def test_what_agents_write_does_not_steer_a_terminal(ann: Person) -> None:
+    ann("project", "init")
+    name = "red\x1b[31m\x9b2J\x07"
+    shown = [ann("add", name, "--details", name)]
+    (task,) = ann.data("list")["tasks"]
+    shown += [ann(*words) for words in (["list"], ["show", task["task_id"]], ["log"])]
+    shown += [ann("done", task["task_id"]), ann.run("list", "--status", name).stderr]
+
+    assert task["name"] == name
+    for text in shown:
+        assert "red" in text
+        assert not set(text) & {"\x1b", "\x9b", "\x07"}
+
+
 def test_a_plan_goes_from_store_to_store_with_its_history(ann: Person, database: str) -> None:
     ann("project", "init")
     first = ann.data("add", "First", "--details", "kept")

@@ -6,6 +6,7 @@ import typer
 
 from ..errors import TaskyError
 from . import moving, project, tasks
+from .opening import plain
 
 app = typer.Typer(
     name="tasky",
@@ -31,7 +32,12 @@ def main() -> None:
     try:
         app()
     except TaskyError as error:
-        print(f"error: {error.message}", file=sys.stderr)
+        print(f"error: {plain(error.message)}", file=sys.stderr)
         for line in error.suggestions:
-            print(line, file=sys.stderr)
+            print(plain(line), file=sys.stderr)
+        sys.exit(1)
+    except OSError as error:
+        # A folder that may not be written to, a full disk: nothing that a traceback would explain.
+        where = plain(str(error.filename or "The output"))
+        print(f"error: {where} cannot be used: {error.strerror or error}.", file=sys.stderr)
         sys.exit(1)

@@ -2,6 +2,7 @@
 
 import getpass
 import json
+import unicodedata
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -56,6 +57,13 @@ def plan_of(project: Project) -> Plan:
         zone=project.zone,
         priority=project.priority,
         status=project.status,
+    )
+
+
+def plain(text: object) -> str:
+    """Return a text as a terminal may show it: what agents wrote steers nobody's terminal."""
+    return "".join(
+        one if one in "\n\t" or unicodedata.category(one) != "Cc" else "�" for one in str(text)
     )
 
 

@@ -9,7 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from ..storage import Home, open_store
-from .opening import HERE, AsJson, Folder, find_project, opened, print_json
+from .opening import HERE, AsJson, Folder, find_project, opened, plain, print_json
 
 app = typer.Typer(no_args_is_help=True)
 
@@ -49,7 +49,7 @@ def init(
         print_json({"name": project.name, "path": str(place), "store": project.location.kind})
         return
     Console().print(
-        Text(f"{project.name}: the plan is kept in {project.location.shown}"), soft_wrap=True
+        Text(plain(f"{project.name}: the plan is kept in {project.location.shown}")), soft_wrap=True
     )
 
 
@@ -66,7 +66,7 @@ def list_projects(as_json: AsJson = False) -> None:
     table = Table("name", "path", "")
     for entry in entries:
         gone = "" if entry["is_there"] else "is gone"
-        table.add_row(Text(str(entry["name"])), Text(str(entry["path"])), gone)
+        table.add_row(Text(plain(entry["name"])), Text(plain(entry["path"])), gone)
     Console().print(table)
 
 
@@ -85,7 +85,7 @@ def info(folder: Folder = HERE, as_json: AsJson = False) -> None:
         return
     table = Table(show_header=False)
     for name in ("name", "description", "path", "place", "store", "time_zone", "total"):
-        table.add_row(name, Text(str(about[name])))
+        table.add_row(name, Text(plain(about[name])))
     counts = about["task_counts"]
     assert isinstance(counts, dict)
     for status, count in counts.items():

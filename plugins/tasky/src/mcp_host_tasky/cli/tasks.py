@@ -9,7 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from ..service import Search
-from .opening import HERE, AsJson, Folder, opened, person, print_json
+from .opening import HERE, AsJson, Folder, opened, person, plain, print_json
 
 TaskIds = Annotated[list[str], typer.Argument(help="Ids, or unique beginnings of ids.")]
 
@@ -49,7 +49,7 @@ def list_tasks(
     for row in page.rows:
         due = row["due_date"] or ""
         cells = (row["name"], row["status"], row["priority"], due)
-        table.add_row(str(row["task_id"])[:8], *(Text(str(cell)) for cell in cells))
+        table.add_row(str(row["task_id"])[:8], *(Text(plain(cell)) for cell in cells))
     Console().print(table)
     for name, date in page.dates.items():
         typer.echo(f"{name.replace('_', ' ')}: {date}")
@@ -65,10 +65,10 @@ def show(task_ids: TaskIds, folder: Folder = HERE, as_json: AsJson = False) -> N
         print_json(views)
         return
     for view in views:
-        table = Table(show_header=False, title=Text(str(view["name"])))
+        table = Table(show_header=False, title=Text(plain(view["name"])))
         for name, value in view.items():
             if name != "name" and value not in (None, []):
-                table.add_row(name, Text(_cell(value)))
+                table.add_row(name, Text(plain(_cell(value))))
         Console().print(table)
 
 
@@ -101,7 +101,7 @@ def add(
         print_json(view)
         return
     until = f", due {view['due_date']}" if view["due_date"] else ""
-    typer.echo(f"{str(view['task_id'])[:8]} {view['name']}{until}")
+    typer.echo(plain(f"{str(view['task_id'])[:8]} {view['name']}{until}"))
 
 
 def done(task_ids: TaskIds, folder: Folder = HERE, as_json: AsJson = False) -> None:
@@ -138,7 +138,7 @@ def log(
             f"{str(event['task_id'])[:8]} {event['name']}",
             _changes(event["changes"]),
         )
-        table.add_row(*(Text(cell) for cell in cells))
+        table.add_row(*(Text(plain(cell)) for cell in cells))
     Console().print(table)
 
 
@@ -163,8 +163,8 @@ def _tell(did: str, views: Sequence[dict[str, Any]], as_json: bool) -> None:
         print_json(views)
         return
     for view in views:
-        gone = view["status"] == "deleted"
-        typer.echo(f"{'removed' if gone else did}: {view['task_id'][:8]} {view.get('name', '')}")
+        what = "removed" if view["status"] == "deleted" else did
+        typer.echo(plain(f"{what}: {view['task_id'][:8]} {view.get('name', '')}".rstrip()))
 
 
 def _changes(changes: Any) -> str:
