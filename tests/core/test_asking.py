@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Mapping
 from typing import Annotated, Any
+from uuid import UUID
 
 import pytest
 from core_home import Home, pack_of
@@ -151,7 +152,8 @@ async def test_a_client_that_cannot_be_asked_is_told_so_in_the_words_of_its_era(
     assert old.value.envelope["code"] == "unsupported"
     assert "elicitation" in old.value.envelope["error"]
     assert new["error"]["code"] == -32021
-    assert new["error"]["data"] == {"requiredCapabilities": {"elicitation": {}}}
+    assert new["error"]["data"]["requiredCapabilities"] == {"elicitation": {}}
+    assert UUID(new["error"]["data"]["request_id"])
     assert noted == noted_too == "n (None)"
 
 

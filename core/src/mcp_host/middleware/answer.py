@@ -35,7 +35,8 @@ class Answer:
     async def __call__(self, call: Call, following: Next) -> Wire:
         try:
             return await following(call)
-        except ProtocolError:
+        except ProtocolError as error:
+            error.data = {**(error.data or {}), "request_id": call.context.request_id}
             raise
         except Exception as raised:
             error = as_error(raised, call.entry.errors if call.entry else {})
