@@ -327,6 +327,33 @@ async def test_update_project_context_replaces_appends_and_edits_a_section(
         assert file.read_text().endswith("## Tech Stack\n\n- Rust\n")
 
 
+async def test_a_section_is_named_by_its_title_on_one_line(server: list[str], shop: Path) -> None:
+    project = shop / "openspec/project.md"
+    project.write_text("# Shop\n\n## Purpose\n\nSells.\n")
+    before = project.read_bytes()
+    async with stdio_client(server, cwd=shop) as client:
+        for section in ("", " ## ", "Purpose\n# Shop"):
+            with pytest.raises(CallFailed, match="section must be the title"):
+                await client.value("update_project_context", content="x", section=section)
+        assert project.read_bytes() == before
+
+        await client.value("update_project_context", content="Gives.", section="## Purpose")
+        assert project.read_text() == "# Shop\n\n## Purpose\n\nGives.\n"
+
+
+async def test_without_a_tree_an_item_is_a_text_that_says_so(
+    server: list[str], tmp_path: Path
+) -> None:
+    async with stdio_client(server, cwd=tmp_path) as client:
+        for uri in ("openspec://specs/auth", f"{CHANGES}/a", f"{CHANGES}/a/design"):
+            (content,) = (await client.request("resources/read", {"uri": uri}))["contents"]
+            assert content["text"].startswith("Not found: there is no OpenSpec tree yet.")
+            error = content["_meta"]["mcp-host/error"]
+            assert error["details"]["reason"] == "no_openspec_root"
+        with pytest.raises(CallFailed, match=r"'\.\.'"):
+            await client.request("resources/read", {"uri": f"{CHANGES}/.."})
+
+
 async def test_prompts_name_what_to_read_do_and_check(reading: "Reading") -> None:
     client = reading.client
 

@@ -6,7 +6,7 @@ from urllib.parse import quote
 from mcp_host import Complete, Embedded, Text, resource
 from pydantic import Field
 
-from .errors import NotFound
+from .errors import NotFound, NoTree
 
 if TYPE_CHECKING:
     from .opened import Opened
@@ -76,7 +76,7 @@ def spec(opened: "Opened", /, capability: Capability) -> Text:
     """What is required of one capability; a '/' in its name is written %2F."""
     try:
         return Text(opened.openspec.spec(capability).text.removeprefix("\ufeff"))
-    except NotFound as missing:
+    except (NotFound, NoTree) as missing:
         return _not_found(missing)
 
 
@@ -104,7 +104,7 @@ def change(opened: "Opened", /, changeId: ChangeId) -> list[Embedded] | Text:
     openspec = opened.openspec
     try:
         openspec.check_change(changeId)
-    except NotFound as missing:
+    except (NotFound, NoTree) as missing:
         return _not_found(missing)
     texts = {
         name: text
@@ -146,14 +146,14 @@ def archive(opened: "Opened", /) -> str:
 def _change_text(opened: "Opened", change_id: str, name: str) -> Text:
     try:
         text = opened.openspec.change_text(change_id, name)
-    except NotFound as missing:
+    except (NotFound, NoTree) as missing:
         return _not_found(missing)
     if text is None:
         return _not_found(NotFound("File", f"changes/{change_id}/{name}"))
     return Text(text)
 
 
-def _not_found(missing: NotFound) -> Text:
+def _not_found(missing: NotFound | NoTree) -> Text:
     """The text a reader gets, and the error for whoever looks at the metadata."""
     envelope: dict[str, Any] = {
         "success": False,
@@ -165,7 +165,10 @@ def _not_found(missing: NotFound) -> Text:
     if missing.suggestions:
         envelope["suggestions"] = missing.suggestions
     hint = f" {missing.suggestions[0]}" if missing.suggestions else ""
-    text = f"Not found: {missing.kind.lower()} '{missing.name}'.{hint}"
+    if isinstance(missing, NotFound):
+        text = f"Not found: {missing.kind.lower()} '{missing.name}'.{hint}"
+    else:
+        text = f"Not found: there is no OpenSpec tree yet.{hint}"
     return Text(text, MIME, {"mcp-host/error": envelope})
 
 

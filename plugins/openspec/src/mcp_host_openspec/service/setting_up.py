@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Final, Literal
 
 from ..errors import AlreadyInitialised, BadFile, OpenSpecError
-from ..model.text import is_utf8
+from ..model.text import is_utf8, trim
 from ..storage.files import exists, is_folder
 from ..storage.roots import is_initialised
 from ..storage.tree import Tree, unreadable
@@ -83,6 +83,7 @@ class SettingUp:
     ) -> ContextUpdate:
         """Write project.md: replace it or one of its sections, or with `merge` add to it."""
         self._tree.check_there()
+        section = None if section is None else _title(section)
         path = self._tree.openspec / "project.md"
         old = self._bytes(path)
         if old is not None and not is_utf8(old) and (merge or section):
@@ -126,3 +127,14 @@ class SettingUp:
                 raise BadFile(path, "the file is not UTF-8; add the pointer to OpenSpec by hand")
             write_whole(path, with_tool_block((old or b"").decode()).encode())
             yield name
+
+
+def _title(section: str) -> str:
+    """A section's title, which may be given as its heading: `## Purpose` is `Purpose`."""
+    title = trim(trim(section).lstrip("#"))
+    if not title or not title.isprintable():
+        raise OpenSpecError(
+            "section must be the title of one section, on one line.",
+            suggestions=["Give it as it stands in project.md, or leave section out."],
+        )
+    return title
