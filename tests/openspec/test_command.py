@@ -98,6 +98,30 @@ def test_a_refused_loss_is_named_and_can_be_accepted(shop: Path) -> None:
     assert told(shop, "archive", "add-lockout", "--yes", "--accept", "L2")["archive"]
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full on this system")
+def test_an_output_that_cannot_be_written_is_told_in_one_line(shop: Path) -> None:
+    with Path("/dev/full").open("w") as full:
+        command = [OPENSPEC, "list", "--json"]
+        done = subprocess.run(command, cwd=shop, stdout=full, stderr=subprocess.PIPE, text=True)
+    assert (done.returncode, done.stderr) == (1, "Error: the output: No space left on device\n")
+
+
+def test_what_stands_in_a_file_does_not_steer_a_terminal(shop: Path) -> None:
+    delta = shop / "openspec/changes/add-lockout/specs/auth/spec.md"
+    delta.write_text(f"{delta.read_text()}\n## Odd\x1b[31mred\n\nlost \x9b2J text\n")
+    (shop / "openspec/changes/x\x1b[2J").mkdir()
+    commands = (
+        ("validate", "add-lockout"),
+        ("list",),
+        ("archive", "add-lockout", "--yes", "--dry-run"),
+        ("show", "x\x1b[3J"),
+    )
+    for command in commands:
+        done = run(shop, *command)
+        assert "\N{REPLACEMENT CHARACTER}" in done.stdout + done.stderr
+        assert not set(done.stdout + done.stderr) & {"\x1b", "\x9b"}
+
+
 def test_init_makes_a_tree_that_lists_and_validates(tmp_path: Path) -> None:
     made = told(tmp_path, "init", "fresh", "--tools", "claude,cursor")
     assert set(made["created"]) >= {"openspec/config.yaml", "CLAUDE.md", "AGENTS.md"}

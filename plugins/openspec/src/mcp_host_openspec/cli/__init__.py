@@ -1,5 +1,6 @@
 """The `openspec` command: the reference tool's verbs, flags, exit codes and JSON, without Node."""
 
+import os
 import sys
 from argparse import Namespace
 from collections.abc import Callable, Sequence
@@ -17,7 +18,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return serve(given[1:])
     options = parse(given)
     try:
-        return _command(options.command)(options)
+        code = _command(options.command)(options)
+        sys.stdout.flush()  # here a full disk can be told of; at the end of the process it cannot
+        return code
     except Failure as failed:
         _report(failed, as_json=getattr(options, "json", False))
         return 1
@@ -26,13 +29,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 1
     except BrokenPipeError:
         # Whoever read our output has gone; there is nobody left to tell.
-        sys.stderr.close()
+        _give_up_output()
+        return 1
+    except OSError as error:
+        complain(f"Error: {error.filename or 'the output'}: {error.strerror}")
+        _give_up_output()
         return 1
 
 
 def serve_alone() -> int:
     """Run `openspec mcp`, under a name no other tool has."""
     return main(["mcp", *sys.argv[1:]])
+
+
+def _give_up_output() -> None:
+    """Let what could not be written go; it would fail once more at the end of the process."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _command(name: str) -> Callable[[Namespace], int]:

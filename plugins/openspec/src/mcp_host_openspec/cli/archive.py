@@ -14,7 +14,7 @@ from ..errors import (
     TasksIncomplete,
 )
 from ..service import OpenSpec, Options, Plan, check_accepted, shapes
-from .output import Data, Failure, failure, print_json
+from .output import Data, Failure, failure, print_json, say
 from .roots import open_tree
 
 _AFTER_CONFIRMATION = (
@@ -46,7 +46,7 @@ def run(options: Namespace) -> int:
     except OpenSpecError as error:
         raise failure(error, "archive_error", payload=payload) from error
     if plan is None:
-        print("Archive cancelled.")
+        say("Archive cancelled.")
     elif options.json:
         data = shapes.archived(plan)
         if options.dry_run:
@@ -116,19 +116,19 @@ def _not_found(error: NotFound, payload: Data) -> Failure:
 
 def _print(plan: Plan, *, dry_run: bool) -> None:
     if plan.progress.total:
-        print(f"Tasks: {plan.progress.completed} of {plan.progress.total} done")
+        say(f"Tasks: {plan.progress.completed} of {plan.progress.total} done")
     for warning in plan.warnings:
-        print(f"Warning: {warning}")
+        say(f"Warning: {warning}")
     for dropped in shapes.dropped_lines(plan):
         for line in dropped["lines"]:
-            print(f"  not kept: {line}")
+            say(f"  not kept: {line}")
     for spec in plan.specs:
         counts = spec.counts
-        print(
+        say(
             f"{spec.capability}: {spec.outcome} "
             f"(+{counts.added} ~{counts.modified} -{counts.removed} →{counts.renamed})"
         )
         if dry_run and spec.diff:
-            print(spec.diff, end="")
+            say(spec.diff.removesuffix("\n"))
     verb = "would be archived" if dry_run else "archived"
-    print(f"Change '{plan.change}' {verb} as '{plan.target.name}'.")
+    say(f"Change '{plan.change}' {verb} as '{plan.target.name}'.")

@@ -8,7 +8,7 @@ from ..errors import OpenSpecError
 from ..service import OpenSpec, shapes
 from ..service.showing import ChangeRow
 from ..storage.files import exists
-from .output import Failure, failure, print_json
+from .output import Failure, failure, print_json, say
 from .roots import open_tree
 
 
@@ -42,14 +42,14 @@ def _changes(service: OpenSpec, *, as_json: bool, recent_first: bool) -> None:
         print_json({**data, "root": shapes.root_of(service.root)})
         return
     if not rows:
-        print("No active changes found.")
+        say("No active changes found.")
         return
-    print("Changes:")
+    say("Changes:")
     width = max(len(row.id) for row in rows)
     for row in rows:
-        print(f"  {row.id:<{width}}     {_status(row):<12}  {_age(row.modified)}")
+        say(f"  {row.id:<{width}}     {_status(row):<12}  {_age(row.modified)}")
     for warning in shapes.wrapping_warnings(rows):
-        print(f"\nWarning: {warning['message']}")
+        say(f"\nWarning: {warning['message']}")
 
 
 def _specs(service: OpenSpec, *, as_json: bool) -> None:
@@ -58,12 +58,12 @@ def _specs(service: OpenSpec, *, as_json: bool) -> None:
         print_json({"specs": shapes.spec_rows(rows), "root": shapes.root_of(service.root)})
         return
     if not rows:
-        print("No specs found.")
+        say("No specs found.")
         return
-    print("Specs:")
+    say("Specs:")
     width = max(len(row.id) for row in rows)
     for row in rows:
-        print(f"  {row.id:<{width}}     requirements {row.requirements}")
+        say(f"  {row.id:<{width}}     requirements {row.requirements}")
 
 
 def _status(row: ChangeRow) -> str:

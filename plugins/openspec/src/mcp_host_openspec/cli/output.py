@@ -2,6 +2,7 @@
 
 import json
 import sys
+import unicodedata
 from typing import Any
 
 from ..errors import OpenSpecError
@@ -53,7 +54,20 @@ def print_json(data: Data) -> None:
     print(json.dumps(data, ensure_ascii=False, indent=2))
 
 
+def say(*lines: str) -> None:
+    """Print to stdout, for people."""
+    for line in lines:
+        print(_plain(line))
+
+
 def complain(*lines: str) -> None:
     """Print to stderr."""
     for line in lines:
-        print(line, file=sys.stderr)
+        print(_plain(line), file=sys.stderr)
+
+
+def _plain(text: str) -> str:
+    """A text as a terminal may show it: what stands in a file steers nobody's terminal."""
+    return "".join(
+        one if one in "\n\r\t" or unicodedata.category(one) != "Cc" else "�" for one in text
+    )

@@ -9,7 +9,7 @@ from ..errors import InvalidName, OpenSpecError
 from ..model.findings import Report
 from ..model.names import check_capability, check_change_id
 from ..service import OpenSpec, shapes
-from .output import Failure, complain, failure, print_json
+from .output import Failure, complain, failure, print_json, say
 from .roots import open_tree
 from .show import kind_of
 
@@ -72,7 +72,7 @@ def _one(service: OpenSpec, options: Namespace) -> int:
         return 0 if valid else 1
     name = f"{'Change' if kind == 'change' else 'Specification'} '{options.item}'"
     if valid:
-        print(f"{name} is valid")
+        say(f"{name} is valid")
     else:
         complain(f"{name} has issues")
     complain(*_lines(report))
@@ -125,17 +125,17 @@ def _print_many(
         _print_items(service, items, types)
         return int(failed)
     if not items:
-        print("No items found to validate.")
+        say("No items found to validate.")
     for item, report in zip(items, reports, strict=True):
         line = f"{'✓' if item['valid'] else '✗'} {report.type}/{report.id}"
         if item["valid"]:
-            print(line)
+            say(line)
         else:
             complain(line)
         complain(*(f"  {text}" for text in _lines(report)))
     if items:
         totals = summary["totals"]
-        print(
+        say(
             f"Totals: {totals['passed']} passed, {totals['failed']} failed "
             f"({totals['items']} items)"
         )
@@ -143,7 +143,7 @@ def _print_many(
         (report for item, report in zip(items, reports, strict=True) if not item["valid"]), None
     )
     if first is not None and scope != "archived":
-        print(f"Details: openspec validate {first.id} --type {first.type}")
+        say(f"Details: openspec validate {first.id} --type {first.type}")
     return int(failed)
 
 

@@ -329,4 +329,5 @@ class OpenSpec:
 
 
 def _unusable(error: Exception) -> Finding:
-    return Finding("F0", "ERROR", "file", str(error))
+    told = f"cannot be read: {error.strerror}" if isinstance(error, OSError) else str(error)
+    return Finding("F0", "ERROR", "file", told)
