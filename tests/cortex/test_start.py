@@ -113,6 +113,8 @@ def test_a_branch_that_blocks_the_name_refuses_and_another_name_works(ctx: Ctx, 
     assert ctx.json("tasks", "start", str(number), "--branch", offered, at=repo.folder)["success"]
     assert repo.branch() == offered
     assert ctx.task(number)["branch_name"] == offered
+    run = ctx.fails("tasks", "start", str(ctx.new()), "--branch", "fix", at=repo.folder)
+    assert run.data["suggestions"][1].endswith("--branch chore/fix")
 
 
 def test_a_branch_of_another_task_is_not_taken(ctx: Ctx, repo: Repo) -> None:

@@ -50,6 +50,20 @@ def test_the_change_is_committed_pushed_and_then_in_review(
     assert repo.git("status", "--porcelain") == "?? notes.txt"
 
 
+def test_a_dry_run_changes_nothing_and_does_not_say_that_it_did(
+    started: tuple[Ctx, Repo, int, str],
+) -> None:
+    ctx, repo, number, branch = started
+    repo.write("README", "mended\n")
+    before = repo.picture()
+
+    answer = ctx.json("tasks", "pr", "-m", "x", "--dry-run", at=repo.folder)
+
+    assert answer["would"][1] == f"push {branch} to origin"
+    assert "message" not in answer
+    assert (repo.picture(), ctx.task(number)["status"]) == (before, "IN_PROGRESS")
+
+
 def test_a_message_that_begins_with_a_dash_is_a_message(
     started: tuple[Ctx, Repo, int, str],
 ) -> None:

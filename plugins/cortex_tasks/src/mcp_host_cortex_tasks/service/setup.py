@@ -25,7 +25,11 @@ def what_is_missing(folder: Path, home: Path | None, error: CortexError | None) 
     try:
         config = read_config(home / "config.json" if home else config_path())
         if config.text("url") is None:
-            return Missing("no backend is set", "ctx config set url http://HOST:8000/api/v1")
+            return Missing(
+                "no backend is set",
+                "ctx config set url http://HOST:8000/api/v1"
+                " (or, without any server: ctx config set url local)",
+            )
         local = config.url == LOCAL
         logged_in = local or config.flag("keyring") or config.text("access_token")
     except CortexError as problem:

@@ -329,5 +329,5 @@ def _same(one: Path, other: Path) -> bool:
 
 
 def _other_kind(name: str) -> str:
-    kind, _, rest = name.partition("/")
-    return f"{'fix' if kind != 'fix' else 'chore'}/{rest}"
+    kind, slash, rest = name.partition("/")
+    return f"{'fix' if kind != 'fix' else 'chore'}/{rest if slash else name}"

@@ -328,7 +328,7 @@ class _Submission:
             "pr_url": url,
             "created": self._created,
         }
-        if self._request is None and isinstance(forge, NoForge):
+        if self._request is None and isinstance(forge, NoForge) and not self._work.dry_run:
             pushed = f"{self._branch} is on {self._git.remote}."
             result["message"] = pushed if url is None else f"{pushed} {forge.note}"
         if self._plan.warnings:
