@@ -20,7 +20,7 @@ from mcp_host.packs import Offer
 from mcp_host.server import Adapter
 from mcp_host.settings import parse
 from mcp_host.transports.link import Link
-from mcp_host.transports.stdio import Session
+from mcp_host.transports.stdio import Session, run
 
 META = "io.modelcontextprotocol/"
 REQUEST_ID = "mcp-host/request-id"
@@ -216,8 +216,7 @@ async def through_the_sdk(host: Host, lines: list[bytes], before: Handover) -> l
         link.start()
         os.write(feed, b"".join(line + b"\n" for line in lines))
         os.close(feed)
-        options = adapter.server.create_initialization_options()
-        await adapter.server.run(session, session, options)
+        await run(adapter.server, session)
         detach()
     os.close(sink)
     reader.join()

@@ -7,11 +7,14 @@ import json
 import logging
 import signal
 import sys
+from collections import deque
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import Any, Literal
 
 import mcp_types as types
+from mcp.server import runner
+from mcp.server.lowlevel.server import Server
 from mcp.shared.message import ServerMessageMetadata, SessionMessage
 
 from ..frames import Handover, TooLong
@@ -22,6 +25,8 @@ from .link import INVALID_REQUEST, PARSE_ERROR, Link
 log = logging.getLogger("mcp_host.stdio")
 
 LISTEN = "subscriptions/listen"
+AHEAD = 8
+OTHER_ERA = "this conversation began with a handshake, and takes no envelope of 2026-07-28"
 EXIT_OK, EXIT_REQUIRED_PACK = 0, 3
 DEEPEST = 190
 """Arrays and objects in one another that every reader on the way takes."""
@@ -33,8 +38,30 @@ class Session:
 
     def __init__(self, link: Link, adapter: Adapter, drained: Callable[[], Any]) -> None:
         self._link, self._adapter, self._drained = link, adapter, drained
+        self._ahead: deque[SessionMessage] = deque()
+        self._serves_handshake = False
+
+    async def era(self) -> Literal["handshake", "modern"] | None:
+        """Which era the client's first request opens; None where none comes.
+
+        What was read up to it is read again; of more than `AHEAD` earlier frames the rest is lost.
+        """
+        while True:
+            try:
+                item = await self._next()
+            except StopAsyncIteration:
+                return None
+            is_request = isinstance(item.message, types.JSONRPCRequest)
+            if is_request or len(self._ahead) < AHEAD:
+                self._ahead.append(item)
+            if isinstance(item.message, types.JSONRPCRequest):
+                self._serves_handshake = not _opens_modern(item.message)
+                return "handshake" if self._serves_handshake else "modern"
 
     async def __anext__(self) -> SessionMessage:
+        return self._ahead.popleft() if self._ahead else await self._next()
+
+    async def _next(self) -> SessionMessage:
         while True:
             line = await self._link.lines.get()
             if line is None:
@@ -63,7 +90,12 @@ class Session:
         if isinstance(message, types.JSONRPCNotification) and _has_id(line):
             self._refuse_invalid(line)  # the model takes it for a notification
             return None
-        if not isinstance(message, types.JSONRPCRequest) or message.method == LISTEN:
+        if not isinstance(message, types.JSONRPCRequest):
+            return message
+        if self._serves_handshake and _opens_modern(message):
+            self._refuse(message.id, INVALID_REQUEST, f"Invalid request: {OTHER_ERA}")
+            return None
+        if message.method == LISTEN:
             return message
         if self._link.accepted(message.id):
             return message
@@ -121,6 +153,13 @@ class Session:
         """As `aclose`."""
 
 
+def _opens_modern(request: types.JSONRPCRequest) -> bool:
+    """Whether a request carries the envelope of 2026-07-28, or a part of it."""
+    meta = (request.params or {}).get("_meta")
+    has_envelope = isinstance(meta, dict) and types.PROTOCOL_VERSION_META_KEY in meta
+    return has_envelope and request.method != "initialize"
+
+
 def _is_id(value: Any) -> bool:
     return isinstance(value, str | int) and not isinstance(value, bool)
 
@@ -164,6 +203,24 @@ def _parts(data: Any) -> list[Any]:
     return data if isinstance(data, list) else []
 
 
+async def run(server: Server[Any], session: Session) -> None:
+    """Serve one session until its input ends, as the SDK's `Server.run` does.
+
+    That would look ahead to the first request by itself, and have every later message pass through
+    a second task: an eighth of a call's round trip. Our session looks ahead on its own.
+    """
+    options = server.create_initialization_options()
+    era = await session.era()
+    # Not of the SDK's public names; without it, its own way serves as well, and slower.
+    serve_modern = getattr(runner, "_serve_modern_stream", None)
+    if era == "handshake":
+        await runner.serve_loop(server, session, session, lifespan_state={}, init_options=options)
+    elif era == "modern" and serve_modern is not None:
+        await serve_modern(server, session, session, lifespan_state={}, raise_exceptions=False)
+    elif era is not None:
+        await server.run(session, session, options)
+
+
 async def serve(
     host: Host,
     make_adapter: Callable[[], Adapter],
@@ -195,13 +252,7 @@ async def serve(
     _on_signals(stop)
     link.start()
     session = Session(link, adapter, lambda: _drain(host, link, stopping))
-    serving = asyncio.create_task(
-        adapter.server.run(
-            session,
-            session,
-            adapter.server.create_initialization_options(),
-        )
-    )
+    serving = asyncio.create_task(run(adapter.server, session))
     failing = asyncio.create_task(host.failed())
     await asyncio.wait({serving, failing}, return_when=asyncio.FIRST_COMPLETED)
     if failing.done():
