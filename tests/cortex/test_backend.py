@@ -174,6 +174,20 @@ def test_a_body_that_is_too_large_is_refused(backend: str) -> None:
     assert status == 413
 
 
+def test_what_is_refused_is_not_repeated(backend: str) -> None:
+    new = {"username": "Zoe", "email": "zoe@example.com", "password": "long " * 300}
+    status, answer = call(backend, "POST", "users/", new)
+    assert (status, "long" in str(answer["detail"][0].pop("msg"))) == (422, False)
+    assert answer == {"detail": [{"type": "string_too_long", "loc": ["body", "password"]}]}
+
+    uma = Person(backend, "Uma")
+    half = {"title": "half a \ud800 character", "project_id": uma.project()}
+    status, answer = uma("POST", "tasks/", half)
+    assert (status, answer["detail"][0]["loc"]) == (422, ["body", "title"])
+    status, answer = uma("POST", "tasks/", {**half, "title": "a \0 in it"})
+    assert status == 422, answer
+
+
 def test_registration_can_be_closed_and_passwords_are_argon2id(tmp_path: Path) -> None:
     with served_backend(tmp_path) as url:
         Person(url, "hans")

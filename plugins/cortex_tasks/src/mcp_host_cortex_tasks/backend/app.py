@@ -1,6 +1,8 @@
 """The application: routes, their rules, and what they share."""
 
-from fastapi import FastAPI
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from mcp_host_cortex_tasks.backend import people, work
@@ -21,7 +23,15 @@ def make_app(database: str, secret: str, *, registration: bool = True) -> FastAP
     app.include_router(people_routes, prefix=PREFIX)
     app.include_router(work.make_router(), prefix=PREFIX)
     app.add_middleware(BodyLimit)
+    app.add_exception_handler(RequestValidationError, _invalid)
     return app
+
+
+async def _invalid(request: Request, error: Exception) -> JSONResponse:
+    """FastAPI's list of what is wrong, without the input: it may be a password, or be no text."""
+    assert isinstance(error, RequestValidationError)
+    told = [{key: of[key] for key in ("type", "loc", "msg")} for of in error.errors()]
+    return JSONResponse({"detail": told}, 422)
 
 
 class BodyLimit:
