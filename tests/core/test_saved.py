@@ -349,7 +349,6 @@ async def test_another_program_file_or_project_has_a_catalogue_of_its_own(kept: 
         replace(kept.identity, program="todo-db-mcp"),
         replace(kept.identity, source=None),
         replace(kept.identity, root="/elsewhere"),
-        replace(kept.identity, options=("--x",)),
     ):
         assert saved.read(other).refusal == "there is none yet"
 

@@ -30,18 +30,18 @@ FOLDER = "catalogues"
 class Identity:
     """Which server this is: one saved catalogue belongs to each.
 
-    `program` is the command's name, `options` what its command line says of the settings.
+    `program` is the command's name, `root` the folder of the project or of the start. What else a
+    command line says is about logs and HTTP, and shows in no list.
     """
 
     program: str
     source: Path | None
     root: str
-    options: tuple[str, ...] = ()
 
     @property
     def path(self) -> Path:
         """The file that the catalogue is saved in."""
-        text = json.dumps([self.program, str(self.source), self.root, self.options, sys.prefix])
+        text = json.dumps([self.program, str(self.source), self.root, sys.prefix])
         return _cache_folder() / f"{hashlib.sha256(text.encode()).hexdigest()[:32]}.json"
 
 
@@ -155,7 +155,7 @@ def fingerprint(
         "host and Python versions": _digest([FORMAT, __version__, sys.version, sys.prefix]),
         "Python path": _digest([*sys.path, *_times(_site_folders())]),
         "settings file": _digest(_content(identity.source)),
-        "command line and project": _digest([identity.root, *identity.options]),
+        "project": _digest([identity.root]),
         "environment": _digest([salt, *(f"{n}={environment.get(n)}" for n in names)]),
         "secrets": _digest(
             [
