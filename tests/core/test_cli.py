@@ -2,6 +2,7 @@
 
 import json
 import socket
+import time
 
 import pytest
 from core_home import Home
@@ -33,6 +34,21 @@ from mcp_host import hookimpl
 async def mcp_host_open(pack):
     {body}
     yield None
+"""
+PRESSES = """
+import os, subprocess, sys, time
+from mcp_host import hookimpl, tool
+KILL = "import os, signal, sys; os.kill(int(sys.argv[1]), signal.SIGINT)"
+def press():
+    subprocess.run([sys.executable, "-c", KILL, str(os.getpid())])
+    time.sleep(60)
+if "{where}" == "import":
+    press()
+@tool(timeout=60)
+def hang() -> str:
+    press()
+@hookimpl
+def mcp_host_tools(): return [hang]
 """
 DESK = ("--config", "desk.toml")
 
@@ -190,7 +206,22 @@ def test_without_a_terminal_a_tool_that_asks_says_that_nobody_can_be_asked(desk:
     asked = desk.run("call", "desk_shred", 'ids=["a"]', *DESK)
 
     assert asked.code == 1
-    assert "elicitation" in asked.err
+    assert asked.err == (
+        "error: this asks a person, and nobody can answer here: run it in a terminal\n"
+    )
+
+
+@pytest.mark.parametrize("where", ["import", "tool"])
+def test_ctrl_c_ends_a_command_at_once_with_130_and_no_traceback(home: Home, where: str) -> None:
+    home.add_pack("press", PRESSES.format(where=where))
+    home.write("[packs.press]\n")
+
+    began = time.monotonic()
+    ended = home.run("call", "press_hang", "--config", "mcp-host.toml")
+
+    assert (ended.code, ended.out) == (130, "")
+    assert "Traceback" not in ended.err
+    assert time.monotonic() - began < 10
 
 
 # -- doctor ----------------------------------------------------------------------------------------
@@ -334,6 +365,18 @@ def test_people_get_a_table_of_packs_with_what_to_do_about_those_not_enabled(des
     lines = {line.split()[0]: line for line in shown.out.splitlines() if line.strip()}
     assert "ready" in lines["desk"]
     assert "mcp-host enable todo_db" in lines["todo_db"]
+
+
+def test_beside_a_file_that_is_not_trusted_every_advice_is_to_trust_it(home: Home) -> None:
+    path = home.write("[packs.desk]\n")
+    told = [home.run(*words.split()) for words in ("init", "enable desk", "doctor", "serve")]
+    packs = home.run("packs", "--json").json["packs"]
+
+    for one in told:
+        (line,) = one.err.splitlines()[:1]
+        assert f"run: mcp-host trust {path}" in line
+        assert "mcp-host init" not in one.err
+    assert {pack["remedy"] for pack in packs} == {"mcp-host trust"}
 
 
 def test_what_packs_says_to_do_without_a_settings_file_can_be_done(home: Home) -> None:

@@ -455,6 +455,13 @@ def test_uninstall_leaves_the_other_servers(tmp_path: Path) -> None:
     assert Path(report["copy"]).read_text() == installed
 
 
+def test_uninstall_makes_no_file_where_there_is_none(tmp_path: Path) -> None:
+    done = command(tmp_path, "uninstall", "vscode", "--project", ".")
+
+    assert (done.returncode, "is not there" in done.stdout) == (0, True)
+    assert not (tmp_path / "work" / ".vscode").exists()
+
+
 @pytest.mark.parametrize(
     ("arguments", "code", "said"),
     [

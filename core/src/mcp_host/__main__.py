@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import sys
 
+EXIT_INTERRUPTED = 130
+"""As shells have it, and as typer ends a command on Ctrl-C."""
+
 
 def main() -> None:
     """Run one command and end the process with its exit code."""
@@ -11,9 +14,12 @@ def main() -> None:
         from .cli.serve import main as serve
 
         serve(sys.argv[2:])
-    from .cli.app import main as run
+    try:
+        from .cli.app import main as run
 
-    run()
+        run()
+    except KeyboardInterrupt:  # before there was a command that could be told
+        sys.exit(EXIT_INTERRUPTED)
 
 
 if __name__ == "__main__":

@@ -91,7 +91,7 @@ def demo(
 
 
 def main() -> NoReturn:
-    """Run a command and end the process with its exit code: 0 done, 1 an error, 2 wrong usage."""
+    """Run a command and end the process with its exit code; docs/reference/commands.md has them."""
     leave(_run())
 
 
@@ -105,8 +105,6 @@ def _run() -> int:
         return EXIT_ERROR
     except OSError as error:
         print(f"error: {error}", file=sys.stderr)
-        return EXIT_ERROR
-    except KeyboardInterrupt:
         return EXIT_ERROR
     except SystemExit as stop:  # typer has said what there was to say
         return stop.code if isinstance(stop.code, int) else EXIT_ERROR

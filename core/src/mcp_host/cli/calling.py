@@ -13,7 +13,7 @@ import typer
 
 from ..asking import Answers
 from ..context import Caller
-from ..errors import ERROR_KEY, ProtocolError
+from ..errors import ERROR_KEY, MissingCapability, ProtocolError
 from ..host import Host
 from .common import ConfigOption, JsonOption, Output, chosen_settings, loaded_host, quiet_logs
 
@@ -104,7 +104,7 @@ def _run(config: Any, run: Call, as_json: bool) -> None:
     try:
         result = asyncio.run(_with_host(loaded_host(settings, wait=False), run))
     except ProtocolError as error:
-        data = {"error": str(error), **(error.data or {})}
+        data = {"error": _said(error), **(error.data or {})}
         if as_json:
             output.json({"error": {"code": error.number, "message": str(error), "data": data}})
         else:
@@ -118,6 +118,12 @@ def _run(config: Any, run: Call, as_json: bool) -> None:
         output.text(_text(result))
     if result.get("isError"):
         raise typer.Exit(1)
+
+
+def _said(error: ProtocolError) -> str:
+    if isinstance(error, MissingCapability) and error.capability == "elicitation":
+        return "this asks a person, and nobody can answer here: run it in a terminal"
+    return str(error)
 
 
 async def _with_host(host: Host, run: Call) -> dict[str, Any]:

@@ -186,7 +186,7 @@ class Change:
 
     @property
     def is_needed(self) -> bool:
-        return self.before != self.after
+        return (self.before or "") != self.after
 
     @property
     def diff(self) -> str:

@@ -39,9 +39,12 @@ STATE_STYLES = {
 
 def chosen_file(config: Path | None) -> Path:
     """The settings file that a command works on; `SettingsError` where there is none."""
-    choice = _choice(config)
+    choice = choose(config)
     if choice.path is None:
-        raise SettingsError("there is no settings file; make one with: mcp-host init")
+        raise SettingsError(
+            choice.notice or "there is no settings file; make one with: mcp-host init"
+        )
+    _tell(choice)
     return choice.path
 
 
@@ -59,9 +62,9 @@ def saved_catalogue(config: Path | None) -> saved.Saved:
 
 def chosen_settings(config: Path | None) -> Settings:
     """The settings that `serve` would use; empty ones where there is no file, which is said."""
-    choice = _choice(config)
+    choice = choose(config)
+    _tell(choice)
     if choice.path is None:
-        print("no settings file; make one with: mcp-host init", file=sys.stderr)
         return Settings()
     settings = load(choice.path)
     if is_safe_mode():
@@ -70,11 +73,12 @@ def chosen_settings(config: Path | None) -> Settings:
     return settings
 
 
-def _choice(config: Path | None) -> Choice:
-    choice = choose(config)
+def _tell(choice: Choice) -> None:
+    """Say what a person should know of the choice; advice that works, and one line of it."""
     if choice.notice:
         print(choice.notice, file=sys.stderr)
-    return choice
+    elif choice.path is None:
+        print("no settings file; make one with: mcp-host init", file=sys.stderr)
 
 
 def loaded_host(settings: Settings, *, wait: bool = True) -> Host:

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from ..errors import SettingsError
-from ..trust import FILE_NAME, write_atomically
+from ..trust import FILE_NAME, is_trusted, write_atomically
 from ..trust import trust as record_trust
 from .common import ConfigOption
 
@@ -28,7 +28,11 @@ def init(
 
     path = (config or Path(FILE_NAME)).absolute()
     if path.exists():
-        raise SettingsError(f"{path} is there already; enable packs with: mcp-host enable NAME")
+        trusted = config is not None or is_trusted(path)
+        advice = "enable packs with: mcp-host enable NAME"
+        if not trusted:
+            advice = f"look at it, then run: mcp-host trust {path}"
+        raise SettingsError(f"{path} is there already; {advice}")
     offers = discover()
     if not offers:
         print('No packs are installed yet. For example: pip install "mcp-host[tasky]"')

@@ -93,7 +93,8 @@ def _carry_out(
             }
         )
     elif not change.is_needed:
-        output.text(f"{done}: {change.path} says so already.")
+        is_there = change.before is not None
+        output.text(f"{done}: {change.path} {'says so already' if is_there else 'is not there'}.")
     elif dry_run:
         output.text(change.diff.removesuffix("\n"))
     else:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..settings import Settings
-from ..trust import NO_PACKS, is_safe_mode
+from ..trust import FILE_NAME, NO_PACKS, is_safe_mode
 from .common import ConfigOption, JsonOption, Output, chosen_settings, loaded_host, quiet_logs
 
 if TYPE_CHECKING:
@@ -50,15 +51,14 @@ def _not_enabled(offer: Offer, settings: Settings) -> dict[str, Any]:
     if is_safe_mode():
         reason = f"{NO_PACKS}=1 keeps every pack out"
         return {**about, "code": "safe_mode", "reason": reason, **of_offer}
-    has_file = settings.source is not None
-    missing = "not in the settings file" if has_file else "there is no settings file"
-    return {
-        **about,
-        "code": "not_enabled",
-        "reason": f"installed, but {missing}",
-        "remedy": f"mcp-host {'enable' if has_file else 'init'} {offer.name}",
-        **of_offer,
-    }
+    if settings.source is not None:
+        missing, remedy = "not in the settings file", f"mcp-host enable {offer.name}"
+    elif Path(FILE_NAME).exists():
+        missing, remedy = "the settings file here is not read", "mcp-host trust"
+    else:
+        missing, remedy = "there is no settings file", f"mcp-host init {offer.name}"
+    reason = f"installed, but {missing}"
+    return {**about, "code": "not_enabled", "reason": reason, "remedy": remedy, **of_offer}
 
 
 def _checked(report: dict[str, Any]) -> dict[str, Any]:

@@ -51,7 +51,7 @@ def read_settings(choice: Choice, no_packs: bool) -> Settings:
 
 def _notices(choice: Choice) -> list[str]:
     notices = [choice.notice] if choice.notice else []
-    if choice.path is None:
+    if choice.path is None and not choice.notice:
         notices.append("no settings file: no packs are served. Make one with: mcp-host init")
     if is_safe_mode():
         notices.append(f"{NO_PACKS}=1: no packs are served")

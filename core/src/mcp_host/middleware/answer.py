@@ -21,7 +21,7 @@ from ..settings import Secrets
 from .deadline import tell_what_may_follow
 
 OWN = "mcp_host."
-INTERNAL = "Something went wrong inside the tool; the server's log says what"
+INTERNAL = "Something went wrong on the server; its log says what"
 
 logger = logging.getLogger("mcp_host.calls")
 
@@ -35,8 +35,8 @@ class Answer:
     async def __call__(self, call: Call, following: Next) -> Wire:
         try:
             return await following(call)
-        except ProtocolError as error:
-            error.data = {**(error.data or {}), "request_id": call.context.request_id}
+        except ProtocolError as told:
+            told.data = {**(told.data or {}), "request_id": call.context.request_id}
             raise
         except Exception as raised:
             error = as_error(raised, call.entry.errors if call.entry else {})
