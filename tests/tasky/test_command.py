@@ -309,6 +309,37 @@ def test_a_corrupt_file_is_refused_and_left_alone(
     assert path.read_bytes() == content
 
 
+@pytest.mark.parametrize("kind", ["json", "sqlite"])
+def test_a_service_that_runs_writes_to_no_file_that_is_gone_or_replaced(
+    kind: str, tmp_path: Path
+) -> None:
+    path, away, backup = (tmp_path / name for name in ("tasks", "away", "backup"))
+    old = Tasks(open_store(Location(kind, backup)), Plan(name="Old"))
+    create(old, "From the backup")
+    old.close()
+    plan = Tasks(open_store(Location(kind, path)), Plan(name="Plan"))
+    create(plan, "Before")
+
+    path.rename(away)
+    for call in (plan.info, lambda: create(plan, "Lost")):
+        error = refusal(call)
+        assert (error.code, error.reason) == ("unavailable", "store_unusable")
+    assert not path.exists()
+    away.rename(path)
+    assert names(plan) == ["Before"]
+
+    path.rename(away)
+    path.with_name("tasks-wal").unlink(missing_ok=True)
+    backup.rename(path)
+    create(plan, "After")
+    assert names(plan) == ["From the backup", "After"]
+    path.unlink()
+    path.write_bytes(b"not a store at all, but long enough to be one" * 9)
+    for _ in range(2):
+        assert refusal(plan.info).reason == "corrupt_store"
+    plan.close()
+
+
 def test_a_json_plan_cut_short_is_refused_by_a_service_that_runs(tmp_path: Path) -> None:
     path = tmp_path / "tasks.json"
     tasks = Tasks(open_store(Location("json", path)), Plan(name="x"))

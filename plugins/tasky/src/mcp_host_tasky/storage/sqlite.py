@@ -29,6 +29,8 @@ _EXPANSIONS = 50
 # So many tasks are read in list order, in growing steps, before FTS5 is asked for all matches.
 _CHUNKS = (100, 400, 1_600)
 
+_Identity = tuple[int, int]
+
 _SCHEMA = (
     TABLES.format(text="TEXT").replace("BIGINT NOT NULL PRIMARY KEY", "INTEGER PRIMARY KEY")
     + """
@@ -50,9 +52,11 @@ class SqliteFile:
         self._lock = threading.Lock()
         self._one_writer = threading.Lock()
         self._closed = False
+        self._file: _Identity | None = None
         _refuse_other_files(path)
         with self._connection() as connection:
             _prepare(connection, path)
+        self._file = _identity(path)
 
     @contextmanager
     def read(self, guard: Guard = no_guard) -> Iterator[SqlView]:
@@ -96,9 +100,18 @@ class SqliteFile:
     @contextmanager
     def _connection(self) -> Iterator[sqlite3.Connection]:
         with self._lock:
+            file = _identity(self._path)
+            is_other = file != self._file
+            if is_other:
+                self._let_go(file)
             connection = self._idle.pop() if self._idle else None
         try:
-            connection = connection or _connect(self._path)
+            if connection is None:
+                connection = _connect(self._path)
+            if is_other:
+                _refuse_other_files(self._path)
+                _prepare(connection, self._path)
+                self._file = file
             yield connection
         except sqlite3.DatabaseError as error:
             # A connection that met trouble is not used again.
@@ -109,16 +122,28 @@ class SqliteFile:
                 raise
             raise explained from error
         except BaseException:
-            self._give_back(connection)
+            self._give_back(connection, file)
             raise
         else:
-            self._give_back(connection)
+            self._give_back(connection, file)
 
-    def _give_back(self, connection: sqlite3.Connection | None) -> None:
+    def _let_go(self, file: _Identity | None) -> None:
+        """Drop the connections to a file that another one, or none, has replaced: what is written
+        to it would be lost."""
+        if file is None:
+            raise Unavailable(
+                f"{self._path} is gone.",
+                reason="store_unusable",
+                suggestions=["Put it back, or begin a new plan with: tasky project init"],
+            )
+        while self._idle:
+            self._idle.pop().close()
+
+    def _give_back(self, connection: sqlite3.Connection | None, file: _Identity | None) -> None:
         if connection is None:
             return
         with self._lock:
-            if not self._closed:
+            if not self._closed and file == self._file:
                 self._idle.append(connection)
                 return
         connection.close()
@@ -294,6 +319,19 @@ class SqliteView(SqlView):
         return f"({spelt})"
 
 
+def _identity(path: Path) -> _Identity | None:
+    """Return what tells the file at this path from one that was put in its place."""
+    try:
+        found = path.stat()
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise Unavailable(
+            f"{path} cannot be used: {error.strerror}.", reason="store_unusable"
+        ) from error
+    return found.st_dev, found.st_ino
+
+
 def _refuse_other_files(path: Path) -> None:
     """Raise for a file of another kind; SQLite itself takes a very short one for a new database."""
     try:
@@ -417,7 +455,12 @@ def _explained(error: sqlite3.DatabaseError, path: Path) -> TaskyError | None:
     if "not a database" in text or "malformed" in text:
         return _corrupt(path)
     if "unable to open" in text or "readonly" in text or "disk is full" in text:
-        return Unavailable(f"{path} cannot be used: {text}.", reason="store_unusable")
+        hint = "Check the file's and the folder's permissions: SQLite writes there even to read."
+        return Unavailable(
+            f"{path} cannot be used: {text}.",
+            reason="store_unusable",
+            suggestions=[] if "disk is full" in text else [hint],
+        )
     if "locked" in text:
         return _busy(path)
     return None
