@@ -5,8 +5,10 @@ from __future__ import annotations
 import asyncio
 import json
 import shlex
+import shutil
 import sys
 import tempfile
+import textwrap
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,7 +17,6 @@ import importlib_metadata
 import typer
 
 from ..catalog import Naming
-from ..content import compact
 from ..errors import ERROR_KEY, SettingsError
 from ..packs import Declared, Offer
 from ..settings import PackTable
@@ -30,8 +31,8 @@ SHOWN_WIDTH = 110
 FAREWELL = """\
   mcp-host init             writes ./mcp-host.toml, asks which packs to enable
   mcp-host doctor           looks whether all is well
-  mcp-host install CLIENT   connects claude-desktop, claude-code, cursor, vscode,
-                            windsurf, zed, gemini-cli or codex"""
+  mcp-host install CLIENT   connects claude-desktop, claude-code, cursor,
+                            vscode, windsurf, zed, gemini-cli or codex"""
 
 
 def demo(names: list[str] | None, keep: bool) -> None:
@@ -121,7 +122,7 @@ class _Stage:
 
     async def call(self, tool: str, /, **arguments: Any) -> Any:
         name = self._public(tool)
-        self._output.styled(f"[green]→ {name}[/] {_escaped(_shortened(compact(arguments)))}")
+        self._asked(name, _shortened(_one_line(arguments)))
         result = await self._client.call_tool(name, arguments)
         if result.is_error:
             envelope = (result.meta or {}).get(ERROR_KEY) or {}
@@ -136,7 +137,7 @@ class _Stage:
         return value if value is not None else text
 
     async def read(self, uri: str) -> str:
-        self._output.styled(f"[green]→ read[/] {_escaped(uri)}")
+        self._asked("read", uri)
         result = await self._client.read_resource(uri)
         text = "\n".join(getattr(part, "text", "") for part in result.contents)
         self._show(text)
@@ -144,19 +145,34 @@ class _Stage:
 
     async def prompt(self, name: str, /, **arguments: str) -> str:
         public = self._public(name)
-        self._output.styled(f"[green]→ prompt {public}[/] {_escaped(_json(arguments))}")
+        self._asked(f"prompt {public}", _shortened(_one_line(arguments)))
         result = await self._client.get_prompt(public, arguments)
         text = "\n".join(getattr(message.content, "text", "") for message in result.messages)
         self._show(text)
         return text
 
+    def _asked(self, what: str, how: str) -> None:
+        head = f"→ {what}"
+        first, *more = self._fitted(f"{head} {how}")
+        self._output.styled(f"[green]{head}[/]{_escaped(first.removeprefix(head))}")
+        for line in more:
+            self._output.text(line)
+
     def _show(self, text: str, style: str = "") -> None:
         lines = text.splitlines() or [""]
         for line in lines[:SHOWN_LINES]:
-            shown = _escaped(_shortened(line))
-            self._output.styled(f"  [{style}]{shown}[/]" if style else f"  {shown}")
+            for piece in self._fitted(f"  {_shortened(line)}"):
+                self._output.styled(f"[{style}]{_escaped(piece)}[/]" if style else _escaped(piece))
         if len(lines) > SHOWN_LINES:
             self._output.styled(f"  [dim]… {len(lines) - SHOWN_LINES} more lines[/]")
+
+    def _fitted(self, line: str) -> list[str]:
+        """A line in the pieces that this terminal shows without breaking a word; at least one."""
+        width = max(40, shutil.get_terminal_size().columns)
+        if not self._output.is_terminal or len(line) <= width:
+            return [line]
+        indent = " " * (len(line) - len(line.lstrip(" ")) + 4)
+        return textwrap.wrap(line, width, subsequent_indent=indent, break_on_hyphens=False)
 
 
 async def _agree(context: Any, params: Any) -> Any:
@@ -178,8 +194,12 @@ def _scratch_environment(folder: Path) -> dict[str, str]:
     return {**os.environ, **own, "HOME": str(home)}
 
 
+def _one_line(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, default=str)
+
+
 def _json(value: Any) -> str:
-    text = json.dumps(value, ensure_ascii=False, default=str)
+    text = _one_line(value)
     if len(text) <= SHOWN_WIDTH:
         return text
     return json.dumps(value, ensure_ascii=False, indent=2, default=str)
@@ -197,8 +217,6 @@ def _escaped(text: object) -> str:
 
 
 def _remove(folder: Path) -> None:
-    import shutil
-
     shutil.rmtree(folder, ignore_errors=True)
 
 
