@@ -205,6 +205,10 @@ def test_an_unreachable_database_is_told_without_its_password(ann: Person) -> No
     assert done.returncode == 1
     assert "cannot be reached" in done.stderr
     assert "s3cret" not in done.stdout + done.stderr
+    # Nothing is left that would stand in the way of another store.
+    assert not (ann.folder / ".tasky").exists()
+    assert ann.data("project", "list") == []
+    assert "tasks.db" in ann("project", "init")
 
 
 def test_what_is_exported_can_be_imported_elsewhere(ann: Person, tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from ..errors import TaskyError
 from ..storage import Home, open_store
 from .opening import HERE, AsJson, Folder, find_project, opened, plain, print_json
 
@@ -37,8 +38,15 @@ def init(
             store = home.project_at(place).location.kind
             if store == "postgresql":
                 store = home.project_at(place).location.url
+    is_new = not (place / ".tasky").exists()
     project = home.init(place, store=store, name=name, description=description, zone=timezone)
-    open_store(project.location).close()
+    try:
+        open_store(project.location).close()
+    except TaskyError:
+        # With a project that can be neither opened nor made anew, nobody could go on.
+        if is_new:
+            home.forget(project)
+        raise
     home.register(
         project.folder,
         project.id,

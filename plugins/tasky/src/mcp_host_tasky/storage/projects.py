@@ -225,6 +225,19 @@ class Home:
             registry["projects"] = [*entries, entry]
             _write_private(self.folder / "registry.json", json.dumps(registry, indent=2) + "\n")
 
+    def forget(self, project: Project) -> None:
+        """Take back what `init` made for a project whose store could not be opened."""
+        path = str(project.folder.resolve())
+        with self._registry_alone():
+            registry = self._registry()
+            entries = registry.get("projects", [])
+            registry["projects"] = [entry for entry in entries if entry.get("path") != path]
+            _write_private(self.folder / "registry.json", json.dumps(registry, indent=2) + "\n")
+        for name in ("config.toml", ".gitignore"):
+            (project.folder / FOLDER / name).unlink(missing_ok=True)
+        with contextlib.suppress(OSError):  # not empty: what else is in it is not ours
+            (project.folder / FOLDER).rmdir()
+
     def _url(self, folder: Path, project_id: str) -> str:
         path = str(folder.resolve())
         entries = [entry for entry in self.projects() if entry.get("url")]
