@@ -365,6 +365,7 @@ def test_people_get_a_table_of_packs_with_what_to_do_about_those_not_enabled(des
     lines = {line.split()[0]: line for line in shown.out.splitlines() if line.strip()}
     assert "ready" in lines["desk"]
     assert "mcp-host enable todo_db" in lines["todo_db"]
+    assert "not opened: `mcp-host doctor`" in shown.out
 
 
 def test_beside_a_file_that_is_not_trusted_every_advice_is_to_trust_it(home: Home) -> None:

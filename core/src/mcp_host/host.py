@@ -342,7 +342,7 @@ class Host:
         self._lists.clear()
         self._emit(LISTS_CHANGED)
 
-    def _condition_changed(self, pack: Pack, runtime: Runtime) -> None:
+    def _condition_changed(self, pack: Pack) -> None:
         self._log_condition(pack)
         self._check_required(pack)
         self._emit(PACKS_URI)

@@ -454,7 +454,7 @@ class Runtime:
         name: str,
         opens: Callable[[PackHandle], AbstractAsyncContextManager[Any]] | None,
         handle: PackHandle | None,
-        on_condition: Callable[[Runtime], None],
+        on_condition: Callable[[], None],
         describe: Callable[[BaseException], Explained],
         *,
         open_timeout: float,
@@ -511,7 +511,7 @@ class Runtime:
         condition = self.condition
         if condition != self._shown:
             self._shown = condition
-            self._on_condition(self)
+            self._on_condition()
 
     # -- opening and closing
 

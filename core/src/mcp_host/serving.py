@@ -71,7 +71,8 @@ def leave(code: int) -> NoReturn:
     """End the process now: a thread that hangs must not hold the exit."""
     for stream in (sys.stdout, sys.stderr):
         try:
-            stream.flush()
+            if stream is not None:
+                stream.flush()
         except (OSError, ValueError):
             continue
     os._exit(code)
@@ -242,9 +243,12 @@ class _Start:
         self._import_sdk()
         from .server import Adapter
 
-        assert self._host is not None
+        host = self._host
+        assert host is not None
+        self._warn()
         _say(self._what, f"{self._what.name} {self._what.version} serving on stdio")
-        return asyncio.run(windows.serve(self._host, lambda: self._adapter(Adapter)))
+        code = asyncio.run(windows.serve(host, lambda: self._adapter(Adapter)))
+        return _fail(code, host.fatal) if host.fatal else code
 
     # -- http
 

@@ -42,6 +42,8 @@ def packs(config: ConfigOption = None, as_json: JsonOption = False) -> None:
         ],
         'no packs are installed; for example: pip install "mcp-host[tasky]"',
     )
+    if any(report["state"] == "ready" for report in reports):
+        output.text("Checked, not opened: `mcp-host doctor` opens every enabled pack.")
 
 
 def _not_enabled(offer: Offer, settings: Settings) -> dict[str, Any]:
