@@ -5,9 +5,11 @@ import json
 import os
 import select
 import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -305,3 +307,22 @@ async def test_each_connection_keeps_to_the_era_it_began_in(serving: Any) -> Non
     assert handshake.other_frames[0]["error"]["code"] == -32600
     codes = {f["id"]: f["error"]["code"] for f in modern.other_frames}
     assert codes == {"bare": -32602, "begin": -32022}
+
+
+@pytest.mark.parametrize("words", [["serve"], ["tools", "--json"]])
+@pytest.mark.parametrize("closed", [0, 1, 2])
+def test_a_standard_stream_that_is_closed_counts_as_an_empty_one(
+    tmp_path: Path, closed: int, words: list[str]
+) -> None:
+    folders = {f"XDG_{kind}_HOME": str(tmp_path / kind) for kind in ("CONFIG", "DATA", "CACHE")}
+    done = subprocess.run(
+        [sys.executable, "-m", "mcp_host", *words],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        preexec_fn=lambda: os.close(closed),
+        cwd=tmp_path,
+        env={**os.environ, **folders},
+        timeout=60,
+        check=False,
+    )
+    assert (done.returncode, b"Traceback" in done.stderr) == (0, False), done.stderr

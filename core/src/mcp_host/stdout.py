@@ -11,7 +11,9 @@ import sys
 
 def claim() -> tuple[int, int]:
     """Take descriptors 0 and 1 away: private copies of both; others read nothing and write to 2."""
-    sys.stdout.flush()
+    _open_what_is_closed()
+    if sys.stdout is not None:  # as it is where a process was started with it closed
+        sys.stdout.flush()
     source, sink = os.dup(0), os.dup(1)
     nothing = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, 0)
@@ -19,3 +21,15 @@ def claim() -> tuple[int, int]:
     os.dup2(2, 1)
     sys.stdout = sys.stderr
     return source, sink
+
+
+def _open_what_is_closed() -> None:
+    """A closed standard stream is an empty one: no file that is opened later may take its place."""
+    for descriptor in (0, 1, 2):
+        try:
+            os.fstat(descriptor)
+        except OSError:
+            opened = os.open(os.devnull, os.O_RDWR)
+            if opened != descriptor:
+                os.dup2(opened, descriptor)
+                os.close(opened)

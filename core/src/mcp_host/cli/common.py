@@ -100,7 +100,7 @@ class Output:
     """Standard output, taken for this command's answer alone: packs that print go to stderr."""
 
     def __init__(self) -> None:
-        self.is_terminal = sys.stdout.isatty()
+        self.is_terminal = sys.stdout is not None and sys.stdout.isatty()
         source, sink = stdout.claim()
         os.dup2(source, 0)  # a person may be asked
         os.close(source)
