@@ -5,7 +5,7 @@ import subprocess
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -18,6 +18,8 @@ FASTMCP = "fastmcp==4.1.2"  # the newest that can be installed beside the pinned
 SDK = "SDK, 1 tool"
 HOST_ONE = "mcp-host, 1 pack of 1 tool"
 HOST_TEN = "mcp-host, 10 packs of 10 tools"
+HOST_ALL = "mcp-host, all packs of this repository"
+NO_CATALOGUE = ", no catalogue"
 
 ADDITION = {"a": 1, "b": 2}
 
@@ -52,6 +54,28 @@ def candidates() -> Iterator[list[Candidate]]:
     with TemporaryDirectory(prefix="mcp-host-bench-") as scratch:
         folder = Path(scratch)
         yield [_sdk(), *_fastmcp(), *_hosts(folder)]
+
+
+@contextmanager
+def starters() -> Iterator[list[Candidate]]:
+    """Who is started: as `candidates`, and every host also without its saved catalogue."""
+    with candidates() as everyone, TemporaryDirectory(prefix="mcp-host-bench-") as scratch:
+        packs = ("cortex", "openspec", "tasky", "todo_db")
+        enabled = "".join(f"[packs.{name}]\nenabled = true\n" for name in packs)
+        whole = _host(
+            Path(scratch),
+            HOST_ALL,
+            "todo_db_list_tasks",
+            f'[host]\nroot = "."\n{enabled}',
+            arguments={"user_id": "bench"},
+        )
+        hosts = [c for c in everyone if c.name in (HOST_ONE, HOST_TEN)] + [whole]
+        yield [*(c for c in everyone if c not in hosts), *hosts, *map(_without_catalogue, hosts)]
+
+
+def _without_catalogue(host: Candidate) -> Candidate:
+    name = host.name + NO_CATALOGUE
+    return replace(host, name=name, stdio=(*host.stdio, "--no-catalogue"))
 
 
 def _sdk() -> Candidate:
