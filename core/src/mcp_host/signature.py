@@ -15,7 +15,7 @@ import types
 import typing
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property, lru_cache
 from string import Formatter
 from typing import Annotated, Any, Union, get_args, get_origin
 
@@ -102,6 +102,17 @@ class _Compact(GenerateJsonSchema):
 
     def field_title_should_be_set(self, schema: Any) -> bool:
         return False
+
+    def build_schema_type_to_method(self) -> Any:
+        # pydantic looks these up anew for every schema, which is a tenth of reading a tool.
+        return {kind: getattr(self, name) for kind, name in _schema_methods().items()}
+
+
+@cache
+def _schema_methods() -> Mapping[Any, str]:
+    """Which method of pydantic's generator writes which kind of schema."""
+    methods = GenerateJsonSchema().build_schema_type_to_method()
+    return {kind: method.__name__ for kind, method in methods.items()}
 
 
 @dataclass(frozen=True)
@@ -481,6 +492,19 @@ def _is_content(hint: Any) -> bool:
 
 
 def _output(hint: Any) -> tuple[TypeAdapter[Any] | None, Schema | None, bool]:
+    try:
+        return _known_output(hint)
+    except TypeError:  # what stands in an annotation need not be hashable
+        return _read_output(hint)
+
+
+@lru_cache(maxsize=512, typed=True)
+def _known_output(hint: Any) -> tuple[TypeAdapter[Any] | None, Schema | None, bool]:
+    """As `_read_output`; the tools of a pack return the same few types."""
+    return _read_output(hint)
+
+
+def _read_output(hint: Any) -> tuple[TypeAdapter[Any] | None, Schema | None, bool]:
     if hint in (None, type(None), str, bytes, Any) or _is_content(hint):
         return None, None, False
     if get_origin(hint) is Page:
