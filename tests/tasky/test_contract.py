@@ -1,6 +1,7 @@
 """What a plan does on every store: the same tests on SQLite, JSON and a real PostgreSQL."""
 
-from typing import Any
+from time import process_time
+from typing import Any, cast
 
 import pytest
 from mcp_host_tasky.errors import Conflict, Invalid, NotFound
@@ -392,6 +393,31 @@ def test_dates_are_the_projects_and_are_echoed(plans: Plans, kind: str) -> None:
         "due_before": "2026-11-23T04:00:00Z",
     }
     assert plan.search(Search(due_before="2026-11-23"), ME).dates == {}
+
+
+@pytest.mark.parametrize("way", [1, -1])
+def test_a_long_chain_is_checked_in_one_walk_and_its_circle_is_told_in_short(
+    plan: Tasks, way: int
+) -> None:
+    count = 3_000
+    chain: list[dict[str, Any]] = [{"name": f"T{n}", "ref": f"{n}"} for n in range(count)]
+    for n, item in enumerate(chain):
+        if 0 <= n - way < count:
+            item |= {"blockers": [f"{n - way}"], "subtask_of": f"{n - way}"}
+    began = process_time()
+    made = plan.create(chain, ME, dry_run=True)
+    # A walk for each task would take minutes; one for all takes less than a second.
+    assert (len(made), process_time() - began < 10) == (count, True)
+
+    short = chain[:100] if way == 1 else chain[-100:]
+    short[0 if way == 1 else -1]["blockers"] = [str(short[-1 if way == 1 else 0]["ref"])]
+    for item in short:
+        item.pop("subtask_of", None)
+    error = refusal(lambda: plan.create(short, ME))
+    told = cast(list[Any], error.details["items"])
+    assert (error.reason, [item["index"] for item in told]) == ("cycle", list(range(100)))
+    facts = told[0]["details"]
+    assert (len(facts["path"]), facts["path_length"]) == (20, 101)
 
 
 def test_a_graph_is_followed_to_a_depth_and_no_further(plan: Tasks) -> None:

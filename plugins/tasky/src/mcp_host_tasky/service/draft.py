@@ -1,7 +1,9 @@
 """The working copy of one write: every operation is tried here before anything is kept."""
 
 from collections.abc import Collection, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from graphlib import CycleError, TopologicalSorter
 from typing import Any
 
 from ..errors import Conflict, Invalid, Json, NotFound
@@ -24,6 +26,7 @@ _CONTENT = (
 _IDENTITY = ("number", "created_at")
 _SHOWN_CANDIDATES = 5
 _LOOKED_BACK = 1_000
+_SHOWN_PATH = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +48,10 @@ class Draft:
         self._waiting: dict[str, set[str]] = {}
         self._children: dict[str, set[str]] = {}
         self._upstream: dict[str, tuple[str, ...]] = {}
+        # Tasks that are known to be in no circle, as the relations are now: no way that leads
+        # back leads through them. Without these a plan of n tasks would be walked n times.
+        self._waits_in_line: set[str] = set()
+        self._nests_in_line: set[str] = set()
         self._events: list[Event] = []
         self._undone: dict[int, int] = {}
         self._first_event = reading.last_event() + 1
@@ -143,14 +150,16 @@ class Draft:
         path = self._way(task.blockers, task.task_id)
         if path:
             raise self._cycle([task.task_id, *path], "wait for itself", "blockers")
-        chain = [task.task_id]
+        chain = dict.fromkeys([task.task_id])
         parent = task.subtask_of
-        while parent and parent not in chain:
-            chain.append(parent)
+        while parent and parent not in chain and parent not in self._nests_in_line:
+            chain[parent] = None
             above = self.task(parent)
             parent = above.subtask_of if above else None
         if parent == task.task_id:
             raise self._cycle([*chain, parent], "be part of itself", "subtask_of")
+        if parent not in chain:
+            self._nests_in_line.update(chain)
 
     def _way(self, starts: Sequence[str], goal: str) -> list[str]:
         """Return a path along blockers from one of the starts to the goal, or nothing."""
@@ -161,9 +170,14 @@ class Draft:
             if here == goal:
                 return _walked(came_from, here)
             for blocker in self._blockers(here):
-                if blocker not in came_from:
+                if blocker not in came_from and blocker not in self._waits_in_line:
                     came_from[blocker] = here
                     ahead.append(blocker)
+        upstream = {one: [b for b in self._blockers(one) if b in came_from] for one in came_from}
+        with suppress(CycleError):  # a circle further up is another task's to tell of
+            TopologicalSorter(upstream).prepare()
+            self._waits_in_line.update(came_from)
+        self._waits_in_line.add(goal)
         return []
 
     def _blockers(self, task_id: str) -> tuple[str, ...]:
@@ -188,7 +202,9 @@ class Draft:
             f"{steps[0]} would {what}: {' → '.join(steps)}.",
             reason="cycle",
             suggestions=[f"Leave one of these relations out of {field}."],
-            details={"path": list(path)},
+            details={"path": path}
+            if len(path) <= _SHOWN_PATH
+            else {"path": path[:_SHOWN_PATH], "path_length": len(path)},
         )
 
     def waiting(self, ids: Collection[str]) -> dict[str, list[str]]:
@@ -332,6 +348,12 @@ class Draft:
     def _put(self, task_id: str, task: Task | None) -> None:
         if task_id not in self._before:
             self._before[task_id] = None
+        old = self._now.get(task_id)
+        if task and not (
+            old and old.blockers == task.blockers and old.subtask_of == task.subtask_of
+        ):
+            self._waits_in_line.clear()
+            self._nests_in_line.clear()
         self._now[task_id] = task
         if task is None:
             return
