@@ -368,6 +368,12 @@ def test_people_get_a_table_of_packs_with_what_to_do_about_those_not_enabled(des
     assert "not opened: `mcp-host doctor`" in shown.out
 
 
+def test_host_packs_read_at_the_terminal_tells_how_opening_ended(desk: Home) -> None:
+    (report,) = json.loads(desk.run("read", "host://packs", *DESK).out)
+
+    assert (report["name"], report["state"]) == ("desk", "ready")
+
+
 def test_beside_a_file_that_is_not_trusted_every_advice_is_to_trust_it(home: Home) -> None:
     path = home.write("[packs.desk]\n")
     told = [home.run(*words.split()) for words in ("init", "enable desk", "doctor", "serve")]

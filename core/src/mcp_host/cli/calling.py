@@ -14,7 +14,7 @@ import typer
 from ..asking import Answers
 from ..context import Caller
 from ..errors import ERROR_KEY, MissingCapability, ProtocolError
-from ..host import Host
+from ..host import PACKS_URI, Host
 from .common import ConfigOption, JsonOption, Output, chosen_settings, loaded_host, quiet_logs
 
 Given = Annotated[
@@ -50,6 +50,8 @@ def read(
     """Read a resource."""
 
     async def run(host: Host, caller: Caller) -> dict[str, Any]:
+        if uri == PACKS_URI:
+            await host.settled()  # a moment after the start it would say `opening` of all
         return await host.read(uri, host.context(caller))
 
     _run(config, run, as_json)
