@@ -82,12 +82,6 @@ class Catalog:
                     f"than {LONG_NAME}; a shorter prefix in [packs.{declared.name}] helps"
                 )
 
-    def remove(self, pack: str) -> None:
-        """Forget all that a pack contributed."""
-        for table in (self.tools, self.prompts, self.resources, self.templates):
-            for name in [name for name, entry in table.items() if entry.pack == pack]:
-                del table[name]
-
     def resource(self, uri: str) -> tuple[Entry | None, dict[str, str]]:
         """Which resource a URI means, and the values of its template."""
         if len(uri) > LONGEST_URI:

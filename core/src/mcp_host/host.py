@@ -36,7 +36,7 @@ from .middleware.slots import Slots
 from .middleware.validation import Validation
 from .packs import Declared, Failure, Loading, Offer, Outcome
 from .running import Condition, Explained, PackHandle, Runtime
-from .settings import PackTable, Secrets, Settings
+from .settings import PackTable, Settings
 
 log = logging.getLogger("mcp_host")
 
@@ -557,10 +557,6 @@ class Host:
         )
         self.packs["host"] = Pack("host", own.table, Condition("opening"))
         self._take_in("host", own)
-
-    @property
-    def secrets(self) -> Secrets:
-        return self.settings.secrets
 
 
 def _sentence(pack: Pack) -> str:
