@@ -1,6 +1,8 @@
 """Which settings file is read, and that a stranger's is not."""
 
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -175,3 +177,16 @@ def test_the_option_comes_before_the_variable_the_folder_and_the_users_own_file(
     assert timeout() == 3
     assert timeout(**variable) == 2
     assert timeout("--config", "by-option.toml", **variable) == 1
+
+
+def test_a_working_directory_that_is_gone_is_said_in_one_line(tmp_path: Path) -> None:
+    gone = tmp_path / "gone"
+    for command in ("serve", "tools"):
+        gone.mkdir(exist_ok=True)
+        script = f"cd {gone} && rmdir {gone} && exec {sys.executable} -m mcp_host {command}"
+        done = subprocess.run(["sh", "-c", script], capture_output=True, text=True, check=False)
+
+        assert done.returncode == 1
+        assert done.stderr.splitlines() == [
+            "error: the working directory is not there any more; start this in another"
+        ]

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from .saved import Identity
 from .serving import Serving, Transport, serve, with_root
-from .trust import VARIABLE
+from .trust import VARIABLE, working_folder
 
 if TYPE_CHECKING:
     from .packs import Offer
@@ -138,7 +138,7 @@ def identity(program: str, source: Path | None, given: argparse.Namespace) -> Id
     """Which saved catalogue belongs to a command line; None where it wants none."""
     if given.no_catalogue or given.transport == "http":
         return None
-    root = str(given.root.absolute() if given.root else Path.cwd())
+    root = str(given.root.absolute() if given.root else working_folder())
     return Identity(program, source, root)
 
 

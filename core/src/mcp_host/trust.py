@@ -40,7 +40,7 @@ def choose(
         return Choice(named.expanduser().absolute())
     if env.get(VARIABLE):
         return Choice(Path(env[VARIABLE]).expanduser().absolute())
-    here = (folder or Path.cwd()) / FILE_NAME
+    here = (folder or working_folder()) / FILE_NAME
     notice = None
     if here.is_file():
         if is_trusted(here):
@@ -56,6 +56,16 @@ def choose(
 def is_safe_mode() -> bool:
     """Whether the environment says that no pack is to be loaded, whatever the file enables."""
     return os.environ.get(NO_PACKS) == "1"
+
+
+def working_folder() -> Path:
+    """The working directory; ends the process with one line where it is there no more."""
+    try:
+        return Path.cwd()
+    except FileNotFoundError:
+        raise SystemExit(
+            "error: the working directory is not there any more; start this in another"
+        ) from None
 
 
 def user_file() -> Path:

@@ -107,5 +107,7 @@ def _run() -> int:
         print(f"error: {error}", file=sys.stderr)
         return EXIT_ERROR
     except SystemExit as stop:  # typer has said what there was to say
+        if isinstance(stop.code, str):
+            print(stop.code, file=sys.stderr)
         return stop.code if isinstance(stop.code, int) else EXIT_ERROR
     return EXIT_OK

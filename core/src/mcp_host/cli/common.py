@@ -15,7 +15,7 @@ import typer
 from .. import logs, saved, stdout
 from ..errors import SettingsError
 from ..settings import Settings, load
-from ..trust import NO_PACKS, Choice, choose, is_safe_mode
+from ..trust import NO_PACKS, Choice, choose, is_safe_mode, working_folder
 
 if TYPE_CHECKING:
     from ..host import Host
@@ -57,7 +57,7 @@ def saved_catalogue(config: Path | None) -> saved.Saved:
     choice = choose(config)
     if choice.path is None or choice.notice or is_safe_mode():
         return saved.Saved(None, "there is none yet")
-    return saved.read(saved.Identity("mcp-host", choice.path, str(Path.cwd())))
+    return saved.read(saved.Identity("mcp-host", choice.path, str(working_folder())))
 
 
 def chosen_settings(config: Path | None) -> Settings:
