@@ -326,3 +326,20 @@ def test_a_standard_stream_that_is_closed_counts_as_an_empty_one(
         check=False,
     )
     assert (done.returncode, b"Traceback" in done.stderr) == (0, False), done.stderr
+
+
+@pytest.mark.parametrize("asks_late", [False, True])
+async def test_a_listen_stream_ends_with_its_result_at_the_end_of_input(
+    machine: "Machine", asks_late: bool
+) -> None:
+    async with machine.serve(protocol="2026-07-28") as client:
+        if not asks_late:
+            await client.tools()
+        wanted = {"notifications": {"toolsListChanged": True}}
+        await client.send(client.frame("L", "subscriptions/listen", wanted))
+        if not asks_late:
+            await client.notified("notifications/subscriptions/acknowledged")
+        assert await client.end_input() == 0
+
+        (answer,) = [frame for frame in client.other_frames if frame["id"] == "L"]
+        assert answer["result"]["resultType"] == "complete"

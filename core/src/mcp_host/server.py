@@ -212,6 +212,7 @@ class Adapter:
         self._connections: OrderedDict[str, _Connection] = OrderedDict()
         self._outbox: _Outbox | None = None
         self._nobody = asyncio.Event()
+        self._closing = False
         self.server = _Truthful(
             name,
             version=version,
@@ -253,6 +254,7 @@ class Adapter:
 
     def close_streams(self) -> None:
         """End every open `subscriptions/listen` stream with its result."""
+        self._closing = True
         self.listening.close()
 
     def nobody_answers(self) -> None:
@@ -433,8 +435,11 @@ class Adapter:
             except McpHostError as error:
                 plain = as_protocol_error(error, error.envelope(str(uuid.uuid4())), str(uri))
                 raise MCPError(plain.number, str(plain), plain.data) from None
+        later = asyncio.get_running_loop().call_later
         if self._stale:
-            asyncio.get_running_loop().call_later(ACKNOWLEDGED, self._tell_stale)
+            later(ACKNOWLEDGED, self._tell_stale)
+        if self._closing:  # it was asked for before the end, and begins after it
+            later(ACKNOWLEDGED, self.listening.close)
         return await self.listening(ctx, params)
 
     def _tell_stale(self) -> None:

@@ -24,7 +24,6 @@ from .link import INVALID_REQUEST, PARSE_ERROR, Link
 
 log = logging.getLogger("mcp_host.stdio")
 
-LISTEN = "subscriptions/listen"
 AHEAD = 8
 OTHER_ERA = "this conversation began with a handshake, and takes no envelope of 2026-07-28"
 EXIT_OK, EXIT_REQUIRED_PACK = 0, 3
@@ -67,6 +66,7 @@ class Session:
             if line is None:
                 self._link.lines.put_nowait(None)  # the SDK asks again where nothing came at all
                 self._adapter.nobody_answers()
+                self._adapter.close_streams()
                 await self._drained()
                 raise StopAsyncIteration
             if isinstance(line, TooLong):
@@ -95,8 +95,6 @@ class Session:
         if self._serves_handshake and _opens_modern(message):
             self._refuse(message.id, INVALID_REQUEST, f"Invalid request: {OTHER_ERA}")
             return None
-        if message.method == LISTEN:
-            return message
         if self._link.accepted(message.id):
             return message
         self._refuse(message.id, INVALID_REQUEST, "This id is in use already")
