@@ -323,7 +323,7 @@ def tables(values: list[Any]) -> st.SearchStrategy[dict[str, Any]]:
 @pytest.fixture(scope="module")
 def fits(make_home: Callable[[], Home]) -> Callable[[Any], bool]:
     """Whether the schema that `mcp-host config schema` prints accepts a file."""
-    schema = make_home().run("config", "schema").json
+    schema = make_home().run("config", "schema", "--all").json
     Draft202012Validator.check_schema(schema)
     return Draft202012Validator(schema).is_valid
 

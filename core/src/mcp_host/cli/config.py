@@ -7,7 +7,15 @@ from typing import Annotated, Any
 
 import typer
 
-from .common import ConfigOption, JsonOption, Output, chosen_file, loaded_host, quiet_logs
+from .common import (
+    ConfigOption,
+    JsonOption,
+    Output,
+    chosen_file,
+    chosen_settings,
+    loaded_host,
+    quiet_logs,
+)
 
 config_app = typer.Typer(help="Show, check and explain the settings.", no_args_is_help=True)
 
@@ -63,14 +71,20 @@ def check(config: ConfigOption = None, as_json: JsonOption = False) -> None:
 
 
 @config_app.command("schema")
-def schema(config: ConfigOption = None) -> None:
-    """Print the JSON Schema of mcp-host.toml, with the settings of every installed pack."""
+def schema(
+    all_packs: Annotated[
+        bool, typer.Option("--all", help="With the settings of every installed pack.")
+    ] = False,
+    config: ConfigOption = None,
+) -> None:
+    """Print the JSON Schema of mcp-host.toml, with the settings of the enabled packs."""
     from ..packs import discover
     from ..settings import PackTable, Settings
 
     output = Output()
-    tables = {name: PackTable(enabled=True) for name in discover()}
-    settings = Settings(packs=tables)
+    settings = Settings() if all_packs else chosen_settings(config)
+    if all_packs:
+        settings = settings.replace(packs={name: PackTable(enabled=True) for name in discover()})
     quiet_logs(settings, "critical")
     host = loaded_host(settings)
     models = {
