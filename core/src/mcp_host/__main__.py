@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 
 EXIT_INTERRUPTED = 130
@@ -14,6 +15,7 @@ def main() -> None:
         from .cli.serve import main as serve
 
         serve(sys.argv[2:])
+    gc.disable()  # a command ends soon, and looking for garbage costs it a tenth
     try:
         from .cli.app import main as run
 
