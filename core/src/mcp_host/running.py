@@ -224,10 +224,13 @@ async def run_program(
     except _TooMuch:
         truncated = True
     finally:
-        work.cancel()
-        with suppress(BaseException):
-            await work
-        await _end(process)
+        try:
+            work.cancel()
+            with suppress(BaseException):
+                await work
+            await _end(process)
+        finally:
+            _close(process)
     return Finished(
         argv,
         None if timed_out else process.returncode,
@@ -261,6 +264,13 @@ async def _feed(writer: asyncio.StreamWriter | None, data: bytes) -> None:
         writer.write(data)
         await writer.drain()
     writer.close()
+
+
+def _close(process: asyncio.subprocess.Process) -> None:
+    """Close the pipes now: asyncio does so in a later turn, and the loop may have none."""
+    transport = getattr(process, "_transport", None)  # there is no public way to it
+    if transport is not None:
+        transport.close()
 
 
 async def _end(process: asyncio.subprocess.Process) -> None:
