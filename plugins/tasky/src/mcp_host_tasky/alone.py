@@ -1,14 +1,19 @@
-"""The pack as a server of its own: HTTP on port 8080 unless told, or stdio."""
+"""The pack as a server of its own: HTTP on port 8080 unless told, or stdio.
 
-from collections.abc import Mapping, Sequence
-from importlib.metadata import version
-from pathlib import Path
-from typing import Any
+A client may be shown the saved catalogue before anything else of the pack is imported: how the
+settings are read comes with `variables`, when they are.
+"""
 
-from mcp_host import SettingsError, Standalone
+from __future__ import annotations
 
-from .errors import TaskyError
-from .storage import Home
+from mcp_host import Standalone
+
+from . import __version__
+
+TYPE_CHECKING = False  # the name that type checkers know; importing typing takes 3 ms
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from typing import Any
 
 # What the settings are made of; how to log is asked elsewhere as well, and shows in no list.
 VARIABLES = (
@@ -30,7 +35,7 @@ def server() -> Standalone:
         pack="tasky",
         module="mcp_host_tasky.plugin",
         server_name="tasky",
-        version=version("mcp-host-tasky"),
+        version=__version__,
         program="tasky-mcp",
         description="A project plan that several agents share. "
         "`tasky project init` makes the project.",
@@ -43,42 +48,6 @@ def server() -> Standalone:
 
 
 def tables(environment: Mapping[str, str]) -> Mapping[str, Any]:
-    """Settings from the variables of the existing Tasky's server."""
-    pack: dict[str, Any] = {
-        "timeout": _number(environment, "TASKY_MCP_TIMEOUT_SECONDS", 60, float),
-        "max_concurrency": _number(environment, "TASKY_MCP_MAX_CONCURRENT_REQUESTS", 10, int),
-    }
-    path = Path(environment.get("TASKY_MCP_PROJECT_PATH") or ".").expanduser().absolute()
-    if environment.get("TASKY_MCP_PROJECT_PATH"):
-        pack["settings"] = {"root": str(path)}
-    return {
-        "host": _logging(path, environment),
-        "http": {
-            "host": environment.get("TASKY_MCP_HOST") or "127.0.0.1",
-            "port": _number(environment, "TASKY_MCP_PORT", 8080, int),
-        },
-        "packs": {"tasky": pack},
-    }
+    from . import variables
 
-
-def _logging(path: Path, environment: Mapping[str, str]) -> dict[str, str]:
-    """Return how to log, from the section `logging` of the project's settings."""
-    try:
-        said = Home.of_user(environment).project(path).logging
-    except TaskyError:  # told when the plan is opened, with what to do
-        return {}
-    levels = {"0": "warning", "1": "info", "2": "debug"}
-    found = {}
-    if level := levels.get(str(said.get("verbosity"))):
-        found["log_level"] = level
-    if said.get("format") == "json":
-        found["log_format"] = "json"
-    return found
-
-
-def _number(environment: Mapping[str, str], name: str, usual: int, kind: type[Any]) -> Any:
-    said = environment.get(name)
-    try:
-        return kind(said) if said else usual
-    except ValueError:
-        raise SettingsError(f"{name} is {said!r}; it must be a number, as {usual}") from None
+    return variables.tables(environment)

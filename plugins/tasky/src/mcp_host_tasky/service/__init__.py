@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
-from .inputs import Caller, Search
+from .asked import Caller, Search
 
 if TYPE_CHECKING:
     from .plan import Plan

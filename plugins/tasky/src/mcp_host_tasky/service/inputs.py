@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
-from ..errors import Denied, Invalid
+from ..errors import Invalid
 from ..model import LIMITS, Status
 from ..model.dates import micros
 
@@ -50,26 +50,6 @@ ACTIONS = tuple(_EXTRA)
 _LEASE_SECONDS = range(1, 7 * 86_400 + 1)
 
 
-@dataclass(frozen=True, slots=True)
-class Caller:
-    """Who calls: `subject` is proven by the connection, `name` is only how the client is known."""
-
-    name: str
-    subject: str | None = None
-
-    def identity(self, agent: str | None) -> str:
-        """Return whom an operation acts for; a proven caller speaks for nobody else."""
-        if self.subject is not None:
-            if agent not in (None, self.subject):
-                raise Denied(
-                    f"You are {self.subject!r} and cannot act as {agent!r}.",
-                    reason="agent_mismatch",
-                    suggestions=["Leave agent out."],
-                )
-            return self.subject
-        return agent or self.name
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewTask:
     name: str
@@ -94,21 +74,6 @@ class Operation:
     token: str | None = None
     lease_seconds: int | None = None
     event_id: int | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Search:
-    """A search as it was asked, dates still in the asker's words."""
-
-    status: str | None = None
-    search: str | None = None
-    created_after: str | None = None
-    due_before: str | None = None
-    priority: int | None = None
-    tags: Sequence[str] = ()
-    ready: bool = False
-    limit: int | None = None
-    cursor: str | None = None
 
 
 def check_count(items: Sequence[object], noun: str) -> None:

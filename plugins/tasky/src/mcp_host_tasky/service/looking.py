@@ -11,8 +11,8 @@ from ..model import LIMITS, Day, Task, Wanted, parse_when, words_of
 from ..model.dates import Moment, micros, seconds
 from ..storage import Guard, Reading
 from . import inputs
+from .asked import Caller, Search
 from .draft import resolve, unknown
-from .inputs import Caller, Search
 from .plan import Plan
 from .views import FIELDS, ON_REQUEST, View, full_views
 from .writing import Collecting

@@ -12,8 +12,8 @@ from ..model import Status
 from ..model.dates import seconds
 from ..storage import Changes, Guard, Store, no_guard
 from . import creating, editing, inputs, looking
+from .asked import Caller, Search
 from .draft import Draft, refuse_too_many, resolve, unknown
-from .inputs import Caller, Search
 from .plan import Plan
 from .views import View, event_view, full_views, only_fields, row_view, status_counts
 from .writing import Work, Write

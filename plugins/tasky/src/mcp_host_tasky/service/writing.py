@@ -13,8 +13,8 @@ from ..model import Kept
 from ..model.dates import micros, seconds
 from ..storage import Changes, Guard, Store
 from . import inputs
+from .asked import Caller
 from .draft import Draft, Stamp
-from .inputs import Caller
 from .plan import Plan
 from .views import Relations, View, brief_view, deleted_view, full_views
 

@@ -17,8 +17,6 @@ from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from filelock import FileLock
-
 from ..errors import Conflict, Invalid, Unavailable
 from ..model import Status
 from ..model.dates import micros
@@ -269,6 +267,9 @@ class Home:
 
     @contextlib.contextmanager
     def _registry_alone(self) -> Iterator[None]:
+        # Here, since only what writes pays for it: it brings asyncio.
+        from filelock import FileLock
+
         self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         with FileLock(self.folder / "registry.json.lock", timeout=25):
             yield

@@ -1,0 +1,87 @@
+"""The plan while the host has it open: its health is told, and its changes are watched for."""
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from typing import TYPE_CHECKING
+
+from .errors import TaskyError
+from .opened import Opened, Told
+from .resources import PROJECT, task_uri
+from .storage import Home
+
+if TYPE_CHECKING:
+    from mcp_host import PackHandle
+
+    from .settings import TaskySettings
+
+log = logging.getLogger(__name__)
+
+# Writes that follow each other closely are told of together.
+_TOGETHER_SECONDS = 0.05
+
+
+@asynccontextmanager
+async def open_plan(settings: "TaskySettings", pack: "PackHandle") -> AsyncIterator[Opened]:
+    """Open the plan of the settings; where there is none yet, say so and let each call look."""
+    loop = asyncio.get_running_loop()
+    written = asyncio.Event()
+
+    def degraded(error: TaskyError) -> None:
+        is_unmade = error.reason in ("no_project", "no_store", "no_url")
+        code = "not_set_up" if is_unmade else error.reason
+        pack.degraded(error.message, code=code, remedy=" ".join(error.suggestions))
+
+    def wrote() -> None:
+        loop.call_soon_threadsafe(written.set)
+
+    told = Told(degraded, pack.recovered, wrote)
+    opened = Opened(settings, Home.of_user(), told, pack.public_name)
+    with suppress(TaskyError):  # told as degraded; each call tries again
+        await asyncio.to_thread(opened.tasks)
+    watch = asyncio.create_task(_watch(opened, pack, written, settings.watch_seconds))
+    try:
+        yield opened
+    finally:
+        watch.cancel()
+        with suppress(asyncio.CancelledError):
+            await watch
+        await asyncio.to_thread(opened.close)
+
+
+async def _watch(
+    opened: Opened, pack: "PackHandle", written: asyncio.Event, seconds: float
+) -> None:
+    """Tell of changes, our own at once, other processes' soon; tidy up when nobody writes."""
+    seen: dict[int, int] = {}
+    untidy = False
+    while True:
+        try:
+            for uri in await asyncio.to_thread(_changed, opened, seen):
+                pack.changed(uri)
+        except TaskyError as error:
+            log.debug("the plan cannot be watched: %s", error)
+        try:
+            await asyncio.wait_for(written.wait(), seconds)
+            untidy = True
+            await asyncio.sleep(_TOGETHER_SECONDS)
+        except TimeoutError:
+            if untidy:
+                untidy = False
+                with suppress(TaskyError):
+                    await asyncio.to_thread(lambda: opened.tasks().tidy())
+        written.clear()
+
+
+def _changed(opened: Opened, seen: dict[int, int]) -> list[str]:
+    """Return the resources that changed since the event in `seen`, which is kept per plan."""
+    tasks = opened.tasks()
+    last = tasks.last_event()
+    before = seen.get(id(tasks))
+    seen.clear()
+    seen[id(tasks)] = last
+    if before is None or last <= before:
+        return []
+    changed = tasks.touched_after(before)
+    return [PROJECT, *(task_uri(task_id) for task_id in changed)]
