@@ -23,10 +23,29 @@ pytestmark = pytest.mark.anyio
 PACK = {"todo_db": "mcp_host_todo_db.plugin"}
 FIVE = ["add_task", "list_tasks", "complete_task", "update_task", "delete_task"]
 BIN = Path(sys.executable).parent
+ENGINE = (
+    "aiosqlite",
+    "asyncio",
+    "asyncpg",
+    "logging",
+    "mcp",
+    "sqlalchemy",
+    "sqlite3",
+    "mcp_host_todo_db.model",
+    "mcp_host_todo_db.service",
+    "mcp_host_todo_db.storage",
+)
 
 
 def settings(url: str, **more: Any) -> dict[str, Any]:
     return {"packs": {"todo_db": {"settings": {"url": url, **more}}}}
+
+
+def loaded_by(program: str, *names: str) -> list[str]:
+    """Those of the modules that a fresh interpreter has after a program."""
+    told = f"{program}\nimport sys; print(*sys.modules)"
+    loaded = subprocess.check_output([sys.executable, "-c", told], text=True).split()
+    return sorted(set(names).intersection(loaded))
 
 
 async def test_the_tools_carry_the_packs_prefix_and_name_each_other_by_it(tmp_path: Path) -> None:
@@ -41,16 +60,21 @@ async def test_the_tools_carry_the_packs_prefix_and_name_each_other_by_it(tmp_pa
         assert [task["id"] for task in page["result"]] == [made["task_id"]]
 
 
-def test_a_pack_that_is_only_listed_does_not_import_sqlalchemy() -> None:
+def test_a_pack_that_is_only_listed_imports_neither_its_engine_nor_an_event_loop() -> None:
     program = (
         "import sys, mcp_host_todo_db.plugin as p;"
+        "p.mcp_host_settings()(), p.mcp_host_instructions(), p.mcp_host_errors();"
         "[tool.listed(tool.name, str) for tool in p.mcp_host_tools()];"
-        "print({'sqlalchemy', 'asyncpg', 'aiosqlite', 'mcp'} & sys.modules.keys())"
     )
 
-    found = subprocess.check_output([sys.executable, "-c", program], text=True)
+    assert loaded_by(program, "mcp_host_todo_db.tools", *ENGINE) == ["mcp_host_todo_db.tools"]
 
-    assert found.strip() == "set()"
+
+def test_a_server_alone_imports_nothing_of_the_pack_before_the_saved_catalogue_is_read() -> None:
+    parts = ("mcp_host_todo_db.errors", "mcp_host_todo_db.settings", "mcp_host_todo_db.plugin")
+    program = "import mcp_host_todo_db.__main__ as m; m.server()"
+
+    assert loaded_by(program, "importlib.metadata", "pydantic", *parts, *ENGINE) == []
 
 
 async def test_a_user_fixed_in_the_settings_is_the_only_one(tmp_path: Path) -> None:

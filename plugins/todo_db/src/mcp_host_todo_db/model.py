@@ -4,16 +4,10 @@ import base64
 import json
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Literal, Self
+from typing import Self
 
 from .errors import BadCursor, InvalidTask
-
-Status = Literal["all", "pending", "completed"]
-
-MAX_USER_ID = 255
-MAX_TITLE = 255
-MAX_DESCRIPTION = 10_000
-MAX_PAGE = 500
+from .limits import MAX_DESCRIPTION, MAX_TITLE
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,12 +5,14 @@ from contextlib import asynccontextmanager
 from functools import partial
 from typing import TYPE_CHECKING
 
-from mcp_host import PackHandle, Tool, hookimpl
+from mcp_host import Tool, hookimpl
 
 from . import errors, tools
 from .settings import TodoDbSettings
 
 if TYPE_CHECKING:
+    from mcp_host import PackHandle
+
     from .service import TaskService
 
 
@@ -21,7 +23,9 @@ def mcp_host_settings() -> type[TodoDbSettings]:
 
 @hookimpl
 @asynccontextmanager
-async def mcp_host_open(settings: TodoDbSettings, pack: PackHandle) -> AsyncIterator["TaskService"]:
+async def mcp_host_open(
+    settings: TodoDbSettings, pack: "PackHandle"
+) -> AsyncIterator["TaskService"]:
     # SQLAlchemy comes with these: a pack that is only listed does not wait for it.
     from .service import TaskService
     from .storage import Health, SqliteFile, open_store, read_url

@@ -6,17 +6,8 @@ from datetime import UTC, datetime
 from uuid import uuid4
 
 from .errors import NotYourTasks, TaskNotFound
-from .model import (
-    MAX_PAGE,
-    MAX_USER_ID,
-    Position,
-    Status,
-    TaskCreate,
-    TaskPage,
-    TaskRead,
-    TaskUpdate,
-    required_text,
-)
+from .limits import MAX_PAGE, MAX_USER_ID, Status
+from .model import Position, TaskCreate, TaskPage, TaskRead, TaskUpdate, required_text
 from .storage import TaskStore
 
 COMPLETED_IN: dict[Status, bool | None] = {"all": None, "pending": False, "completed": True}

@@ -1,23 +1,19 @@
-"""The five tools: what a model sees of the to-do list."""
+"""The five tools: what a model sees of the to-do list.
 
+The model is imported in the tools that make something of it: lists do without it.
+"""
+
+from datetime import datetime
 from typing import TYPE_CHECKING, Annotated, Literal, NotRequired
 
 from mcp_host import Context, Page, tool
 from pydantic import Field
 from typing_extensions import TypedDict  # pydantic cannot use typing's before Python 3.12
 
-from .model import (
-    MAX_DESCRIPTION,
-    MAX_PAGE,
-    MAX_TITLE,
-    MAX_USER_ID,
-    Status,
-    TaskCreate,
-    TaskRead,
-    TaskUpdate,
-)
+from .limits import MAX_DESCRIPTION, MAX_PAGE, MAX_TITLE, MAX_USER_ID, Status
 
 if TYPE_CHECKING:
+    from . import model
     from .service import TaskService
 
 # The lengths stand in the schemas alone: the model checks them, in words that say more.
@@ -63,6 +59,16 @@ class Deleted(TypedDict):
     title: str
 
 
+class TaskRead(TypedDict):
+    """A task as it is kept; times are aware, in UTC."""
+
+    id: str
+    title: str
+    description: str | None
+    is_completed: bool
+    created_at: datetime
+
+
 @tool(title="Add a task", destructive=False, open_world=False)
 async def add_task(
     tasks: "TaskService",
@@ -76,6 +82,8 @@ async def add_task(
     ] = None,
 ) -> Added:
     """Add a task to a user's to-do list. Calling it twice adds two tasks."""
+    from .model import TaskCreate
+
     task = await tasks.add(user_id, TaskCreate(title, description), caller=context.caller.subject)
     return Added(task_id=task.id, status="created", title=task.title)
 
@@ -96,7 +104,8 @@ async def list_tasks(
     page = await tasks.page(
         user_id, status, limit=limit, cursor=cursor, caller=context.caller.subject
     )
-    return Page(page.tasks, page.total, page.next.cursor if page.next else None)
+    shown = [_shown(task) for task in page.tasks]
+    return Page(shown, page.total, page.next.cursor if page.next else None)
 
 
 @tool(title="Complete a task", destructive=False, open_world=False)
@@ -145,6 +154,8 @@ async def update_task(
     ] = None,
 ) -> Updated:
     """Change a task's title or description; what is not given stays as it is."""
+    from .model import TaskUpdate
+
     changes = TaskUpdate(title, description)
     task = await tasks.update(user_id, task_id, changes, caller=context.caller.subject)
     answer = Updated(task_id=task.id, status="updated", title=task.title)
@@ -158,3 +169,13 @@ async def delete_task(
     """Delete a task for good."""
     task = await tasks.delete(user_id, task_id, caller=context.caller.subject)
     return Deleted(task_id=task.id, status="deleted", title=task.title)
+
+
+def _shown(task: "model.TaskRead") -> TaskRead:
+    return TaskRead(
+        id=task.id,
+        title=task.title,
+        description=task.description,
+        is_completed=task.is_completed,
+        created_at=task.created_at,
+    )

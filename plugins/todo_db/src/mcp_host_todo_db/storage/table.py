@@ -22,7 +22,7 @@ from sqlalchemy.schema import CreateIndex, CreateTable
 from sqlalchemy.types import CHAR, TypeDecorator, TypeEngine
 
 from ..errors import TableMissing, TableUnfit
-from ..model import MAX_TITLE, MAX_USER_ID
+from ..limits import MAX_TITLE, MAX_USER_ID
 
 COLUMNS = ("id", "user_id", "title", "description", "is_completed", "created_at", "updated_at")
 
