@@ -13,6 +13,7 @@ STATUSES = ("TODO", "IN_PROGRESS", "REVIEW", "DONE")
 MAX_TITLE = 255
 MAX_DESCRIPTION = 20_000
 MAX_COMMENT = 2000
+MAX_MESSAGE = 30_000  # with four bytes each still an argument that Linux takes
 MAX_ID = 2**31 - 1
 
 _TASK_BRANCH = re.compile(rf"^(?:{'|'.join(TYPES)})/task-([0-9]{{1,10}})-")
@@ -109,6 +110,20 @@ def iso_date(text: str) -> str:
     except ValueError:
         raise Invalid(f"{text!r} is not a date; write it as YYYY-MM-DD.") from None
     return text
+
+
+def check_message(message: str | None) -> None:
+    """Raise for a commit message that git cannot take or that says nothing."""
+    if message is None:
+        return
+    if not message.strip():
+        raise Invalid("The commit message is empty.", reason="commit_message_required")
+    if "\0" in message:
+        raise Invalid("A commit message cannot hold a NUL character.", reason="bad_message")
+    if len(message) > MAX_MESSAGE:
+        raise Invalid(
+            f"A commit message has at most {MAX_MESSAGE} characters.", reason="bad_message"
+        )
 
 
 def task_id(value: object) -> int:

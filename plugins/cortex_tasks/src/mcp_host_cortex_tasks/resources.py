@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from mcp_host import resource
 
 from mcp_host_cortex_tasks.completion import TaskNumber
-from mcp_host_cortex_tasks.service.command import STATUS, TASKS
+from mcp_host_cortex_tasks.uris import STATUS, TASKS
 
 if TYPE_CHECKING:
     from mcp_host_cortex_tasks.service.command import Ctx

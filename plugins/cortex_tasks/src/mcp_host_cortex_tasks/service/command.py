@@ -16,12 +16,11 @@ from mcp_host_cortex_tasks.errors import (
     Unavailable,
     by_code,
 )
-from mcp_host_cortex_tasks.model import task_id
+from mcp_host_cortex_tasks.model import check_message, task_id
 from mcp_host_cortex_tasks.redaction import redact, redact_all
-from mcp_host_cortex_tasks.service.submit import check_message
+from mcp_host_cortex_tasks.uris import STATUS, TASKS
 
 MAX_OUTPUT = 32 * 1024 * 1024
-TASKS, STATUS = "cortex://tasks", "cortex://status"
 
 # What other flags do, a person decides; no tool offers it.
 _AS_TOOLS = tuple(

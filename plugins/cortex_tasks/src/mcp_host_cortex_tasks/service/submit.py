@@ -4,7 +4,7 @@ import contextlib
 from dataclasses import dataclass, field
 
 from mcp_host_cortex_tasks.errors import Invalid, Refused, TimedOut, Unavailable
-from mcp_host_cortex_tasks.model import Task
+from mcp_host_cortex_tasks.model import Task, check_message
 from mcp_host_cortex_tasks.service.plan import Plan, Refs
 from mcp_host_cortex_tasks.service.secrets import looks_secret
 from mcp_host_cortex_tasks.service.work import Work
@@ -18,8 +18,6 @@ from mcp_host_cortex_tasks.storage.forges import (
     parse_address,
 )
 from mcp_host_cortex_tasks.storage.git import last_line, refusal
-
-MAX_MESSAGE = 30_000  # with four bytes each still an argument that Linux takes
 
 
 @dataclass(slots=True)
@@ -40,20 +38,6 @@ class Submit:
         check_message(self.message)
         with self.work.alone():
             return _Submission(self).run()
-
-
-def check_message(message: str | None) -> None:
-    """Raise for a commit message that git cannot take or that says nothing."""
-    if message is None:
-        return
-    if not message.strip():
-        raise Invalid("The commit message is empty.", reason="commit_message_required")
-    if "\0" in message:
-        raise Invalid("A commit message cannot hold a NUL character.", reason="bad_message")
-    if len(message) > MAX_MESSAGE:
-        raise Invalid(
-            f"A commit message has at most {MAX_MESSAGE} characters.", reason="bad_message"
-        )
 
 
 class _Submission:

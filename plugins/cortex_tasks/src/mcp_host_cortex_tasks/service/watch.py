@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from mcp_host_cortex_tasks.errors import CortexError
-from mcp_host_cortex_tasks.service.command import STATUS, TASKS
 from mcp_host_cortex_tasks.storage.head import read_head
+from mcp_host_cortex_tasks.uris import STATUS, TASKS
 
 LOOK_EVERY = 1.0
 

@@ -1,0 +1,79 @@
+"""Opens the pack: the command in the project's repository, and the watch over what it shows."""
+
+import asyncio
+import contextlib
+import os
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from mcp_host_cortex_tasks.errors import CortexError
+from mcp_host_cortex_tasks.service.command import Ctx
+from mcp_host_cortex_tasks.service.setup import what_is_missing
+from mcp_host_cortex_tasks.service.watch import Watch
+
+if TYPE_CHECKING:
+    from mcp_host import PackHandle
+
+    from mcp_host_cortex_tasks.settings import CortexSettings
+
+# What ctx, git and ssh heed besides what the host hands on: the way out of a company's network,
+# the user's own git and ssh, the keyring.
+PASSED_ON = (
+    "http_proxy",
+    "https_proxy",
+    "no_proxy",
+    "HTTP_PROXY",
+    "HTTPS_PROXY",
+    "NO_PROXY",
+    "CORTEX_HOME",
+    "DBUS_SESSION_BUS_ADDRESS",
+    "GIT_CONFIG_GLOBAL",
+    "GIT_SSH",
+    "GIT_SSH_COMMAND",
+    "GNUPGHOME",
+)
+
+
+@asynccontextmanager
+async def opened(
+    settings: "CortexSettings", pack: "PackHandle", program: Sequence[str]
+) -> AsyncIterator[Ctx]:
+    """`program` in the project's folder, which is watched once somebody reads of it."""
+    folder = settings.root or Path.cwd()
+
+    def noticed(error: CortexError | None) -> None:
+        missing = what_is_missing(folder, settings.home, error)
+        if missing is None:
+            pack.recovered()
+        else:
+            pack.degraded(missing.reason, code="not_set_up", remedy=missing.remedy)
+
+    watch = Watch(folder, pack.changed, every=settings.poll)
+    ctx = Ctx(
+        pack.run,
+        program,
+        folder,
+        list_limit=settings.list_timeout,
+        git_limit=settings.git_timeout,
+        environment=_environment(settings),
+        use_title=settings.default_message == "title",
+        changed=pack.changed,
+        noticed=noticed,
+        watched=watch.begin,
+        named=pack.public_name,
+    )
+    noticed(None)
+    watching = asyncio.create_task(watch.run(ctx.tasks))
+    try:
+        yield ctx
+    finally:
+        watching.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await watching
+
+
+def _environment(settings: "CortexSettings") -> dict[str, str]:
+    passed = {name: os.environ[name] for name in PASSED_ON if name in os.environ}
+    return passed | ({"CORTEX_HOME": str(settings.home)} if settings.home else {})
