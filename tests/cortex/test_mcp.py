@@ -5,6 +5,7 @@ import os
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -67,6 +68,14 @@ async def test_alone_over_stdio_it_offers_exactly_its_five_tools(
         assert set(by_name["submit_pr"]["inputSchema"]["properties"]) >= {"commit_message"}
         assert len(json.dumps(tools)) / 4 < 2000
         assert (await client.value("get_task_status"))["branch"] == "main"
+
+
+async def test_the_version_that_clients_see_is_that_of_the_distribution(
+    at_home: Ctx, repo: Repo
+) -> None:
+    async with stdio_client([SERVER], cwd=repo.folder, protocol="2025-11-25") as client:
+        told = client.initialized["serverInfo"]["version"]
+        assert told == version("mcp-host-cortex-tasks")
 
 
 async def test_the_file_itself_is_a_server_as_the_specifications_example_runs_it(

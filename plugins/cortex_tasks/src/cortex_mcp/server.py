@@ -1,10 +1,7 @@
 """The Cortex server alone: `cortex-mcp`, or this file run by Python."""
 
-from importlib.metadata import version
-
 from mcp_host import Standalone
-
-DISTRIBUTION = "mcp-host-cortex-tasks"
+from mcp_host_cortex_tasks import __version__
 
 
 def main() -> None:
@@ -13,10 +10,10 @@ def main() -> None:
         pack="cortex",
         module="mcp_host_cortex_tasks.plugin",
         server_name="cortex",
-        version=version(DISTRIBUTION),
+        version=__version__,
         program="cortex-mcp",
         description="Work on a team's tasks from git, over MCP.",
-        distribution=DISTRIBUTION,
+        distribution="mcp-host-cortex-tasks",
     ).main()
 
 

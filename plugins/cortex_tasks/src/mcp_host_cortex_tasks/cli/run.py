@@ -8,6 +8,7 @@ from collections.abc import Callable
 from importlib import import_module
 from types import FrameType
 
+from mcp_host_cortex_tasks import __version__
 from mcp_host_cortex_tasks.cli.answer import Answer, print_error, print_json
 from mcp_host_cortex_tasks.cli.parser import make_parser
 from mcp_host_cortex_tasks.errors import CortexError, NotFound, Unavailable
@@ -100,9 +101,7 @@ def _unexpected(error: Exception, secrets: list[str], *, as_json: bool) -> int:
 
 
 def _version() -> int:
-    from importlib.metadata import version
-
-    print(f"ctx {version('mcp-host-cortex-tasks')}")
+    print(f"ctx {__version__}")
     return 0
 
 

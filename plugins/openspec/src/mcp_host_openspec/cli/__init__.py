@@ -1,68 +1,24 @@
-"""The `openspec` command: the reference tool's verbs, flags, exit codes and JSON, without Node."""
+"""The `openspec` command: the reference tool's verbs, flags, exit codes and JSON, without Node.
 
-import os
+It starts fast: only what a command needs is imported, and a server needs nothing of the others.
+"""
+
 import sys
-from argparse import Namespace
-from collections.abc import Callable, Sequence
-
-from .arguments import parse
-from .output import Failure, complain, print_json
+from collections.abc import Sequence
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; returns its exit code."""
     given = sys.argv[1:] if arguments is None else arguments
     if given[:1] == ["mcp"]:
-        from .mcp import serve  # the host is loaded only to serve
+        from .mcp import serve
 
         return serve(given[1:])
-    options = parse(given)
-    try:
-        code = _command(options.command)(options)
-        sys.stdout.flush()  # here a full disk can be told of; at the end of the process it cannot
-        return code
-    except Failure as failed:
-        _report(failed, as_json=getattr(options, "json", False))
-        return 1
-    except PermissionError as error:
-        _report(_not_permitted(error), as_json=getattr(options, "json", False))
-        return 1
-    except BrokenPipeError:
-        # Whoever read our output has gone; there is nobody left to tell.
-        _give_up_output()
-        return 1
-    except OSError as error:
-        complain(f"Error: {error.filename or 'the output'}: {error.strerror}")
-        _give_up_output()
-        return 1
+    from .run import run
+
+    return run(given)
 
 
 def serve_alone() -> int:
     """Run `openspec mcp`, under a name no other tool has."""
     return main(["mcp", *sys.argv[1:]])
-
-
-def _give_up_output() -> None:
-    """Let what could not be written go; it would fail once more at the end of the process."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-
-
-def _command(name: str) -> Callable[[Namespace], int]:
-    """The function of one command; only its own module is imported."""
-    from importlib import import_module
-
-    run: Callable[[Namespace], int] = import_module(f".{name}", __package__).run
-    return run
-
-
-def _not_permitted(error: PermissionError) -> Failure:
-    return Failure("not_permitted", f"{error.filename}: one may not look at this.")
-
-
-def _report(failed: Failure, *, as_json: bool) -> None:
-    if as_json:
-        print_json({**failed.payload, "status": [failed.status]})
-        return
-    complain(f"Error: {failed.message}")
-    if failed.fix:
-        complain(f"Fix: {failed.fix}")

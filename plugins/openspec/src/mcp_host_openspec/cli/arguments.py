@@ -4,6 +4,8 @@ import argparse
 from collections.abc import Sequence
 from typing import NoReturn
 
+from .. import __version__
+
 
 class _Parser(argparse.ArgumentParser):
     """Ends with code 1 on wrong usage, as the reference tool does."""
@@ -11,16 +13,6 @@ class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         self.print_usage()
         self.exit(1, f"error: {message}\n")
-
-
-class _Version(argparse.Action):
-    """Looks the version up only when asked."""
-
-    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> NoReturn:
-        from importlib.metadata import version  # a third of the start-up time
-
-        print(version("mcp-host-openspec"))
-        parser.exit()
 
 
 def parse(arguments: Sequence[str]) -> argparse.Namespace:
@@ -34,7 +26,9 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
 
 def _parser() -> argparse.ArgumentParser:
     parser = _Parser(prog="openspec", description="Spec-driven development on OpenSpec trees.")
-    parser.add_argument("-V", "--version", action=_Version, nargs=0, help="print the version")
+    parser.add_argument(
+        "-V", "--version", action="version", version=__version__, help="print the version"
+    )
     parser.add_argument("--no-color", action="store_true", help="no colour (there is none)")
     commands = parser.add_subparsers(dest="command", required=True, parser_class=_Parser)
 

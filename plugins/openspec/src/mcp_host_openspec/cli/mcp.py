@@ -1,44 +1,51 @@
-"""`openspec mcp`: serve the tree to assistants."""
+"""`openspec mcp`: serve the tree to assistants.
+
+A client may have its first answers before the settings are read; what is needed only from then on,
+or for `--debug`, is imported where it is used.
+"""
+
+from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from importlib.metadata import version
-from pathlib import Path
-from typing import Any
 
 from mcp_host import Standalone
 
-from ..storage.roots import from_environment
-from .output import complain
+from .. import __version__
+
+TYPE_CHECKING = False  # the name that type checkers know; importing typing takes 3 ms
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+    from typing import Any
 
 ROOT, AUTO = VARIABLES = ("OPENSPEC_ROOT", "OPENSPEC_AUTO_PROJECT_ROOT")
 
 
 def serve(arguments: Sequence[str]) -> int:
     """Serve until the client or a signal ends it; ends the process itself."""
-    server = Standalone(
-        pack="openspec",
-        module="mcp_host_openspec.plugin",
-        server_name="openspec",
-        version=version("mcp-host-openspec"),
-        program="openspec mcp",
-        description="Serve an OpenSpec tree to assistants.",
-        distribution="mcp-host-openspec",
-        tables=settings_from,
-        variables=VARIABLES,
-        started="[openspec-mcp] Server started on stdio",
-    )
-    parser = server.parser()
+    parser = _server().parser()
     parser.add_argument("--debug", action="store_true", help="log more, and how paths were chosen")
     given = parser.parse_args(arguments)
     if given.debug:
         given.log_level = given.log_level or "debug"
-        complain(*(f"[openspec-mcp] {line}" for line in _paths(given.root)))
-    if given.root is not None:
-        # What the command line says comes before the environment.
-        server = replace(server, tables=lambda variables: settings_from(variables, fixed=False))
-    server.serve(given)
+        _tell_paths(given.root)
+    # What the command line says comes before the environment.
+    _server(fixed=given.root is None).serve(given)
+
+
+def _server(*, fixed: bool = True) -> Standalone:
+    return Standalone(
+        pack="openspec",
+        module="mcp_host_openspec.plugin",
+        server_name="openspec",
+        version=__version__,
+        program="openspec mcp",
+        description="Serve an OpenSpec tree to assistants.",
+        distribution="mcp-host-openspec",
+        tables=lambda variables: settings_from(variables, fixed=fixed),
+        variables=VARIABLES,
+        started="[openspec-mcp] Server started on stdio",
+    )
 
 
 def settings_from(variables: Mapping[str, str], *, fixed: bool = True) -> dict[str, Any]:
@@ -46,6 +53,8 @@ def settings_from(variables: Mapping[str, str], *, fixed: bool = True) -> dict[s
 
     Without `fixed`, only where they give every project a place of its own.
     """
+    from pathlib import Path
+
     base = variables.get(ROOT)
     is_auto = variables.get(AUTO) == "true"
     if not base or not (fixed or is_auto):
@@ -54,14 +63,21 @@ def settings_from(variables: Mapping[str, str], *, fixed: bool = True) -> dict[s
     return {"packs": {"openspec": {"settings": {"specs_root" if is_auto else "root": where}}}}
 
 
-def _paths(root: Path | None) -> list[str]:
-    project = (root or Path.cwd()).absolute()
+def _tell_paths(root: str | Path | None) -> None:
+    """Say on standard error which tree is served, and what it was chosen by."""
+    from pathlib import Path
+
+    from ..storage.roots import from_environment
+    from .output import complain
+
+    project = Path(root).absolute() if root else Path.cwd()
     is_auto = os.environ.get(AUTO) == "true"
     use_environment = root is None or is_auto
     chosen = from_environment(project, os.environ, Path.home()) if use_environment else None
     tree = chosen.openspec if chosen else project / "openspec"
-    return [
+    lines = [
         f"Project: {project}",
         *(f"{name}: {os.environ.get(name, 'not set')}" for name in VARIABLES),
         f"OpenSpec tree: {tree} ({'there' if tree.is_dir() else 'not there yet'})",
     ]
+    complain(*(f"[openspec-mcp] {line}" for line in lines))
