@@ -343,6 +343,18 @@ def test_words_are_found_by_their_beginnings_whatever_their_case_and_accents(pla
     assert (names(plan, search="ephemeral"), names(plan, search="renamed")) == ([], ["Renamed"])
 
 
+def test_a_task_without_details_is_not_found_by_what_stands_in_their_place(plan: Tasks) -> None:
+    create(plan, "Take a break")
+    create(plan, "Read", details="Plan N/A")
+    (cleared,) = create(plan, "Walk", details="a mile")
+    edit(plan, "update", cleared, details="")
+
+    assert names(plan, search="n") == ["Read"]
+    assert names(plan, search="a") == ["Take a break", "Read"]
+    row, _ = plan.search(Search(search="a"), ME).rows
+    assert row["snippet"] == "Take **a** break"
+
+
 def names_or_refusal(plan: Tasks, search: str) -> None:
     """Hostile words find something, nothing, or are refused; they break nothing."""
     try:

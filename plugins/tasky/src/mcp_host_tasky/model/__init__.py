@@ -13,6 +13,7 @@ from .task import (
     Summary,
     Task,
     Wanted,
+    written,
 )
 from .words import fold, snippet, words_of
 
@@ -34,4 +35,5 @@ __all__ = [
     "parse_when",
     "snippet",
     "words_of",
+    "written",
 ]

@@ -30,6 +30,11 @@ class Limits(NamedTuple):
 LIMITS = Limits()
 
 
+def written(details: str | None) -> str:
+    """Return what somebody wrote there: nothing for the placeholder of a task without details."""
+    return "" if details in (None, NO_DETAILS) else details
+
+
 class Status(StrEnum):
     PENDING = "pending"
     COMPLETED = "completed"

@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Protocol, TypeAlias
 
 from ..errors import Json
-from ..model import Event, Status, Summary, Task, snippet
+from ..model import Event, Status, Summary, Task, snippet, written
 
 View: TypeAlias = dict[str, Json]
 
@@ -113,7 +113,7 @@ def row_view(row: Summary, words: tuple[str, ...]) -> View:
         "priority": row.priority,
     }
     if words:
-        view["snippet"] = snippet(row.details or "", words) or snippet(row.name, words)
+        view["snippet"] = snippet(written(row.details), words) or snippet(row.name, words)
     return view
 
 

@@ -10,7 +10,19 @@ import json
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Any
 
-from ..model import Change, Claim, Event, Found, Kept, Status, Summary, Task, Wanted, words_of
+from ..model import (
+    Change,
+    Claim,
+    Event,
+    Found,
+    Kept,
+    Status,
+    Summary,
+    Task,
+    Wanted,
+    words_of,
+    written,
+)
 from .base import Changes
 
 TASK = (
@@ -363,7 +375,8 @@ def indexed(task: Task) -> str:
     The status is among the words because the two are often asked for together, and an index of
     words counts what has both without looking at tasks.
     """
-    return " ".join([*words_of(f"{task.name} {task.details}"), status_word(task.status)])
+    words = words_of(f"{task.name} {written(task.details)}")
+    return " ".join([*words, status_word(task.status)])
 
 
 def status_word(status: Status) -> str:
