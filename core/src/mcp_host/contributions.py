@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-import dataclasses
 import inspect
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import cached_property
+from types import MappingProxyType
 from typing import Any, Literal, Self, overload
 from urllib.parse import unquote
 
 from . import signature
 from .content import CONTENT_TYPES, Embedded, Message, Page, Result, Text, compact
-from .signature import DeclarationError, Schema, Signature
+from .records import Record
+from .schemas import Schema
+from .signature import DeclarationError, Signature
 
 Function = Callable[..., Any]
 Resolve = Callable[[str], str]
@@ -22,8 +23,7 @@ Output = Literal["full", "open"] | None
 VARIABLE = re.compile(r"\{\+?\w+\}")
 
 
-@dataclass(frozen=True)
-class Icon:
+class Icon(Record):
     """A picture for people's lists: `src` is an https: or data: URI."""
 
     src: str
@@ -34,8 +34,7 @@ class Icon:
         return _present(src=self.src, mimeType=self.mime, sizes=list(self.sizes))
 
 
-@dataclass(frozen=True)
-class _Contribution:
+class _Contribution(Record):
     """What all three kinds have: a name, words about it, and the function that does it."""
 
     function: Function
@@ -43,11 +42,11 @@ class _Contribution:
     description: str = ""
     title: str | None = None
     icons: Sequence[Icon] = ()
-    meta: Mapping[str, Any] = field(default_factory=dict)
+    meta: Mapping[str, Any] = MappingProxyType({})
 
     def replace(self, **changes: Any) -> Self:
         """A copy with some attributes changed."""
-        return dataclasses.replace(self, **changes)
+        return self.__replace__(**changes)
 
     @cached_property
     def signature(self) -> Signature:
@@ -62,7 +61,6 @@ class _Contribution:
         )
 
 
-@dataclass(frozen=True)
 class Tool(_Contribution):
     """Something a model may call.
 
@@ -101,23 +99,24 @@ class Tool(_Contribution):
         """What the function returned, as the result of `tools/call`."""
         if isinstance(value, Result):
             return value.wire()
-        adapter, _, under_result = self.signature.output
-        if adapter is None or self.output is None:
+        output = self.signature.output
+        if output is None or self.output is None:
             return {"content": _contents(value), "isError": False}
+        adapter = output.adapter
         if isinstance(value, Page):
             return _page(value, adapter)
         plain = adapter.dump_python(adapter.validate_python(value), mode="json", by_alias=True)
         return {
             "content": [{"type": "text", "text": compact(plain)}],
-            "structuredContent": {"result": plain} if under_result else plain,
+            "structuredContent": {"result": plain} if output.under_result else plain,
             "isError": False,
         }
 
     def _output_schema(self) -> Schema | None:
-        schema = self.signature.output[1]
-        if schema is None or self.output is None:
+        output = self.signature.output
+        if output is None or self.output is None:
             return None
-        return schema if self.output == "full" else {"type": "object"}
+        return output.schema if self.output == "full" else {"type": "object"}
 
     def _annotations(self) -> dict[str, Any]:
         return _present(
@@ -128,7 +127,6 @@ class Tool(_Contribution):
         )
 
 
-@dataclass(frozen=True)
 class Resource(_Contribution):
     """Something a client may read, by a URI or a template of URIs.
 
@@ -195,7 +193,6 @@ class Resource(_Contribution):
         return Embedded(uri, _as_json(part), self.mime or "application/json").contents()
 
 
-@dataclass(frozen=True)
 class Prompt(_Contribution):
     """A text that a person picks to start something with."""
 
@@ -331,7 +328,7 @@ def verify(contribution: Contribution, has_service: bool) -> None:
             )
     listed = contribution.listed(contribution.name, lambda text: text)
     try:
-        json.dumps(listed, ensure_ascii=False).encode()
+        compact(listed).encode()
     except (TypeError, ValueError) as error:  # one such entry would spoil the lists of all packs
         raise DeclarationError(
             f"{contribution.name}: what stands in the list is no JSON: {error}"
@@ -366,12 +363,13 @@ def _resolved(schema: Any, resolve: Resolve) -> Any:
         return [_resolved(item, resolve) for item in schema]
     if not isinstance(schema, dict):
         return schema
-    return {
-        key: resolve(value)
-        if key == "description" and isinstance(value, str)
-        else _resolved(value, resolve)
-        for key, value in schema.items()
-    }
+    resolved: Schema = {}
+    for key, value in schema.items():
+        if isinstance(value, str):
+            resolved[key] = resolve(value) if key == "description" else value
+        else:
+            resolved[key] = _resolved(value, resolve)
+    return resolved
 
 
 def _segment(part: str) -> str:

@@ -14,7 +14,6 @@ import sys
 import types
 import typing
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
 from string import Formatter
 from typing import Annotated, Any, Union, get_args, get_origin
@@ -22,20 +21,20 @@ from typing import Annotated, Any, Union, get_args, get_origin
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, create_model
 from pydantic.json_schema import GenerateJsonSchema
 
+from . import schemas
 from .asking import Answer, Form, Question
 from .content import CONTENT_TYPES, Message, Page, Result, compact
 from .context import Context
 from .errors import InvalidInput
-
-Schema = dict[str, Any]
+from .records import Record
+from .schemas import Marker, Schema
 
 
 class DeclarationError(Exception):
     """A pack declares something that cannot work; the message says where and what is right."""
 
 
-@dataclass(frozen=True, slots=True)
-class Ask:
+class Ask(Record):
     """`sure: Annotated[bool, Ask("Delete {ids}?")]`: the host asks before the body runs.
 
     `question` is a text with the call's arguments in braces, a `Form`, `Sample` or `Roots`, or a
@@ -46,8 +45,7 @@ class Ask:
     question: str | Question | Callable[..., Any]
 
 
-@dataclass(frozen=True, slots=True)
-class Complete:
+class Complete(Marker):
     """`city: Annotated[str, Complete(cities)]`: proposals while a person types.
 
     `propose(value)` returns strings; it may also take `arguments` (what is filled in already), and
@@ -57,8 +55,7 @@ class Complete:
     propose: Callable[..., Any]
 
 
-@dataclass(frozen=True, slots=True)
-class Header:
+class Header(Marker):
     """`region: Annotated[str, Header("Region")]`: clients repeat it as `Mcp-Param-Region`.
 
     Only for parameters that are a string, an integer or a boolean (MCP 2026-07-28).
@@ -66,12 +63,11 @@ class Header:
 
     name: str
 
-    def __get_pydantic_json_schema__(self, core: Any, handler: Any) -> Schema:
-        return {**handler(core), "x-mcp-header": self.name}
+    def in_schema(self) -> Schema:
+        return {"x-mcp-header": self.name}
 
 
-@dataclass(frozen=True)
-class Asked:
+class Asked(Record):
     """One parameter that the host fills by asking."""
 
     ask: Ask
@@ -115,17 +111,20 @@ def _schema_methods() -> Mapping[Any, str]:
     return {kind: method.__name__ for kind, method in methods.items()}
 
 
-@dataclass(frozen=True)
-class Signature:
-    """What the host knows of one function; made by `read`."""
+class Signature(Record):
+    """What the host knows of one function; made by `read`.
+
+    `arguments` are the annotation and the default, or `UNSET`, of each parameter that a caller may
+    give. What checks them and what is returned is made for the first call: the lists do without.
+    Should two calls make it at once, each has its own, and either is right.
+    """
 
     function: Callable[..., Any]
     service: str | None
     context: str | None
     questions: Mapping[str, Asked]
     proposals: Mapping[str, Callable[..., Any]]
-    model: type[BaseModel]
-    fields: Mapping[str, str]
+    arguments: Mapping[str, tuple[Any, Any]]
     own_schema: Schema | None
     takes_all: str | None
     returns: Any
@@ -135,38 +134,61 @@ class Signature:
         return inspect.iscoroutinefunction(self.function)
 
     @cached_property
+    def model(self) -> type[BaseModel]:
+        """What checks arguments; `DeclarationError` where a parameter has no JSON form."""
+        config = ConfigDict(extra="forbid", arbitrary_types_allowed=False, protected_namespaces=())
+        fields = {key: _field(name, *self.arguments[name]) for key, name in self._fields.items()}
+        try:
+            return create_model("Arguments", __config__=config, **fields)
+        except Exception as error:
+            raise DeclarationError(
+                f"{_where(self.function)}: a parameter has no JSON form: {error}"
+            ) from error
+
+    @cached_property
+    def _fields(self) -> Mapping[str, str]:
+        """The parameters by the model's names for them: any parameter's name is legal there."""
+        return {f"p{index}": name for index, name in enumerate(self.arguments)}
+
+    @cached_property
     def runs_code(self) -> bool:
         """Whether checking arguments calls functions of the pack, which may do anything."""
-        return _runs_code(self.model.__pydantic_core_schema__)
+        return self.own_schema is None and _runs_code(self.model.__pydantic_core_schema__)
 
     @cached_property
     def parameters(self) -> list[str]:
         """The names of the arguments a caller may give."""
         if self.own_schema is not None:
             return list(self.own_schema.get("properties", {}))
-        return list(self.fields.values())
+        return list(self.arguments)
 
     @cached_property
     def input_schema(self) -> Schema:
         if self.own_schema is not None:
             return self.own_schema
-        schema = self.model.model_json_schema(schema_generator=_Compact)
+        schema = self._written or self.model.model_json_schema(schema_generator=_Compact)
         schema.setdefault("properties", {})
-        compact: Schema = _mapped(_mapped(_untitled(schema), _without_nulls), _closed)
+        compact: Schema = _mapped(_untitled(schema), _short)
         return compact
 
     @cached_property
-    def output(self) -> tuple[TypeAdapter[Any] | None, Schema | None, bool]:
-        """How a returned value is checked, its schema, and whether it goes under `result`."""
+    def _written(self) -> Schema | None:
+        """The schema before it is made shorter, where that needs no model."""
+        return schemas.of_arguments(self.arguments)
+
+    def verify(self) -> None:
+        """`DeclarationError` where arguments cannot be checked; an ordinary one's always can."""
+        if self.own_schema is None and self._written is None:
+            _ = self.model
+
+    @cached_property
+    def output(self) -> Output | None:
+        """What is said of a returned value; None where it is content or a text."""
         return _output(self.returns)
 
     @cached_property
     def _nullable(self) -> frozenset[str]:
-        return frozenset(
-            self.fields[name]
-            for name, field in self.model.model_fields.items()
-            if _allows_none(field.annotation)
-        )
+        return frozenset(name for name, (hint, _) in self.arguments.items() if _allows_none(hint))
 
     @cached_property
     def _optional(self) -> frozenset[str]:
@@ -201,7 +223,7 @@ class Signature:
             raise explain(error, self.input_schema) from None
         except (ValueError, RecursionError) as error:
             raise InvalidInput(f"Invalid arguments: not valid JSON ({error})") from None
-        return {name: getattr(checked, key) for key, name in self.fields.items()}
+        return {name: getattr(checked, key) for key, name in self._fields.items()}
 
     def _checked(self, given: Mapping[str, Any]) -> Any:
         text = compact(given)
@@ -220,7 +242,7 @@ class Signature:
             checked = self.model.model_validate(dict(arguments))
         except ValidationError as error:
             raise explain(error, self.input_schema) from None
-        return {name: getattr(checked, key) for key, name in self.fields.items()}
+        return {name: getattr(checked, key) for key, name in self._fields.items()}
 
     @cached_property
     def _validate(self) -> Callable[[str], Any]:
@@ -234,6 +256,28 @@ class Signature:
             )
 
         return validate
+
+
+def _field(name: str, hint: Any, default: Any) -> Any:
+    annotated = Annotated[hint, Field(alias=name)]  # which may have a default of its own
+    return annotated if default is schemas.UNSET else (annotated, default)
+
+
+class Output(Record):
+    """A type that is returned: its schema, and whether a value goes under `result`.
+
+    `made` is what checks values, where it was needed for the schema.
+    """
+
+    kind: Any
+    schema: Schema
+    under_result: bool
+    made: TypeAdapter[Any] | None = None
+
+    @cached_property
+    def adapter(self) -> TypeAdapter[Any]:
+        """What checks values."""
+        return self.made or TypeAdapter(self.kind)
 
 
 def _runs_code(schema: Any) -> bool:
@@ -265,25 +309,19 @@ def read(function: Callable[..., Any], input_schema: Schema | None = None) -> Si
         if name != service:
             reading.add(name, hints.get(name, Any), parameter)
     reading.check_questions()
-    config = ConfigDict(extra="forbid", arbitrary_types_allowed=False, protected_namespaces=())
-    try:
-        model = create_model("Arguments", __config__=config, **reading.definitions)
-    except Exception as error:
-        raise DeclarationError(
-            f"{_where(function)}: a parameter has no JSON form: {error}"
-        ) from error
-    return Signature(
+    made = Signature(
         function=function,
         service=service,
         context=reading.context,
         questions=reading.questions,
         proposals=reading.proposals,
-        model=model,
-        fields=reading.fields,
+        arguments=reading.arguments,
         own_schema=input_schema,
         takes_all=reading.takes_all,
         returns=hints.get("return"),
     )
+    made.verify()
+    return made
 
 
 class _Reading:
@@ -295,8 +333,7 @@ class _Reading:
         self.takes_all: str | None = None
         self.questions: dict[str, Asked] = {}
         self.proposals: dict[str, Callable[..., Any]] = {}
-        self.definitions: dict[str, Any] = {}
-        self.fields: dict[str, str] = {}
+        self.arguments: dict[str, tuple[Any, Any]] = {}
 
     def add(self, name: str, hint: Any, parameter: inspect.Parameter) -> None:
         if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
@@ -316,7 +353,7 @@ class _Reading:
 
     def check_questions(self) -> None:
         """`DeclarationError` where a question can never be put."""
-        known = {*self.fields.values(), *self.questions, self.takes_all}
+        known = {*self.arguments, *self.questions, self.takes_all}
         for name, asked in self.questions.items():
             for odd in sorted(asked.needs - known):
                 raise DeclarationError(
@@ -345,11 +382,8 @@ class _Reading:
                     f"{_where(self.function)}: Header('{marker.name}') on '{name}' needs a plain "
                     "str, int or bool"
                 )
-        key = f"p{len(self.fields)}"  # so that any parameter name is a legal field name
-        annotated = Annotated[hint, Field(alias=name)]  # which may have a default of its own
         has_default = parameter.default is not parameter.empty
-        self.definitions[key] = (annotated, parameter.default) if has_default else annotated
-        self.fields[key] = name
+        self.arguments[name] = (hint, parameter.default if has_default else schemas.UNSET)
 
 
 def _where(function: Callable[..., Any]) -> str:
@@ -445,8 +479,13 @@ def _mapped(schema: Any, change: Callable[[Schema], Schema]) -> Any:
         if key in _SCHEMAS_BY_NAME:
             mapped[key] = {name: _mapped(sub, change) for name, sub in value.items()}
         else:
-            mapped[key] = value if key in _DATA else _mapped(value, change)
+            is_plain = key in _DATA or isinstance(value, str)
+            mapped[key] = value if is_plain else _mapped(value, change)
     return change(mapped)
+
+
+def _short(schema: Schema) -> Schema:
+    return _closed(_without_nulls(schema))
 
 
 def _without_nulls(schema: Schema) -> Schema:
@@ -491,7 +530,7 @@ def _is_content(hint: Any) -> bool:
     return hint in kinds or any(_is_content(arm) for arm in get_args(hint))
 
 
-def _output(hint: Any) -> tuple[TypeAdapter[Any] | None, Schema | None, bool]:
+def _output(hint: Any) -> Output | None:
     try:
         return _known_output(hint)
     except TypeError:  # what stands in an annotation need not be hashable
@@ -499,35 +538,37 @@ def _output(hint: Any) -> tuple[TypeAdapter[Any] | None, Schema | None, bool]:
 
 
 @lru_cache(maxsize=512, typed=True)
-def _known_output(hint: Any) -> tuple[TypeAdapter[Any] | None, Schema | None, bool]:
+def _known_output(hint: Any) -> Output | None:
     """As `_read_output`; the tools of a pack return the same few types."""
     return _read_output(hint)
 
 
-def _read_output(hint: Any) -> tuple[TypeAdapter[Any] | None, Schema | None, bool]:
+def _read_output(hint: Any) -> Output | None:
     if hint in (None, type(None), str, bytes, Any) or _is_content(hint):
-        return None, None, False
-    if get_origin(hint) is Page:
-        return _page_output(get_args(hint)[0])
-    adapter: TypeAdapter[Any] = TypeAdapter(hint)
-    schema = _mapped(adapter.json_schema(mode="serialization", schema_generator=_Compact), _open)
+        return None
+    is_page = get_origin(hint) is Page
+    kind: Any = list.__class_getitem__(get_args(hint)[0]) if is_page else hint
+    schema = schemas.of_output(kind)
+    adapter = None
+    if schema is None:
+        adapter = TypeAdapter(kind)
+        schema = adapter.json_schema(mode="serialization", schema_generator=_Compact)
+    schema = _mapped(schema, _open)
     schema.pop("description", None)
     if schema.get("type") == "object":
-        return adapter, schema, False
-    return adapter, _under_result(schema), True
-
-
-def _page_output(item: Any) -> tuple[TypeAdapter[Any], Schema, bool]:
-    adapter: TypeAdapter[Any] = TypeAdapter(list[item])
-    schema = _mapped(adapter.json_schema(mode="serialization", schema_generator=_Compact), _open)
+        return Output(kind, schema, False, adapter)
     schema = _under_result(schema)
+    return Output(kind, _page_schema(schema) if is_page else schema, True, adapter)
+
+
+def _page_schema(schema: Schema) -> Schema:
     rest = {
         "total": {"type": "integer"},
         "truncated": {"type": "boolean"},
         "next_cursor": {"type": ["string", "null"]},
     }
     properties = {**rest, **schema["properties"]}
-    return adapter, {**schema, "properties": properties, "required": list(properties)}, True
+    return {**schema, "properties": properties, "required": list(properties)}
 
 
 def _under_result(schema: Schema) -> Schema:
