@@ -146,13 +146,13 @@ def test_the_front_door_with_all_that_is_behind_it_loads_nothing_heavy() -> None
 SHOW_ALL = """
 from mcp_host.catalog import LISTS
 from mcp_host.context import Caller
-from mcp_host.host import Host
+from mcp_host.inventory import Inventory
 from mcp_host.settings import parse
 
-host = Host(parse({"host": {"root": "."}, "packs": {NAME: {}}}, None))
-host.load()
-assert host.packs[NAME].declared, host.report()
-assert any([host.visible(what, Caller()) for what in LISTS])
+inventory = Inventory(parse({"host": {"root": "."}, "packs": {NAME: {}}}, None))
+inventory.load()
+assert inventory.packs[NAME].declared, inventory.report()
+assert any([inventory.visible(what, Caller()) for what in LISTS])
 """
 
 

@@ -16,6 +16,7 @@ from mcp_host.context import Caller
 from mcp_host.early import LISTS, Early, Shown
 from mcp_host.frames import Handover, Splitter
 from mcp_host.host import Host
+from mcp_host.inventory import Inventory
 from mcp_host.packs import Offer
 from mcp_host.server import Adapter
 from mcp_host.settings import parse
@@ -190,10 +191,10 @@ def loaded(module: ModuleType) -> Host:
     sys.modules["generated_plugin"] = module
     tables = {"packs": {"made": {"enabled": True}}, "host": {"page_size": 3}}
     offers = {"made": [Offer("made", "generated_plugin", "made", "1")]}
-    host = Host(parse(tables, None, {}), offers=offers)
-    host.load()
-    assert host.report()[0]["state"] != "failed", host.report()
-    return host
+    inventory = Inventory(parse(tables, None, {}), offers=offers)
+    inventory.load()
+    assert inventory.report()[0]["state"] != "failed", inventory.report()
+    return Host(inventory)
 
 
 def shown(host: Host) -> Shown:

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from mcp_host import Caller
 from mcp_host.host import Host
+from mcp_host.inventory import Inventory
 from mcp_host.packs import Offer
 from mcp_host.settings import parse
 from mcp_host.testing import CallFailed, Hosted, hosted
@@ -124,9 +125,9 @@ async def test_a_pack_that_acts_as_the_servers_user_is_refused_beyond_loopback_u
         "desk": [Offer("desk", "desk_pack.plugin", "desk", "1")],
         "own": [Offer("own", "desk_pack.acting", "own", "1")],
     }
-    host = Host(settings, exposed=exposed, offers=offers)
-    host.load()
-    async with host:
+    inventory = Inventory(settings, exposed=exposed, offers=offers)
+    inventory.load()
+    async with Host(inventory) as host:
         await host.settled()
         states = {report["name"]: report for report in host.report()}
 

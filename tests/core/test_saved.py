@@ -245,6 +245,10 @@ class Kept:
     depends: Dependencies
     environment: dict[str, str]
 
+    @property
+    def path(self) -> Path:
+        return Path(self.identity.file)
+
     def refusal(self, **environment: str) -> str:
         return saved.read(self.identity, {**self.environment, **environment}).refusal
 
@@ -282,7 +286,7 @@ def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Kept]:
 
 
 async def test_nothing_secret_stands_in_the_file(kept: Kept) -> None:
-    text = kept.identity.path.read_text()
+    text = kept.path.read_text()
     assert "s3cret" not in text
     assert kept.refusal(TOKEN="another") == ""
 
@@ -357,7 +361,7 @@ async def test_another_program_file_or_project_has_a_catalogue_of_its_own(kept: 
     "damage", [b"", b"{", b"[]", b'{"format": 1}', b"\xff\xfe", b'{"format": 0}']
 )
 async def test_a_damaged_file_counts_as_none(kept: Kept, damage: bytes) -> None:
-    kept.identity.path.write_bytes(damage)
+    kept.path.write_bytes(damage)
     assert saved.read(kept.identity).refusal == "it is damaged"
     kept.write()
     assert kept.refusal() == ""
@@ -365,26 +369,26 @@ async def test_a_damaged_file_counts_as_none(kept: Kept, damage: bytes) -> None:
 
 @pytest.mark.parametrize("lacks", ["time", "must_stay", "salt", "fingerprint", "tools"])
 async def test_a_file_that_lacks_something_counts_as_none(kept: Kept, lacks: str) -> None:
-    data = json.loads(kept.identity.path.read_text())
+    data = json.loads(kept.path.read_text())
     del (data["shown"]["pages"] if lacks == "tools" else data)[lacks]
-    kept.identity.path.write_text(json.dumps(data))
+    kept.path.write_text(json.dumps(data))
     assert kept.refusal() == "it is damaged"
-    kept.identity.path.write_text("[" * 200_000)
+    kept.path.write_text("[" * 200_000)
     assert kept.refusal() == "it is damaged"
 
 
 async def test_a_file_that_others_could_have_written_counts_as_none(kept: Kept) -> None:
-    kept.identity.path.chmod(0o666)
+    kept.path.chmod(0o666)
     assert kept.refusal() == "others may write to it"
-    kept.identity.path.chmod(0o600)
-    with kept.identity.path.open("ab") as file:
+    kept.path.chmod(0o600)
+    with kept.path.open("ab") as file:
         file.truncate(saved.LARGEST + 1)
     assert kept.refusal() == "it is too large"
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a file away")
 async def test_a_file_of_somebody_else_counts_as_none(kept: Kept) -> None:
-    os.chown(kept.identity.path, 65534, 65534)
+    os.chown(kept.path, 65534, 65534)
     assert kept.refusal() == "it belongs to somebody else"
 
 

@@ -6,11 +6,12 @@ SDK is never imported from here.
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
-
+TYPE_CHECKING = False  # the name that type checkers know; importing typing takes 3 ms
 if TYPE_CHECKING:
+    from typing import Any
+
     from .asking import Answer, Form, Root, Roots, Sample
+    from .conditions import Finding
     from .content import Audio, Embedded, Image, Link, Message, Page, Result, Text
     from .context import Caller, Context
     from .contributions import Icon, Prompt, Resource, Tool, prompt, resource, tool
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
         Unsupported,
     )
     from .hookspecs import hookimpl
-    from .running import Finding, Finished, PackHandle
+    from .running import Finished, PackHandle
     from .signature import Ask, Complete, Header
     from .stage import Stage
     from .standalone import Standalone
@@ -40,6 +41,7 @@ __version__ = "0.1.0"
 
 _ROOMS = {
     "asking": ("Answer", "Form", "Root", "Roots", "Sample"),
+    "conditions": ("Finding",),
     "content": ("Audio", "Embedded", "Image", "Link", "Message", "Page", "Result", "Text"),
     "context": ("Caller", "Context"),
     "contributions": ("Icon", "Prompt", "Resource", "Tool", "prompt", "resource", "tool"),
@@ -60,7 +62,7 @@ _ROOMS = {
         "Unsupported",
     ),
     "hookspecs": ("hookimpl",),
-    "running": ("Finding", "Finished", "PackHandle"),
+    "running": ("Finished", "PackHandle"),
     "signature": ("Ask", "Complete", "Header"),
     "stage": ("Stage",),
     "standalone": ("Standalone",),
@@ -120,6 +122,8 @@ def __getattr__(name: str) -> Any:
     room = _ROOM_OF.get(name)
     if room is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
     value = getattr(import_module(f".{room}", __name__), name)
     globals()[name] = value
     return value

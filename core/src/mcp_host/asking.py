@@ -11,12 +11,12 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, Generic, Literal, Protocol, TypeVar, runtime_checkable
 
 from pydantic import BaseModel, create_model
 
 from .errors import Cancelled
+from .records import Record
 
 T = TypeVar("T")
 S = TypeVar("S")
@@ -25,8 +25,7 @@ ROUNDS = 10
 """How often one call may come back with questions: one that changes each time must end."""
 
 
-@dataclass(frozen=True, slots=True)
-class Answer(Generic[T]):
+class Answer(Record, Generic[T]):
     """What a person said to a form: `value` is there when `action` is "accept"."""
 
     action: Literal["accept", "decline", "cancel"]
@@ -60,8 +59,7 @@ MISFITS = (KeyError, TypeError, ValueError, AttributeError)
 _PLAIN_TYPES = ("string", "integer", "number", "boolean")
 
 
-@dataclass(frozen=True)
-class Form(Generic[T]):
+class Form(Record, Generic[T]):
     """A question with a form: `shape` is a model of plain fields, or one plain type.
 
     Raises `TypeError` when made with fields that a form cannot have (nested models, unions).
@@ -115,8 +113,7 @@ def _is_plain(schema: Mapping[str, Any]) -> bool:
     return schema.get("type") in _PLAIN_TYPES
 
 
-@dataclass(frozen=True, slots=True)
-class Sample:
+class Sample(Record):
     """Have the client's model write something; the answer is its text."""
 
     prompt: str
@@ -142,16 +139,14 @@ class Sample:
         return "".join(block.get("text", "") for block in blocks)
 
 
-@dataclass(frozen=True, slots=True)
-class Root:
+class Root(Record):
     """A folder that the client works in."""
 
     uri: str
     name: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Roots:
+class Roots(Record):
     """Which folders the client works in; the answer is a list of `Root`."""
 
     @property

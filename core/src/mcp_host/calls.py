@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from .context import Context
@@ -17,7 +16,6 @@ Live: TypeAlias = "Callable[[Mapping[str, Any]], Awaitable[Mapping[str, Any]]]"
 """Sends one question to a client that can be asked during a call, and brings its raw answer."""
 
 
-@dataclass
 class Call:
     """A request for a tool, a resource or a prompt.
 
@@ -25,14 +23,20 @@ class Call:
     name. `values` are the checked arguments, there once validation has passed.
     """
 
-    kind: Kind
-    name: str
-    entry: Entry | None
-    arguments: Mapping[str, Any]
-    context: Context
-    answers: Answers | None = None
-    live: Live | None = None
-    values: dict[str, Any] = field(default_factory=dict)
+    def __init__(
+        self,
+        kind: Kind,
+        name: str,
+        entry: Entry | None,
+        arguments: Mapping[str, Any],
+        context: Context,
+        answers: Answers | None = None,
+        live: Live | None = None,
+    ) -> None:
+        self.kind, self.name, self.entry = kind, name, entry
+        self.arguments, self.context = arguments, context
+        self.answers, self.live = answers, live
+        self.values: dict[str, Any] = {}
 
 
 Wire: TypeAlias = dict[str, Any]

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
+from types import MappingProxyType
 from typing import Any, Literal, cast
 
 from .contributions import Contribution, Resource, Tool
 from .packs import Declared, Failure
+from .records import Record
 from .settings import PackTable
 
 NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
@@ -23,8 +24,7 @@ What = Literal["tools", "resources", "resourceTemplates", "prompts"]
 LISTS: tuple[What, ...] = ("tools", "resources", "resourceTemplates", "prompts")
 
 
-@dataclass(frozen=True)
-class Entry:
+class Entry(Record):
     """One contribution under its public name (for a resource: its URI).
 
     `refusal` says why the settings keep a tool from everybody; empty when they do not.
@@ -35,7 +35,7 @@ class Entry:
     contribution: Contribution
     listed: Mapping[str, Any]
     refusal: str = ""
-    errors: Mapping[type[BaseException], str] = field(default_factory=dict)
+    errors: Mapping[type[BaseException], str] = MappingProxyType({})
 
     @property
     def has_name(self) -> bool:
@@ -55,15 +55,15 @@ class Entry:
         return f"{self.pack}:{'write' if writes else 'read'}"
 
 
-@dataclass
 class Catalog:
     """Everything that is contributed, in the order of the settings file."""
 
-    tools: dict[str, Entry] = field(default_factory=dict)
-    prompts: dict[str, Entry] = field(default_factory=dict)
-    resources: dict[str, Entry] = field(default_factory=dict)
-    templates: dict[str, Entry] = field(default_factory=dict)
-    warnings: list[str] = field(default_factory=list)
+    def __init__(self) -> None:
+        self.tools: dict[str, Entry] = {}
+        self.prompts: dict[str, Entry] = {}
+        self.resources: dict[str, Entry] = {}
+        self.templates: dict[str, Entry] = {}
+        self.warnings: list[str] = []
 
     def add(self, declared: Declared, *, prefixed: bool = True) -> None:
         """Take in all that a pack declares, or nothing: `Failure` names the clash or the name."""

@@ -5,11 +5,14 @@ from __future__ import annotations
 import base64
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any, Generic, Literal, TypeVar
+
+from .records import Record
 
 T = TypeVar("T")
 Meta = Mapping[str, Any]
+NOTHING: Meta = MappingProxyType({})
 
 
 def _base64(data: bytes) -> str:
@@ -20,52 +23,48 @@ def _with_meta(wire: dict[str, Any], meta: Meta) -> dict[str, Any]:
     return {**wire, "_meta": dict(meta)} if meta else wire
 
 
-@dataclass(frozen=True, slots=True)
-class Text:
+class Text(Record):
     """A text; `mime` counts where it is the content of a resource."""
 
     text: str
     mime: str | None = None
-    meta: Meta = field(default_factory=dict)
+    meta: Meta = NOTHING
 
     def wire(self) -> dict[str, Any]:
         return _with_meta({"type": "text", "text": self.text}, self.meta)
 
 
-@dataclass(frozen=True, slots=True)
-class Image:
+class Image(Record):
     """A picture, as its file's bytes."""
 
     data: bytes
     mime: str = "image/png"
-    meta: Meta = field(default_factory=dict)
+    meta: Meta = NOTHING
 
     def wire(self) -> dict[str, Any]:
         wire = {"type": "image", "data": _base64(self.data), "mimeType": self.mime}
         return _with_meta(wire, self.meta)
 
 
-@dataclass(frozen=True, slots=True)
-class Audio:
+class Audio(Record):
     """A sound, as its file's bytes."""
 
     data: bytes
     mime: str = "audio/wav"
-    meta: Meta = field(default_factory=dict)
+    meta: Meta = NOTHING
 
     def wire(self) -> dict[str, Any]:
         wire = {"type": "audio", "data": _base64(self.data), "mimeType": self.mime}
         return _with_meta(wire, self.meta)
 
 
-@dataclass(frozen=True, slots=True)
-class Embedded:
+class Embedded(Record):
     """A resource with its content: inside a result, or one of several contents of a resource."""
 
     uri: str
     body: str | bytes
     mime: str | None = None
-    meta: Meta = field(default_factory=dict)
+    meta: Meta = NOTHING
 
     def contents(self) -> dict[str, Any]:
         if isinstance(self.body, str):
@@ -78,8 +77,7 @@ class Embedded:
         return {"type": "resource", "resource": self.contents()}
 
 
-@dataclass(frozen=True, slots=True)
-class Link:
+class Link(Record):
     """A resource by name, to be read later."""
 
     uri: str
@@ -100,8 +98,7 @@ Content = Text | Image | Audio | Embedded | Link
 CONTENT_TYPES = (Text, Image, Audio, Embedded, Link)
 
 
-@dataclass(frozen=True, slots=True)
-class Message:
+class Message(Record):
     """One message of a prompt."""
 
     content: str | Content
@@ -112,13 +109,12 @@ class Message:
         return {"role": self.role, "content": content.wire()}
 
 
-@dataclass(frozen=True)
-class Result:
+class Result(Record):
     """A tool's result in full, where plain data and content are not enough."""
 
     content: Sequence[Content]
     structured: Any = None
-    meta: Meta = field(default_factory=dict)
+    meta: Meta = NOTHING
     is_error: bool = False
 
     def wire(self) -> dict[str, Any]:
@@ -131,8 +127,7 @@ class Result:
         return _with_meta(wire, self.meta)
 
 
-@dataclass(frozen=True)
-class Page(Generic[T]):
+class Page(Record, Generic[T]):
     """A part of a longer list: `total` items in all, `next_cursor` where more remain.
 
     The first text is the array alone; a second one tells of the rest only where there is one, or
@@ -142,7 +137,7 @@ class Page(Generic[T]):
     items: Sequence[T]
     total: int
     next_cursor: str | None = None
-    notes: Mapping[str, Any] = field(default_factory=dict)
+    notes: Mapping[str, Any] = NOTHING
 
     def __post_init__(self) -> None:
         taken = self.notes.keys() & {"total", "truncated", "next_cursor", "result"}

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, Literal, Protocol
+
+from .records import Record
 
 Level = Literal["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"]
 LEVELS: tuple[Level, ...] = (
@@ -20,8 +21,7 @@ LEVELS: tuple[Level, ...] = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Caller:
+class Caller(Record):
     """Who calls, as far as the host knows.
 
     `subject` and `scopes` come from the token of an HTTP request; without tokens both are None,

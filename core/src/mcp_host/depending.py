@@ -8,7 +8,7 @@ from pathlib import Path
 
 import importlib_metadata
 
-from .host import Host
+from .inventory import Inventory
 from .packs import Declared
 from .saved import Dependencies
 from .settings import Settings
@@ -16,23 +16,23 @@ from .settings import Settings
 OWN_DISTRIBUTIONS = ("mcp-host", "mcp", "mcp-types", "pydantic", "pydantic-core")
 
 
-def dependencies(host: Host, variables: Iterable[str] = ()) -> Dependencies:
-    """The files and variables of a host; `variables` are those its own command reads."""
+def dependencies(inventory: Inventory, variables: Iterable[str] = ()) -> Dependencies:
+    """The files and variables of an inventory; `variables` are those its own command reads."""
     files: list[str] = []
     for distribution in OWN_DISTRIBUTIONS:
         files += _metadata_file(distribution)
     files += _local_files(Path(__file__).with_name("__init__.py"), "mcp-host")
     names = list(variables)
-    for pack in host.packs.values():
+    for pack in inventory.packs.values():
         if pack.declared is not None and pack.name != "host":
             files += _pack_files(pack.declared)
             names += getattr(pack.declared.settings_model, "reads_environment", ())
-    secrets = host.settings.secrets.variables
+    secrets = inventory.settings.secrets.variables
     return Dependencies(
         files=tuple(dict.fromkeys(files)),
         variables=tuple(sorted(set(names) - secrets)),
         secret_variables=tuple(sorted(secrets)),
-        secret_files=_secret_files(host.settings),
+        secret_files=_secret_files(inventory.settings),
     )
 
 

@@ -7,11 +7,16 @@ data and nothing to import: `tests/core/test_early.py` holds every answer agains
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
 
-from .frames import Id, Line, TooLong
+from .frames import TooLong
+from .records import Record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from .frames import Id, Line
 
 HANDSHAKE_VERSIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
 MODERN_VERSION = "2026-07-28"
@@ -40,8 +45,7 @@ _INFO = {"name", "version", "title", "description", "websiteUrl"}
 _FREE_CAPABILITIES = ("experimental", "extensions")
 
 
-@dataclass(frozen=True)
-class Shown:
+class Shown(Record):
     """What a server shows of itself first: who it is, and the first page of each list."""
 
     name: str

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Final, TypeAlias
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import Final
 
-Id: TypeAlias = "tuple[type, str | int]"
+Id = tuple[type, str | int]
 """A JSON-RPC id: 1 and "1" are two."""
 
 
@@ -58,7 +60,6 @@ class Splitter:
         return [line] if line.strip() else []
 
 
-@dataclass
 class Handover:
     """What was begun before the SDK was there, for the link to go on with.
 
@@ -66,10 +67,17 @@ class Handover:
     the SDK's are dropped. `unsent` is what the client has not taken yet.
     """
 
-    lines: list[Line] = field(default_factory=list)
-    answered: set[Id] = field(default_factory=set)
-    unsent: bytes = b""
-    ended: bool = False
-    stopping: bool = False
-    splitter: Splitter | None = None
-    listed: bool = False
+    def __init__(
+        self,
+        *,
+        lines: Iterable[Line] = (),
+        answered: Iterable[Id] = (),
+        unsent: bytes = b"",
+        ended: bool = False,
+        stopping: bool = False,
+        splitter: Splitter | None = None,
+        listed: bool = False,
+    ) -> None:
+        self.lines, self.answered, self.unsent = list(lines), set(answered), unsent
+        self.ended, self.stopping, self.splitter = ended, stopping, splitter
+        self.listed = listed

@@ -9,20 +9,24 @@ import logging
 import threading
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, cast
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, cast
 
 import importlib_metadata
 import pluggy
 
 from . import hookspecs
+from .conditions import Condition
 from .contributions import Contribution, Prompt, Resource, Tool, verify
 from .errors import BY_CODE, SettingsError
 from .hookspecs import PROJECT
-from .running import Condition, PackHandle
+from .records import Record
 from .settings import PackTable, Settings, about_project, pack_settings, project_root
 from .signature import DeclarationError
+
+if TYPE_CHECKING:
+    from .running import PackHandle
 
 log = logging.getLogger("mcp_host.packs")
 
@@ -32,8 +36,7 @@ INSTRUCTIONS_LIMIT = 500
 HOOKS = tuple(name for name in vars(hookspecs) if name.startswith("mcp_host_"))
 
 
-@dataclass(frozen=True)
-class Offer:
+class Offer(Record):
     """An installed distribution that offers a pack; read from metadata, nothing is imported."""
 
     name: str
@@ -42,8 +45,7 @@ class Offer:
     version: str
 
 
-@dataclass(frozen=True)
-class Declared:
+class Declared(Record):
     """What a loaded pack has declared; plain data and functions, nothing is open yet."""
 
     name: str
@@ -56,21 +58,17 @@ class Declared:
     resources: tuple[Resource, ...] = ()
     prompts: tuple[Prompt, ...] = ()
     instructions: str = ""
-    errors: Mapping[type[BaseException], str] = field(default_factory=dict)
+    errors: Mapping[type[BaseException], str] = MappingProxyType({})
     acts_as_server_user: bool = False
     checks: tuple[Callable[[], Any], ...] = ()
 
 
-@dataclass(eq=False)
 class Failure(Exception):
     """Why a pack is not served: a stable code, a reason for people, and what to do."""
 
-    code: str
-    reason: str
-    remedy: str = ""
-
-    def __str__(self) -> str:
-        return self.reason
+    def __init__(self, code: str, reason: str, remedy: str = "") -> None:
+        super().__init__(reason)
+        self.code, self.reason, self.remedy = code, reason, remedy
 
     @property
     def condition(self) -> Condition:

@@ -7,10 +7,13 @@ from __future__ import annotations
 
 import os
 import select
-from collections.abc import Callable
 
 from .early import Early
 from .frames import Handover, Splitter
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 PIECE = 4096
 
@@ -92,8 +95,8 @@ class Prelude:
 
     def _handover(self) -> Handover:
         return Handover(
-            lines=list(self._early.replay),
-            answered=set(self._early.answered),
+            lines=self._early.replay,
+            answered=self._early.answered,
             unsent=bytes(self._out),
             ended=self._ended,
             stopping=self.stopping,

@@ -15,22 +15,21 @@ import threading
 import time
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, suppress
-from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from queue import SimpleQueue
-from typing import Any, Literal, TypeAlias
+from typing import Any, TypeAlias
 
+from .conditions import OPENING, READY, Condition
 from .errors import Busy, Unavailable
+from .records import Record
 
 log = logging.getLogger("mcp_host.packs")
 
-State = Literal["opening", "ready", "degraded", "failed", "disabled"]
 MOMENT = 0.3
 LEFT_BEHIND_LIMIT = 32
 LEFT_BEHIND_PATIENCE = 1.0
 LAST_RETRY = 300.0
-NOT_SET_UP = "not_set_up"
 
 CHILD_VARIABLES = (
     "PATH",
@@ -58,40 +57,7 @@ CHILD_VARIABLES = (
 CHILD_PREFIXES = ("LC_", "XDG_")
 
 
-@dataclass(frozen=True)
-class Condition:
-    """How a pack is: its state, a stable code, a reason for people, and what to do."""
-
-    state: State
-    code: str = ""
-    reason: str = ""
-    remedy: str = ""
-
-    @property
-    def listed(self) -> bool:
-        """Whether its tools, resources and prompts stand in the lists."""
-        return self.state in ("opening", "ready", "degraded")
-
-    def as_data(self) -> dict[str, str]:
-        data = {
-            "state": self.state,
-            "code": self.code,
-            "reason": self.reason,
-            "remedy": self.remedy,
-        }
-        return {key: value for key, value in data.items() if value}
-
-
-@dataclass(frozen=True)
-class Finding:
-    """What a pack's own check found wrong, for `mcp-host doctor`."""
-
-    problem: str
-    remedy: str = ""
-
-
-@dataclass(frozen=True)
-class Finished:
+class Finished(Record):
     """A program that ended, or was ended: `returncode` is None after a timeout."""
 
     argv: tuple[str, ...]
@@ -442,8 +408,7 @@ async def _contained(work: Work) -> Any:
         raise PackExit(f"{type(raised).__name__} in a pack") from raised
 
 
-@dataclass(frozen=True)
-class Explained:
+class Explained(Record):
     """An exception of a pack in words; `expected` when it is one that the pack has declared."""
 
     reason: str
@@ -477,7 +442,7 @@ class Runtime:
         self.service: Any = None
         self._opens, self._handle = opens, handle
         self._on_condition, self._describe = on_condition, describe
-        self._lifecycle = Condition("opening", "opening", "it is being opened")
+        self._lifecycle = OPENING
         self._reported: Condition | None = None
         self._stuck = False
         self._shown = self._lifecycle
@@ -544,7 +509,7 @@ class Runtime:
     async def _open_once(self, pause: float | None) -> bool:
         self._loop = PackLoop(self.name)
         if self._opens is None or self._handle is None:
-            self._become(Condition("ready"))
+            self._become(READY)
             return True
         self._keeper = _Keeper(self._loop, self._opens, self._handle)
         try:
@@ -566,7 +531,7 @@ class Runtime:
             self._drop_loop()
             self._fail("open_failed", why, pause)
             return False
-        self._become(Condition("ready"))
+        self._become(READY)
         return True
 
     async def _lost(self, pause: float | None) -> None:
@@ -580,7 +545,7 @@ class Runtime:
         self._drop_loop()
         why = self._describe(error) if error else Explained("nothing was raised")
         reason = f"what it had opened ended by itself: {why.reason}"
-        self._fail("service_lost", replace(why, reason=reason), pause)
+        self._fail("service_lost", Explained(reason, why.remedy), pause)
 
     def _fail(self, code: str, why: Explained, pause: float | None) -> None:
         again = "" if pause is None else f"it is tried again in {pause:g} s"

@@ -2,8 +2,9 @@
 
 A file of JSON in the user's cache folder, one for each command, settings file, Python environment
 and project. A fingerprint of everything that the lists depend on decides whether it is still good;
-what it cannot see is found when the packs have loaded, and told to the client then. Nothing here
-imports pydantic, the SDK or a pack: reading it must cost next to nothing.
+what it cannot see is found when the packs have loaded, and told to the client then. Reading it is
+most of what a client waits for: nothing here imports pydantic, the SDK or a pack, nor typing or
+pathlib, which take 3 ms each.
 """
 
 from __future__ import annotations
@@ -13,21 +14,23 @@ import json
 import os
 import stat
 import sys
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
 
-from . import __version__
+from . import __version__, folders
 from .early import LISTS, Shown
+from .records import Record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from pathlib import Path
+    from typing import Any
 
 FORMAT = 1
 LARGEST = 8 * 1024 * 1024
 FOLDER = "catalogues"
 
 
-@dataclass(frozen=True)
-class Identity:
+class Identity(Record):
     """Which server this is: one saved catalogue belongs to each.
 
     `program` is the command's name, `root` the folder of the project or of the start. What else a
@@ -35,18 +38,18 @@ class Identity:
     """
 
     program: str
-    source: Path | None
+    source: str | Path | None
     root: str
 
     @property
-    def path(self) -> Path:
+    def file(self) -> str:
         """The file that the catalogue is saved in."""
         text = json.dumps([self.program, str(self.source), self.root, sys.prefix])
-        return _cache_folder() / f"{hashlib.sha256(text.encode()).hexdigest()[:32]}.json"
+        name = f"{hashlib.sha256(text.encode()).hexdigest()[:32]}.json"
+        return os.path.join(folders.cache(), FOLDER, name)
 
 
-@dataclass(frozen=True)
-class Dependencies:
+class Dependencies(Record):
     """What the lists of a server were made of, besides its settings file.
 
     `files` are those whose change matters; `variables` and `secret_variables` the names of the
@@ -59,8 +62,7 @@ class Dependencies:
     secret_files: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
-class Saved:
+class Saved(Record):
     """A catalogue as it was read; `refusal` says why it must not be shown, empty where it may."""
 
     shown: Shown | None
@@ -74,7 +76,7 @@ def read(identity: Identity, environment: Mapping[str, str] | None = None) -> Sa
     """The saved catalogue of a server, and whether it is still good; never raises."""
     env = os.environ if environment is None else environment
     try:
-        data = _read_own_file(identity.path)
+        data = _read_own_file(identity.file)
         saved = dict(data["fingerprint"])
         depends = Dependencies(**{k: tuple(v) for k, v in data["dependencies"].items()})
         now = fingerprint(identity, depends, env, data["salt"])
@@ -124,26 +126,26 @@ def write(
         "dependencies": vars(depends),
         "shown": shown.as_data(),
     }
-    path = identity.path
+    path = identity.file
     text = json.dumps(data, separators=(",", ":"))
     if len(text) > LARGEST:
         return
     try:
-        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".catalogue-")
+        os.makedirs(os.path.dirname(path), exist_ok=True, mode=0o700)
+        handle, temporary = tempfile.mkstemp(dir=os.path.dirname(path), prefix=".catalogue-")
     except OSError:
         return
     try:
         with os.fdopen(handle, "w", encoding="utf-8") as file:
             file.write(text)  # mkstemp made it with mode 0600
-        os.replace(temporary, path)  # noqa: PTH105 - pathlib is dearer, and this is the start
+        os.replace(temporary, path)
     except OSError:
         _remove(temporary)
 
 
 def forget(identity: Identity) -> None:
     """Remove the saved catalogue."""
-    _remove(identity.path)
+    _remove(identity.file)
 
 
 def fingerprint(
@@ -160,7 +162,7 @@ def fingerprint(
         "secrets": _digest(
             [
                 *(f"{n} {n in environment}" for n in depends.secret_variables),
-                *(f"{n} {os.path.exists(n)}" for n in depends.secret_files),  # noqa: PTH110
+                *(f"{n} {os.path.exists(n)}" for n in depends.secret_files),
             ]
         ),
         "installed files": _digest(_times(depends.files)),
@@ -171,7 +173,7 @@ class _NotOurs(Exception):
     """A file that somebody else could have written."""
 
 
-def _read_own_file(path: Path) -> dict[str, Any]:
+def _read_own_file(path: str) -> dict[str, Any]:
     handle = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0))
     with os.fdopen(handle, "rb") as file:
         about = os.fstat(file.fileno())
@@ -192,7 +194,7 @@ def _times(files: Iterable[str]) -> list[str]:
     found = []
     for name in files:
         try:
-            about = os.stat(name)  # noqa: PTH116 - hundreds of them, at every start
+            about = os.stat(name)
             found.append(f"{name} {about.st_size} {about.st_mtime_ns} {about.st_ino}")
         except OSError:
             found.append(f"{name} -")
@@ -203,11 +205,12 @@ def _site_folders() -> list[str]:
     return [name for name in sys.path if name.endswith(("site-packages", "dist-packages"))]
 
 
-def _content(path: Path | None) -> list[str]:
+def _content(path: str | Path | None) -> list[str]:
     if path is None:
         return ["none"]
     try:
-        return [hashlib.sha256(path.read_bytes()).hexdigest()]
+        with open(path, "rb") as file:
+            return [hashlib.sha256(file.read()).hexdigest()]
     except OSError as error:
         return [type(error).__name__]
 
@@ -216,14 +219,8 @@ def _digest(parts: Sequence[Any]) -> str:
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:24]
 
 
-def _cache_folder() -> Path:
-    import platformdirs  # here, since a command without a catalogue need not pay for it
-
-    return platformdirs.user_cache_path("mcp-host") / FOLDER
-
-
-def _remove(path: str | Path) -> None:
+def _remove(path: str) -> None:
     try:
-        os.unlink(path)  # noqa: PTH108 - as above
+        os.unlink(path)
     except OSError:
         return

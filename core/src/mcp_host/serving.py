@@ -12,34 +12,36 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
 from . import saved, stdout
 from .early import LISTS, Early, Shown
-from .frames import Handover
 from .prelude import Prelude
-from .saved import Identity, Saved
+from .records import Record
+from .saved import Saved
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     import socket
+    from collections.abc import Callable, Mapping, Sequence
+    from typing import Any, Literal, NoReturn
 
+    from .frames import Handover
     from .host import Host
+    from .inventory import Inventory
     from .packs import Offer
+    from .saved import Identity
     from .settings import Settings
 
-Transport = Literal["stdio", "http"]
+    Transport = Literal["stdio", "http"]
+
 EXIT_OK, EXIT_ERROR, EXIT_REQUIRED_PACK = 0, 1, 3
 FIRST_LIMIT = 4 * 1024 * 1024
 SWITCH_INTERVAL = 0.0005
 """Seconds that the loading thread may hold the interpreter while a client's answer is due."""
 
 
-@dataclass(frozen=True)
-class Serving:
-    """What is to be served, and as whom.
+class Serving(Record):
+    """What is to be served, and as whom; `version` is asked once the first answers are out.
 
     `identity` finds the saved catalogue; None does without. `alone` names the one pack of a
     stand-alone server, and `offers` where packs are without asking the metadata of all that is
@@ -48,7 +50,7 @@ class Serving:
     """
 
     name: str
-    version: str
+    version: Callable[[], str]
     transport: Transport = "stdio"
     alone: str | None = None
     title: str | None = None
@@ -83,7 +85,8 @@ class _Start:
 
     def __init__(self, what: Serving, read_settings: Callable[[], Settings]) -> None:
         self._what, self._read_settings = what, read_settings
-        self._host: Host | None = None
+        self._version = ""
+        self._inventory: Inventory | None = None
         self._error: BaseException | None = None
         self._saved = Saved(None, "it is switched off")
         self._saving = threading.Lock()
@@ -101,11 +104,12 @@ class _Start:
     # -- loading
 
     def _load(self) -> None:
-        """Read the settings and load the packs; then `_host` is there."""
+        """Read the settings and load the packs; then `_inventory` is there."""
         from . import logs
-        from .host import Host
+        from .inventory import Inventory
 
         what = self._what
+        self._version = what.version()
         settings = self._read_settings()
         logs.configure(settings.host.log_level, settings.host.log_format, settings.secrets)
         exposed = False
@@ -114,15 +118,16 @@ class _Start:
 
             refuse_open_address(settings)
             exposed = not is_loopback(settings.http.host)
-        host = Host(settings, alone=what.alone, exposed=exposed, offers=what.offers)
-        self._host = host
-        host.load()
+        self._inventory = Inventory(settings, alone=what.alone, exposed=exposed, offers=what.offers)
+        self._inventory.load()
 
     def _import_sdk(self) -> None:
+        from . import host, server  # noqa: F401 - loaded here, used later
+
         if self._what.transport == "http":
-            from .transports import http  # noqa: F401 - loaded here, used later
+            from .transports import http  # noqa: F401 - as above
         else:
-            from .transports import stdio  # noqa: F401 - loaded here, used later
+            from .transports import stdio  # noqa: F401 - as above
         gc.freeze()
         gc.enable()
 
@@ -179,31 +184,33 @@ class _Start:
         """Whether the process may end before it has loaded: not when a pack must open first."""
         if self._what.alone is not None or self._error is not None:
             return False
-        if self._host is None:
+        if self._inventory is None:
             return not self._saved.must_stay
-        return not _must_stay(self._host)
+        return not _must_stay(self._inventory)
 
     def _shown(self) -> Shown:
-        """What the loaded host shows first."""
-        assert self._host is not None
+        """What the loaded packs show first."""
+        inventory, what = self._inventory, self._what
+        assert inventory is not None
         from .context import Caller
 
-        pages = {what: self._host.page(what, None, Caller()) for what in LISTS.values()}  # type: ignore[arg-type]
-        what = self._what
-        return Shown(what.name, what.version, what.title, self._host.instructions, pages)
+        pages = {name: inventory.page(name, None, Caller()) for name in LISTS.values()}  # type: ignore[arg-type]
+        return Shown(what.name, self._version, what.title, inventory.instructions, pages)
 
     def _save(self) -> None:
         """Save what was loaded for the next start; a pack that is still loading is waited for."""
-        host, identity = self._host, self._what.identity
-        if host is None or identity is None or not host.settings.host.catalogue or host.is_loading:
+        inventory, identity = self._inventory, self._what.identity
+        if inventory is None or identity is None or inventory.is_loading:
+            return
+        if not inventory.settings.host.catalogue:
             return
         from .depending import dependencies
 
         with self._saving:
             shown = self._shown()
             if shown != self._saved.shown or self._saved.refusal:
-                depends = dependencies(host, self._what.variables)
-                saved.write(identity, shown, depends, must_stay=_must_stay(host))
+                depends = dependencies(inventory, self._what.variables)
+                saved.write(identity, shown, depends, must_stay=_must_stay(inventory))
                 self._saved = Saved(shown, "")
 
     def _go_on(self, shown: Shown, before: Handover, descriptors: tuple[int, int]) -> int:
@@ -213,19 +220,18 @@ class _Start:
         from .server import Adapter
         from .transports import stdio
 
-        host = self._host
-        assert host is not None
+        host = self._host()
         now = self._shown()
         is_stale = before.listed and now.pages != shown.pages
         if now != shown:
             _log("the saved catalogue was not what the packs now show; it is replaced")
             self._save()
         self._warn()
-        _say(self._what, f"{self._what.name} {self._what.version} serving on stdio")
+        _say(self._what, f"{self._what.name} {self._version} serving on stdio")
         code = asyncio.run(
             stdio.serve(
                 host,
-                lambda: self._adapter(Adapter, stale=is_stale),
+                lambda: self._adapter(Adapter, host, stale=is_stale),
                 descriptors,
                 before=before,
                 at_once=lambda: leave(EXIT_OK),
@@ -243,11 +249,10 @@ class _Start:
         self._import_sdk()
         from .server import Adapter
 
-        host = self._host
-        assert host is not None
+        host = self._host()
         self._warn()
-        _say(self._what, f"{self._what.name} {self._what.version} serving on stdio")
-        code = asyncio.run(windows.serve(host, lambda: self._adapter(Adapter)))
+        _say(self._what, f"{self._what.name} {self._version} serving on stdio")
+        code = asyncio.run(windows.serve(host, lambda: self._adapter(Adapter, host)))
         return _fail(code, host.fatal) if host.fatal else code
 
     # -- http
@@ -263,14 +268,13 @@ class _Start:
         from .server import Adapter
         from .transports import http
 
-        assert self._host is not None
-        host, what = self._host, self._what
+        host, what = self._host(), self._what
         self._warn()
-        line = f"{what.name} {what.version} listening on {http.describe(listening)}"
+        line = f"{what.name} {self._version} listening on {http.describe(listening)}"
         code = asyncio.run(
             http.serve(
                 host,
-                lambda: self._adapter(Adapter),
+                lambda: self._adapter(Adapter, host),
                 listening,
                 ready=lambda: _say(what, line),
                 at_once=lambda: leave(EXIT_OK),
@@ -278,26 +282,32 @@ class _Start:
         )
         return _fail(code, host.fatal) if host.fatal else code
 
-    def _adapter(self, adapter: type, *, stale: bool = False) -> Any:
-        host, what = self._host, self._what
-        assert host is not None
+    def _host(self) -> Host:
+        """The loaded packs, ready to be opened."""
+        from .host import Host
+
+        assert self._inventory is not None
+        return Host(self._inventory)
+
+    def _adapter(self, adapter: type, host: Host, *, stale: bool = False) -> Any:
+        what = self._what
         return adapter(
             host,
             name=what.name,
-            version=what.version,
+            version=self._version,
             title=what.title,
             stateless=what.transport == "http" and host.settings.http.stateless,
             stale=stale,
         )
 
     def _warn(self) -> None:
-        assert self._host is not None
-        for warning in self._host.catalog.warnings:
+        assert self._inventory is not None
+        for warning in self._inventory.catalog.warnings:
             _log(warning)
 
 
-def _must_stay(host: Host) -> bool:
-    return any(pack.table.required for pack in host.packs.values())
+def _must_stay(inventory: Inventory) -> bool:
+    return any(pack.table.required for pack in inventory.packs.values())
 
 
 def _stop(prelude: Prelude) -> None:
@@ -339,7 +349,7 @@ def _listening(settings: Settings) -> socket.socket:
 def _explain(error: BaseException) -> int:
     """The one clear line of what ended the start, and its exit code."""
     from .errors import SettingsError
-    from .host import RequiredPackFailed
+    from .inventory import RequiredPackFailed
 
     if isinstance(error, RequiredPackFailed):
         return _fail(EXIT_REQUIRED_PACK, str(error))
@@ -363,10 +373,3 @@ def _say(what: Serving, line: str) -> None:
 def _fail(code: int, reason: str) -> int:
     print(f"error: {reason}", file=sys.stderr, flush=True)  # noqa: T201 - the one clear line
     return code
-
-
-def with_root(settings: Settings, root: Path | None) -> Settings:
-    """The settings with another project root, where one is given."""
-    if root is None:
-        return settings
-    return settings.replace(host=settings.host.model_copy(update={"root": root.absolute()}))

@@ -9,16 +9,16 @@ import tomllib
 import types
 import typing
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from dataclasses import replace as dataclass_replace
 from functools import cached_property
 from pathlib import Path
+from types import MappingProxyType
 from typing import Annotated, Any, Literal, get_args
 from urllib.parse import quote
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, model_validator
 
 from .errors import SettingsError
+from .records import Record
 
 PACK_NAME = r"^[a-z][a-z0-9_]{0,31}$"
 RESERVED_PACK_NAME = "host"
@@ -188,8 +188,7 @@ class FileTables(_Table):
     packs: dict[Annotated[str, Field(pattern=PACK_NAME)], PackTable] = Field(default_factory=dict)
 
 
-@dataclass(frozen=True)
-class Secrets:
+class Secrets(Record):
     """What came from the environment or from files: values to mask, and where they stood."""
 
     keys: frozenset[Keys] = frozenset()
@@ -230,19 +229,18 @@ class Secrets:
         return data
 
 
-@dataclass(frozen=True)
-class Settings:
+class Settings(Record):
     """Settings as the host uses them: checked, secrets read, relative paths made absolute.
 
     `problems` says for a pack why its own settings could not be read: that pack alone fails.
     """
 
-    host: HostTable = field(default_factory=HostTable)
-    http: HttpTable = field(default_factory=HttpTable)
-    packs: Mapping[str, PackTable] = field(default_factory=dict)
+    host: HostTable = HostTable()
+    http: HttpTable = HttpTable()
+    packs: Mapping[str, PackTable] = MappingProxyType({})
     source: Path | None = None
-    secrets: Secrets = field(default_factory=Secrets)
-    problems: Mapping[str, str] = field(default_factory=dict)
+    secrets: Secrets = Secrets()
+    problems: Mapping[str, str] = MappingProxyType({})
 
     @property
     def folder(self) -> Path:
@@ -250,7 +248,7 @@ class Settings:
         return self.source.parent if self.source else Path.cwd()
 
     def replace(self, **changes: Any) -> Settings:
-        return dataclass_replace(self, **changes)
+        return self.__replace__(**changes)
 
     def shown(self) -> dict[str, Any]:
         """Everything as plain data, secrets masked, defaults filled in."""

@@ -6,33 +6,39 @@ its first answers from the saved catalogue.
 
 from __future__ import annotations
 
-import argparse
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from importlib import import_module
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+import sys
+from collections.abc import Mapping
 
-from .saved import Identity
-from .serving import Serving, Transport, serve, with_root
-from .trust import VARIABLE, working_folder
+from .options import add_options, identity, overridden, quickly
+from .records import Record
+from .serving import Serving, serve
+from .trust import VARIABLE, absolute
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Callable, Iterator, Sequence
+    from os import PathLike
+    from pathlib import Path
+    from typing import Any, NoReturn
+
+    from .options import Given
     from .packs import Offer
+    from .serving import Transport
     from .settings import Settings
 
-Tables = Mapping[str, Any]
+    Tables = Mapping[str, Any]
 
 
 def _no_tables(environment: Mapping[str, str]) -> Tables:
     return {}
 
 
-@dataclass(frozen=True)
-class Standalone:
+class Standalone(Record):
     """A pack's own server command.
 
+    `version` is that of the distribution, unless it is given.
     `module` is the pack's plugin module. `tables` makes settings, in the shape of mcp-host.toml,
     from the environment variables that the pack's own specification names; what a file given by
     `--config` says comes before them, and the command line before both. `{"env": "X"}` in them
@@ -42,8 +48,8 @@ class Standalone:
     pack: str
     module: str
     server_name: str
-    version: str
     program: str
+    version: str = ""
     description: str = ""
     distribution: str = ""
     transport: Transport = "stdio"
@@ -53,22 +59,27 @@ class Standalone:
 
     def main(self, arguments: Sequence[str] | None = None) -> NoReturn:
         """Parse a command line and serve; ends the process with its exit code."""
-        given = self.parser().parse_args(arguments)
-        self.serve(given)
+        self.serve(self.options(sys.argv[1:] if arguments is None else arguments))
+
+    def options(self, arguments: Sequence[str]) -> Given:
+        """What a command line says; ends the process where that is nothing that can be done."""
+        return quickly(arguments, self.transport) or self.parser().parse_args(arguments)
 
     def parser(self) -> argparse.ArgumentParser:
         """The options that every server of one pack has."""
+        import argparse
+
         parser = argparse.ArgumentParser(prog=self.program, description=self.description)
         add_options(parser, self.transport)
-        parser.add_argument("--version", action="version", version=self.version)
+        parser.add_argument("--version", action="version", version=self._version())
         return parser
 
-    def serve(self, given: argparse.Namespace) -> NoReturn:
-        """Serve with the options that `parser` has read."""
+    def serve(self, given: Given) -> NoReturn:
+        """Serve with the options that were read."""
         transport: Transport = given.transport
         what = Serving(
             name=self.server_name,
-            version=self.version,
+            version=self._version,
             transport=transport,
             alone=self.pack,
             offers=_Here(self),
@@ -78,8 +89,17 @@ class Standalone:
         )
         serve(what, lambda: overridden(self.settings(given.config), given))
 
-    def pack_settings(self, config: Path | None = None) -> Any:
+    def _version(self) -> str:
+        if self.version:
+            return self.version
+        from importlib.metadata import version
+
+        return version(self.distribution or self.pack)
+
+    def pack_settings(self, config: str | PathLike[str] | None = None) -> Any:
         """The pack's own checked settings, for a command beside the server; as `settings`."""
+        from importlib import import_module
+
         from .settings import about_project, pack_settings, project_root
 
         settings = self.settings(config)
@@ -90,7 +110,9 @@ class Standalone:
         return pack_settings(self.pack, model, settings, root)
 
     def settings(
-        self, config: Path | None = None, environment: Mapping[str, str] | None = None
+        self,
+        config: str | PathLike[str] | None = None,
+        environment: Mapping[str, str] | None = None,
     ) -> Settings:
         """The settings of the pack alone; `SettingsError` says what is wrong."""
         from .settings import parse
@@ -98,8 +120,12 @@ class Standalone:
         env = os.environ if environment is None else environment
         defaults: Tables = {"packs": {self.pack: {"enabled": True}}}
         tables = _merged(defaults, self.tables(env))
-        source = _named(config, env)
-        if source is not None:
+        named = _named(config, env)
+        source = None
+        if named is not None:
+            from pathlib import Path
+
+            source = Path(named)
             of_file = _read(source)
             own = of_file.get("packs", {}).get(self.pack, {})
             of_pack: Tables = {key: of_file[key] for key in ("host", "http") if key in of_file}
@@ -119,7 +145,7 @@ class _Here(Mapping[str, "Sequence[Offer]"]):
         pack = self._pack
         if name != pack.pack:
             raise KeyError(name)
-        return [Offer(name, pack.module, pack.distribution or name, pack.version)]
+        return [Offer(name, pack.module, pack.distribution or name, pack._version())]
 
     def __iter__(self) -> Iterator[str]:
         return iter((self._pack.pack,))
@@ -128,18 +154,10 @@ class _Here(Mapping[str, "Sequence[Offer]"]):
         return 1
 
 
-def _named(config: Path | None, environment: Mapping[str, str]) -> Path | None:
+def _named(config: str | PathLike[str] | None, environment: Mapping[str, str]) -> str | None:
     """The settings file that was named, by `--config` or the variable."""
-    named = config or (Path(environment[VARIABLE]) if environment.get(VARIABLE) else None)
-    return named.expanduser().absolute() if named else None
-
-
-def identity(program: str, source: Path | None, given: argparse.Namespace) -> Identity | None:
-    """Which saved catalogue belongs to a command line; None where it wants none."""
-    if given.no_catalogue or given.transport == "http":
-        return None
-    root = str(given.root.absolute() if given.root else working_folder())
-    return Identity(program, source, root)
+    named = config or environment.get(VARIABLE)
+    return absolute(named) if named else None
 
 
 def _read(path: Path) -> dict[str, Any]:
@@ -163,48 +181,3 @@ def _merged(below: Tables, above: Tables) -> dict[str, Any]:
 def _is_secret(table: Tables) -> bool:
     """Whether this stands for one value; a pack's settings may have a key `env` as well."""
     return set(table) == {"file"} or ("env" in table and set(table) <= {"env", "default"})
-
-
-def add_options(parser: argparse.ArgumentParser, transport: Transport) -> None:
-    """The options of every command that serves."""
-    parser.add_argument(
-        "--transport",
-        choices=("stdio", "http"),
-        default=transport,
-        help=f"how clients connect ({transport} unless told)",
-    )
-    parser.add_argument(
-        "--stdio",
-        dest="transport",
-        action="store_const",
-        const="stdio",
-        help="same as --transport stdio",
-    )
-    parser.add_argument("--host", help="address to listen on, with http")
-    parser.add_argument("--port", type=_port, help="port to listen on, with http; 0: a free one")
-    parser.add_argument("--root", type=Path, help="the project's folder, for packs about a project")
-    parser.add_argument("--config", type=Path, help="the settings file")
-    parser.add_argument(
-        "--no-catalogue",
-        action="store_true",
-        help="neither show nor save what clients saw first when the server last started",
-    )
-    parser.add_argument("--log-level", choices=("debug", "info", "warning", "error"))
-    parser.add_argument("--log-format", choices=("text", "json"))
-
-
-def _port(text: str) -> int:
-    if not text.isdecimal() or int(text) > 65535:
-        raise argparse.ArgumentTypeError(f"{text!r} is no port; ports are 0 to 65535")
-    return int(text)
-
-
-def overridden(settings: Settings, given: argparse.Namespace) -> Settings:
-    """The settings with what the command line says."""
-    http = {"host": given.host, "port": given.port}
-    host = {"log_level": given.log_level, "log_format": given.log_format}
-    settings = settings.replace(
-        http=settings.http.model_copy(update={k: v for k, v in http.items() if v is not None}),
-        host=settings.host.model_copy(update={k: v for k, v in host.items() if v is not None}),
-    )
-    return with_root(settings, given.root)

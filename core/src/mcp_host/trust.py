@@ -9,48 +9,58 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import tempfile
-from collections.abc import Mapping
-from dataclasses import dataclass
-from pathlib import Path
 
-import platformdirs
+from . import folders
+from .records import Record
 
-from .errors import SettingsError
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from os import PathLike
+    from pathlib import Path
+    from typing import Any
 
 FILE_NAME = "mcp-host.toml"
 VARIABLE = "MCP_HOST_CONFIG"
 NO_PACKS = "MCP_HOST_NO_PACKS"
 
 
-@dataclass(frozen=True)
-class Choice:
+class Choice(Record):
     """Which settings file is used, if any, and what a person should know about the choice."""
 
-    path: Path | None
+    file: str | None
     notice: str | None = None
+
+    @property
+    def path(self) -> Path | None:
+        """The file as a path."""
+        from pathlib import Path
+
+        return Path(self.file) if self.file is not None else None
 
 
 def choose(
-    named: Path | None, environment: Mapping[str, str] | None = None, *, folder: Path | None = None
+    named: str | PathLike[str] | None,
+    environment: Mapping[str, str] | None = None,
+    *,
+    folder: Path | None = None,
 ) -> Choice:
     """By `--config`, `$MCP_HOST_CONFIG`, a trusted `./mcp-host.toml`, the user's own file."""
     env = os.environ if environment is None else environment
-    if named is not None:
-        return Choice(named.expanduser().absolute())
-    if env.get(VARIABLE):
-        return Choice(Path(env[VARIABLE]).expanduser().absolute())
-    here = (folder or working_folder()) / FILE_NAME
+    given = named if named is not None else env.get(VARIABLE) or None
+    if given is not None:
+        return Choice(absolute(given))
+    here = os.path.join(folder or working_folder(), FILE_NAME)
     notice = None
-    if here.is_file():
+    if os.path.isfile(here):
         if is_trusted(here):
             return Choice(here)
         notice = (
             f"{here} is not read: it is not trusted, or changed since it was. Look at it, then "
             f"run: mcp-host trust {here}"
         )
-    users = user_file()
-    return Choice(users if users.is_file() else None, notice)
+    users = _users_file()
+    return Choice(users if os.path.isfile(users) else None, notice)
 
 
 def is_safe_mode() -> bool:
@@ -58,10 +68,20 @@ def is_safe_mode() -> bool:
     return os.environ.get(NO_PACKS) == "1"
 
 
-def working_folder() -> Path:
+def absolute(path: str | PathLike[str]) -> str:
+    """The path from the root, with `~` for the user's home folder, as pathlib would write it."""
+    whole = os.path.expanduser(path)
+    if not os.path.isabs(whole):
+        whole = os.path.join(working_folder(), whole)
+    if os.sep != "/":
+        return os.path.normpath(whole)
+    return "/" + "/".join(part for part in whole.split("/") if part not in ("", "."))
+
+
+def working_folder() -> str:
     """The working directory; ends the process with one line where it is there no more."""
     try:
-        return Path.cwd()
+        return os.getcwd()
     except FileNotFoundError:
         raise SystemExit(
             "error: the working directory is not there any more; start this in another"
@@ -70,59 +90,75 @@ def working_folder() -> Path:
 
 def user_file() -> Path:
     """The settings file in the user's configuration folder."""
-    return platformdirs.user_config_path("mcp-host") / FILE_NAME
+    from pathlib import Path
 
-
-def is_trusted(path: Path) -> bool:
-    """Whether the file's present content was trusted at this path."""
-    digest = _digest(path)
-    return digest is not None and _read().get(_place(path)) == digest
+    return Path(_users_file())
 
 
 def trust(path: Path) -> None:
     """Record the file's path and content as trusted; `SettingsError` where it cannot be read."""
     digest = _digest(path)
     if digest is None:
+        from .errors import SettingsError
+
         raise SettingsError(f"{path}: cannot be read")
     _write({**_read(), _place(path): digest})
 
 
-def _place(path: Path) -> str:
+def _users_file() -> str:
+    return os.path.join(folders.config(), FILE_NAME)
+
+
+def is_trusted(path: str | PathLike[str]) -> bool:
+    """Whether the file's present content was trusted at this path."""
+    digest = _digest(path)
+    return digest is not None and _read().get(_place(path)) == digest
+
+
+def _place(path: str | PathLike[str]) -> str:
     """Where the file stands.
 
     A link to a trusted file is not followed: what is relative in the file would start at the
     folder of the link, which may be a stranger's.
     """
-    return str(path.parent.resolve() / path.name)
+    folder, name = os.path.split(absolute(path))
+    return os.path.join(os.path.realpath(folder), name)
 
 
-def _digest(path: Path) -> str | None:
+def _digest(path: str | PathLike[str]) -> str | None:
     try:
-        return hashlib.sha256(path.read_bytes()).hexdigest()
+        with open(path, "rb") as file:
+            return hashlib.sha256(file.read()).hexdigest()
     except OSError:
         return None
 
 
-def _record() -> Path:
-    return platformdirs.user_config_path("mcp-host") / "trusted.json"
+def _record() -> str:
+    return os.path.join(folders.config(), "trusted.json")
 
 
-def _read() -> dict[str, str]:
+def _read() -> dict[str, Any]:
     try:
-        data = json.loads(_record().read_text("utf-8"))
+        with open(_record(), encoding="utf-8") as file:
+            data = json.load(file)
     except (OSError, ValueError):
         return {}
     return data if isinstance(data, dict) else {}
 
 
 def _write(trusted: Mapping[str, str]) -> None:
-    record = _record()
+    from pathlib import Path
+
+    record = Path(_record())
     record.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     write_atomically(record, json.dumps(trusted, indent=2).encode())
 
 
 def write_atomically(path: Path, data: bytes, mode: int = 0o600) -> None:
     """Replace a file's content as a whole, or leave it as it is."""
+    import tempfile
+    from pathlib import Path
+
     handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
         with os.fdopen(handle, "wb") as file:

@@ -14,8 +14,9 @@ import typer
 from ..asking import Answers
 from ..context import Caller
 from ..errors import ERROR_KEY, MissingCapability, ProtocolError
-from ..host import PACKS_URI, Host
-from .common import ConfigOption, JsonOption, Output, chosen_settings, loaded_host, quiet_logs
+from ..host import Host
+from ..inventory import PACKS_URI
+from .common import ConfigOption, JsonOption, Output, chosen_settings, loaded, quiet_logs
 
 Given = Annotated[
     list[str] | None,
@@ -104,7 +105,7 @@ def _run(config: Any, run: Call, as_json: bool) -> None:
     settings = chosen_settings(config)
     quiet_logs(settings)
     try:
-        result = asyncio.run(_with_host(loaded_host(settings, wait=False), run))
+        result = asyncio.run(_with_host(Host(loaded(settings, wait=False), retries=False), run))
     except ProtocolError as error:
         data = {"error": _said(error), **(error.data or {})}
         if as_json:

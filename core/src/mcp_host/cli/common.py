@@ -18,7 +18,7 @@ from ..settings import Settings, load
 from ..trust import NO_PACKS, Choice, choose, is_safe_mode, working_folder
 
 if TYPE_CHECKING:
-    from ..host import Host
+    from ..inventory import Inventory
 
 ConfigOption = Annotated[
     Path | None, typer.Option("--config", help="The settings file.", show_default=False)
@@ -57,7 +57,7 @@ def saved_catalogue(config: Path | None) -> saved.Saved:
     choice = choose(config)
     if choice.path is None or choice.notice or is_safe_mode():
         return saved.Saved(None, "there is none yet")
-    return saved.read(saved.Identity("mcp-host", choice.path, str(working_folder())))
+    return saved.read(saved.Identity("mcp-host", choice.file, working_folder()))
 
 
 def chosen_settings(config: Path | None) -> Settings:
@@ -81,19 +81,19 @@ def _tell(choice: Choice) -> None:
         print("no settings file; make one with: mcp-host init", file=sys.stderr)
 
 
-def loaded_host(settings: Settings, *, wait: bool = True) -> Host:
-    """A host with its packs imported and checked, none of them open yet.
+def loaded(settings: Settings, *, wait: bool = True) -> Inventory:
+    """The packs of the settings, imported and checked, none of them open yet.
 
     Without `wait` one that takes long to import is not waited for.
     """
-    from ..host import Host, RequiredPackFailed
+    from ..inventory import Inventory, RequiredPackFailed
 
-    host = Host(settings, retries=False)
+    inventory = Inventory(settings)
     with suppress(RequiredPackFailed):  # a command shows what is wrong, and goes on
-        host.load()
+        inventory.load()
     if wait:
-        host.wait_loaded()
-    return host
+        inventory.wait_loaded()
+    return inventory
 
 
 class Output:

@@ -13,7 +13,7 @@ from .common import (
     Output,
     chosen_file,
     chosen_settings,
-    loaded_host,
+    loaded,
     quiet_logs,
 )
 
@@ -57,7 +57,7 @@ def check(config: ConfigOption = None, as_json: JsonOption = False) -> None:
     quiet_logs(settings, "critical")
     problems = [
         f"{report['name']}: {report['reason']}"
-        for report in loaded_host(settings).report()
+        for report in loaded(settings).report()
         if report["state"] == "failed"
     ]
     if as_json:
@@ -86,10 +86,9 @@ def schema(
     if all_packs:
         settings = settings.replace(packs={name: PackTable(enabled=True) for name in discover()})
     quiet_logs(settings, "critical")
-    host = loaded_host(settings)
     models = {
         name: pack.declared.settings_model
-        for name, pack in host.packs.items()
+        for name, pack in loaded(settings).packs.items()
         if pack.declared is not None and pack.declared.settings_model is not None
     }
     output.json(file_schema(models))

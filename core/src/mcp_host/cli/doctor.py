@@ -11,8 +11,9 @@ from typing import Any
 import typer
 
 from .. import __version__
-from ..host import Host, Pack
-from ..running import NOT_SET_UP, Finding
+from ..conditions import NOT_SET_UP, Finding
+from ..host import Host
+from ..inventory import Pack
 from ..settings import Settings
 from .common import (
     STATE_STYLES,
@@ -20,7 +21,7 @@ from .common import (
     JsonOption,
     Output,
     chosen_settings,
-    loaded_host,
+    loaded,
     quiet_logs,
     saved_catalogue,
 )
@@ -37,7 +38,7 @@ def doctor(config: ConfigOption = None, as_json: JsonOption = False) -> None:
     settings = chosen_settings(config)
     quiet_logs(settings, "critical")
     catalogue = _catalogue(config, settings)
-    host = loaded_host(settings)
+    host = Host(loaded(settings), retries=False)
     findings = asyncio.run(_examine(host))
     reports = [{**r, "findings": findings.get(r["name"], [])} for r in host.report()]
     healthy = all(_is_well(report) for report in reports)

@@ -11,7 +11,7 @@ from .common import (
     Output,
     chosen_settings,
     first_line,
-    loaded_host,
+    loaded,
     quiet_logs,
     saved_catalogue,
 )
@@ -66,8 +66,8 @@ def _loaded_items(config: Any, lists: tuple[Any, ...]) -> list[Any]:
 
     settings = chosen_settings(config)
     quiet_logs(settings, "warning")
-    host = loaded_host(settings)
-    return [item for what in lists for item in host.visible(what, Caller())]
+    inventory = loaded(settings)
+    return [item for what in lists for item in inventory.visible(what, Caller())]
 
 
 def _tool_row(tool: Any) -> tuple[str, ...]:

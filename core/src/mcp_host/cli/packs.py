@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..settings import Settings
 from ..trust import FILE_NAME, NO_PACKS, is_safe_mode
-from .common import ConfigOption, JsonOption, Output, chosen_settings, loaded_host, quiet_logs
+from .common import ConfigOption, JsonOption, Output, chosen_settings, loaded, quiet_logs
 
 if TYPE_CHECKING:
     from ..packs import Offer
@@ -20,7 +20,7 @@ def packs(config: ConfigOption = None, as_json: JsonOption = False) -> None:
     output = Output()
     settings = chosen_settings(config)
     quiet_logs(settings, "critical")
-    reports = [_checked(report) for report in loaded_host(settings).report()]
+    reports = [_checked(report) for report in loaded(settings).report()]
     known = {report["name"] for report in reports}
     for name, offers in discover().items():
         if name not in known:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ..calls import Call, Next, Wire
+from ..conditions import Condition
 from ..errors import Unavailable
-from ..running import Condition, Runtime
+from ..running import Runtime
 
 
 class Opening:

@@ -14,6 +14,7 @@ from ..asking import Answers
 from ..context import Caller, Level
 from ..errors import ERROR_KEY, ProtocolError
 from ..host import LISTS_CHANGED, Host
+from ..inventory import Inventory
 from ..packs import Offer
 from ..settings import parse
 from .person import Person
@@ -170,9 +171,9 @@ async def hosted(
         data.setdefault("host", {}).setdefault("root", str(root))
     settings = parse(data, root / "mcp-host.toml" if root else None, environment)
     offers = {name: [Offer(name, module, name, "0")] for name, module in packs.items()}
-    host = Host(settings, alone=next(iter(packs)) if alone else None, offers=offers)
-    host.load()
-    async with host:
+    inventory = Inventory(settings, alone=next(iter(packs)) if alone else None, offers=offers)
+    inventory.load()
+    async with Host(inventory) as host:
         kit = Hosted(host)
         host.listen(kit.changes.put_nowait)
         if settled:
