@@ -46,7 +46,7 @@ def of_arguments(arguments: Mapping[str, tuple[Any, Any]]) -> Schema | None:
     try:
         fields = [(name, hint, default, True) for name, (hint, default) in arguments.items()]
         return writer.whole({**writer.object(fields), "title": "Arguments"})
-    except _NOT_ORDINARY:
+    except Exception:  # whatever an annotation raises here, pydantic has the right words for
         return None
 
 
@@ -58,16 +58,13 @@ def of_output(hint: Any) -> Schema | None:
         if "$ref" in schema:
             schema = writer.definitions.pop(schema["$ref"].rpartition("/")[2])
         return writer.whole(schema)
-    except _NOT_ORDINARY:
+    except Exception:
         return None
 
 
 class _NotOrdinary(Exception):
     """Pydantic has to be asked."""
 
-
-# Among others what `get_type_hints` raises for names that it does not find.
-_NOT_ORDINARY = (_NotOrdinary, TypeError, ValueError, NameError, AttributeError, RecursionError)
 
 _PLAIN: Mapping[Any, Schema] = {
     str: {"type": "string"},
@@ -164,6 +161,7 @@ class _Writer:
         return schema
 
     def _field(self, hint: Any, default: Any) -> tuple[Schema, Any]:
+        """The schema of a property, and its default, which may stand in the annotation."""
         base, words = hint, _Words()
         if get_origin(hint) is Annotated:
             base, *metadata = get_args(hint)
@@ -179,12 +177,14 @@ class _Writer:
         return schema, default
 
     def _worded(self, schema: Schema, words: _Words) -> Schema:
+        """With the words, which may stand in place of what was written."""
         lost = [key for key in words.added if isinstance(schema.get(key), dict | list)]
         if self.definitions and lost:
             raise _NotOrdinary  # a reference may go, and what it refers to with it
         return {**schema, **words.added}
 
     def _limited(self, hint: Any, words: _Words) -> Schema:
+        """With limits and marks; the limits of what may be None are those of the rest."""
         schema = self.write(hint)
         if words.limits and get_origin(hint) in (Union, types.UnionType):
             (hint,) = (arm for arm in get_args(hint) if arm is not type(None))
@@ -279,7 +279,7 @@ def _limits(hint: Any, limits: Mapping[str, Any]) -> Schema:
     for name, value in limits.items():
         if name not in names or type(value) not in numbers or not abs(value) < 2**31:
             raise _NotOrdinary
-        if name not in ("ge", "gt", "le", "lt") and value < (0 if "length" in name else 1e-9):
+        if (name == "multiple_of" and value <= 0) or ("length" in name and value < 0):
             raise _NotOrdinary
     return {key: limits[name] for name, key in names.items() if name in limits}
 
@@ -354,10 +354,8 @@ def _check_plain(cls: Any) -> None:
     """Refuse what is no `TypedDict`, or says more than its annotations, or inherits more."""
     if not is_typeddict(cls) or (sys.version_info < (3, 12) and typing.is_typeddict(cls)):
         raise _NotOrdinary  # pydantic refuses typing's own before Python 3.12
-    if (
-        getattr(cls, "__closed__", None)
-        or getattr(cls, "__extra_items__", NoExtraItems) is not NoExtraItems
-    ):
+    has_extra = getattr(cls, "__extra_items__", NoExtraItems) is not NoExtraItems
+    if has_extra or getattr(cls, "__closed__", None):
         raise _NotOrdinary
     if any(name.startswith("__pydantic") or name == "__deprecated__" for name in vars(cls)):
         raise _NotOrdinary

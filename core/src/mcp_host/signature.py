@@ -115,8 +115,8 @@ class Signature(Record):
     """What the host knows of one function; made by `read`.
 
     `arguments` are the annotation and the default, or `UNSET`, of each parameter that a caller may
-    give. What checks them and what is returned is made for the first call: the lists do without.
-    Should two calls make it at once, each has its own, and either is right.
+    give; `written` is their schema, where it needed no model. Then what checks them, and what is
+    returned, is made for the first call. Two calls at once may each make their own: they are alike.
     """
 
     function: Callable[..., Any]
@@ -125,6 +125,7 @@ class Signature(Record):
     questions: Mapping[str, Asked]
     proposals: Mapping[str, Callable[..., Any]]
     arguments: Mapping[str, tuple[Any, Any]]
+    written: Schema | None
     own_schema: Schema | None
     takes_all: str | None
     returns: Any
@@ -166,20 +167,9 @@ class Signature(Record):
     def input_schema(self) -> Schema:
         if self.own_schema is not None:
             return self.own_schema
-        schema = self._written or self.model.model_json_schema(schema_generator=_Compact)
-        schema.setdefault("properties", {})
-        compact: Schema = _mapped(_untitled(schema), _short)
-        return compact
-
-    @cached_property
-    def _written(self) -> Schema | None:
-        """The schema before it is made shorter, where that needs no model."""
-        return schemas.of_arguments(self.arguments)
-
-    def verify(self) -> None:
-        """`DeclarationError` where arguments cannot be checked; an ordinary one's always can."""
-        if self.own_schema is None and self._written is None:
-            _ = self.model
+        if self.written is not None:
+            return self.written
+        return _shortened(self.model.model_json_schema(schema_generator=_Compact))
 
     @cached_property
     def output(self) -> Output | None:
@@ -309,6 +299,7 @@ def read(function: Callable[..., Any], input_schema: Schema | None = None) -> Si
         if name != service:
             reading.add(name, hints.get(name, Any), parameter)
     reading.check_questions()
+    written = schemas.of_arguments(reading.arguments)
     made = Signature(
         function=function,
         service=service,
@@ -316,11 +307,13 @@ def read(function: Callable[..., Any], input_schema: Schema | None = None) -> Si
         questions=reading.questions,
         proposals=reading.proposals,
         arguments=reading.arguments,
+        written=written and _shortened(written),
         own_schema=input_schema,
         takes_all=reading.takes_all,
         returns=hints.get("return"),
     )
-    made.verify()
+    if written is None:
+        _ = made.model  # which finds what cannot be checked; an ordinary argument always can
     return made
 
 
@@ -454,6 +447,13 @@ def _header_fits(hint: Any) -> bool:
 # -- schemas ---------------------------------------------------------------------------------------
 
 
+def _shortened(schema: Schema) -> Schema:
+    """pydantic's schema of arguments in fewer words."""
+    schema.setdefault("properties", {})
+    shorter: Schema = _mapped(_untitled(schema), _shorter)
+    return shorter
+
+
 def _untitled(schema: Schema) -> Schema:
     """Drop the titles that pydantic makes of class names."""
     for named in (schema, *schema.get("$defs", {}).values()):
@@ -484,7 +484,7 @@ def _mapped(schema: Any, change: Callable[[Schema], Schema]) -> Any:
     return change(mapped)
 
 
-def _short(schema: Schema) -> Schema:
+def _shorter(schema: Schema) -> Schema:
     return _closed(_without_nulls(schema))
 
 
