@@ -14,8 +14,8 @@ from .. import __version__
 
 TYPE_CHECKING = False  # the name that type checkers know; importing typing takes 3 ms
 if TYPE_CHECKING:
+    import argparse
     from collections.abc import Mapping, Sequence
-    from pathlib import Path
     from typing import Any
 
 ROOT, AUTO = VARIABLES = ("OPENSPEC_ROOT", "OPENSPEC_AUTO_PROJECT_ROOT")
@@ -23,18 +23,26 @@ ROOT, AUTO = VARIABLES = ("OPENSPEC_ROOT", "OPENSPEC_AUTO_PROJECT_ROOT")
 
 def serve(arguments: Sequence[str]) -> int:
     """Serve until the client or a signal ends it; ends the process itself."""
-    parser = _server().parser()
-    parser.add_argument("--debug", action="store_true", help="log more, and how paths were chosen")
-    given = parser.parse_args(arguments)
-    if given.debug:
-        given.log_level = given.log_level or "debug"
-        _tell_paths(given.root)
+    given = _server().options(arguments)
+    if getattr(given, "debug", False):
+        _debug(given)
     # What the command line says comes before the environment.
     _server(fixed=given.root is None).serve(given)
 
 
+class _Server(Standalone):
+    """A server with one option more, which argparse reads where it is given."""
+
+    def parser(self) -> argparse.ArgumentParser:
+        parser = super().parser()
+        parser.add_argument(
+            "--debug", action="store_true", help="log more, and how paths were chosen"
+        )
+        return parser
+
+
 def _server(*, fixed: bool = True) -> Standalone:
-    return Standalone(
+    return _Server(
         pack="openspec",
         module="mcp_host_openspec.plugin",
         server_name="openspec",
@@ -63,13 +71,15 @@ def settings_from(variables: Mapping[str, str], *, fixed: bool = True) -> dict[s
     return {"packs": {"openspec": {"settings": {"specs_root" if is_auto else "root": where}}}}
 
 
-def _tell_paths(root: str | Path | None) -> None:
-    """Say on standard error which tree is served, and what it was chosen by."""
+def _debug(given: Any) -> None:
+    """Log more, and say on standard error which tree is served and what it was chosen by."""
     from pathlib import Path
 
     from ..storage.roots import from_environment
     from .output import complain
 
+    given.log_level = given.log_level or "debug"
+    root = given.root
     project = Path(root).absolute() if root else Path.cwd()
     is_auto = os.environ.get(AUTO) == "true"
     use_environment = root is None or is_auto
