@@ -40,12 +40,17 @@ class Candidate:
         return {"name": self.tool, "arguments": dict(self.arguments)}
 
     def over_stdio(self, era: Era) -> StdioClient:
-        return StdioClient(era, self.stdio, os.environ | self.environment)
+        return StdioClient(era, self.stdio, _environment() | self.environment)
 
     def over_http(self, era: Era) -> HttpClient:
         port = free_port()
         command = [part.replace("PORT", str(port)) for part in self.http]
-        return HttpClient(era, command, os.environ | self.environment, port)
+        return HttpClient(era, command, _environment() | self.environment, port)
+
+
+def _environment() -> dict[str, str]:
+    """Ours, in which Python may keep its bytecode: what pip installs comes with it."""
+    return {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
 
 
 @contextmanager
