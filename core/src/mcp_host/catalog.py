@@ -6,12 +6,11 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
-from types import MappingProxyType
 from typing import Any, Literal, cast
 
 from .contributions import Contribution, Resource, Tool
 from .packs import Declared, Failure
-from .records import Record
+from .records import Record, fresh
 from .settings import PackTable
 
 NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
@@ -35,7 +34,7 @@ class Entry(Record):
     contribution: Contribution
     listed: Mapping[str, Any]
     refusal: str = ""
-    errors: Mapping[type[BaseException], str] = MappingProxyType({})
+    errors: Mapping[type[BaseException], str] = fresh(dict)
 
     @property
     def has_name(self) -> bool:

@@ -5,14 +5,12 @@ from __future__ import annotations
 import base64
 import json
 from collections.abc import Mapping, Sequence
-from types import MappingProxyType
 from typing import Any, Generic, Literal, TypeVar
 
-from .records import Record
+from .records import Record, fresh
 
 T = TypeVar("T")
 Meta = Mapping[str, Any]
-NOTHING: Meta = MappingProxyType({})
 
 
 def _base64(data: bytes) -> str:
@@ -28,7 +26,7 @@ class Text(Record):
 
     text: str
     mime: str | None = None
-    meta: Meta = NOTHING
+    meta: Meta = fresh(dict)
 
     def wire(self) -> dict[str, Any]:
         return _with_meta({"type": "text", "text": self.text}, self.meta)
@@ -39,7 +37,7 @@ class Image(Record):
 
     data: bytes
     mime: str = "image/png"
-    meta: Meta = NOTHING
+    meta: Meta = fresh(dict)
 
     def wire(self) -> dict[str, Any]:
         wire = {"type": "image", "data": _base64(self.data), "mimeType": self.mime}
@@ -51,7 +49,7 @@ class Audio(Record):
 
     data: bytes
     mime: str = "audio/wav"
-    meta: Meta = NOTHING
+    meta: Meta = fresh(dict)
 
     def wire(self) -> dict[str, Any]:
         wire = {"type": "audio", "data": _base64(self.data), "mimeType": self.mime}
@@ -64,7 +62,7 @@ class Embedded(Record):
     uri: str
     body: str | bytes
     mime: str | None = None
-    meta: Meta = NOTHING
+    meta: Meta = fresh(dict)
 
     def contents(self) -> dict[str, Any]:
         if isinstance(self.body, str):
@@ -114,7 +112,7 @@ class Result(Record):
 
     content: Sequence[Content]
     structured: Any = None
-    meta: Meta = NOTHING
+    meta: Meta = fresh(dict)
     is_error: bool = False
 
     def wire(self) -> dict[str, Any]:
@@ -137,7 +135,7 @@ class Page(Record, Generic[T]):
     items: Sequence[T]
     total: int
     next_cursor: str | None = None
-    notes: Mapping[str, Any] = NOTHING
+    notes: Mapping[str, Any] = fresh(dict)
 
     def __post_init__(self) -> None:
         taken = self.notes.keys() & {"total", "truncated", "next_cursor", "result"}

@@ -7,13 +7,12 @@ import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
-from types import MappingProxyType
 from typing import Any, Literal, Self, overload
 from urllib.parse import unquote
 
 from . import signature
 from .content import CONTENT_TYPES, Embedded, Message, Page, Result, Text, compact
-from .records import Record
+from .records import Record, fresh
 from .schemas import Schema
 from .signature import DeclarationError, Signature
 
@@ -42,7 +41,7 @@ class _Contribution(Record):
     description: str = ""
     title: str | None = None
     icons: Sequence[Icon] = ()
-    meta: Mapping[str, Any] = MappingProxyType({})
+    meta: Mapping[str, Any] = fresh(dict)
 
     def replace(self, **changes: Any) -> Self:
         """A copy with some attributes changed."""

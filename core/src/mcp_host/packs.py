@@ -10,7 +10,6 @@ import threading
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, cast
 
 import importlib_metadata
@@ -21,7 +20,7 @@ from .conditions import Condition
 from .contributions import Contribution, Prompt, Resource, Tool, verify
 from .errors import BY_CODE, SettingsError
 from .hookspecs import PROJECT
-from .records import Record
+from .records import Record, fresh
 from .settings import PackTable, Settings, about_project, pack_settings, project_root
 from .signature import DeclarationError
 
@@ -58,7 +57,7 @@ class Declared(Record):
     resources: tuple[Resource, ...] = ()
     prompts: tuple[Prompt, ...] = ()
     instructions: str = ""
-    errors: Mapping[type[BaseException], str] = MappingProxyType({})
+    errors: Mapping[type[BaseException], str] = fresh(dict)
     acts_as_server_user: bool = False
     checks: tuple[Callable[[], Any], ...] = ()
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 TYPE_CHECKING = False  # the name that type checkers know; importing typing takes 3 ms
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
     from typing import Any, ClassVar, Self, dataclass_transform
 else:
 
@@ -22,23 +22,35 @@ class _Fields:
     def __get__(self, record: object, cls: type[Record]) -> Mapping[str, Any]:
         import dataclasses
 
-        body = {name: cls.__defaults__[name] for name in cls.__defaults__}
-        twin = type(cls.__name__, (), {**body, "__annotations__": dict(cls.__fields__)})
+        body: dict[str, Any] = {"__annotations__": dict(cls.__fields__), **cls.__defaults__}
+        for name, factory in cls.__factories__.items():
+            body[name] = dataclasses.field(default_factory=factory)
+        twin = type(cls.__name__, (), body)
         made: Mapping[str, Any] = dataclasses.dataclass(frozen=True)(twin).__dataclass_fields__  # type: ignore[attr-defined]
         return made
+
+
+class _Fresh:
+    def __init__(self, factory: Callable[[], Any]) -> None:
+        self.factory = factory
+
+
+def fresh(factory: Callable[[], Any]) -> Any:
+    """A default that is made anew for each record, as `field(default_factory=…)`."""
+    return _Fresh(factory)
 
 
 @dataclass_transform(frozen_default=True)
 class Record:
     """A frozen dataclass in all but the making: the annotated names are its fields, in order.
 
-    Two of one class with equal fields are equal. A default is shared by all, so let it be
-    immutable. Raises `TypeError` for a field that is missing, given twice or unknown, and
-    `AttributeError` on assignment.
+    Two of one class with equal fields are equal. Raises `TypeError` for a field that is missing,
+    given twice or unknown, and `AttributeError` on assignment.
     """
 
     __fields__: ClassVar[Mapping[str, Any]] = {}
     __defaults__: ClassVar[Mapping[str, Any]] = {}
+    __factories__: ClassVar[Mapping[str, Callable[[], Any]]] = {}
     __match_args__: ClassVar[tuple[str, ...]] = ()
     __dataclass_fields__ = _Fields()
 
@@ -50,15 +62,21 @@ class Record:
             if not str(kind).startswith(("ClassVar", "typing.ClassVar"))
         }
         cls.__fields__ = {**cls.__fields__, **own}
-        cls.__defaults__ = {
-            **cls.__defaults__,
-            **{name: cls.__dict__[name] for name in own if name in cls.__dict__},
+        given = {name: cls.__dict__[name] for name in own if name in cls.__dict__}
+        made = {
+            name: given.pop(name).factory for name in own if isinstance(given.get(name), _Fresh)
         }
+        for name in made:
+            delattr(cls, name)
+        cls.__defaults__ = {**cls.__defaults__, **given}
+        cls.__factories__ = {**cls.__factories__, **made}
         cls.__match_args__ = tuple(cls.__fields__)  # type: ignore[misc]  # so typeshed has it
 
     def __init__(self, *given: Any, **named: Any) -> None:
         values = self.__dict__
         values.update(self.__defaults__)
+        for name, factory in self.__factories__.items():
+            values[name] = factory()
         if given:
             names = self.__match_args__[: len(given)]
             twice = [name for name in names if name in named]

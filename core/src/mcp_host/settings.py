@@ -11,14 +11,13 @@ import typing
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from types import MappingProxyType
 from typing import Annotated, Any, Literal, get_args
 from urllib.parse import quote
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, model_validator
 
 from .errors import SettingsError
-from .records import Record
+from .records import Record, fresh
 
 PACK_NAME = r"^[a-z][a-z0-9_]{0,31}$"
 RESERVED_PACK_NAME = "host"
@@ -237,10 +236,10 @@ class Settings(Record):
 
     host: HostTable = HostTable()
     http: HttpTable = HttpTable()
-    packs: Mapping[str, PackTable] = MappingProxyType({})
+    packs: Mapping[str, PackTable] = fresh(dict)
     source: Path | None = None
     secrets: Secrets = Secrets()
-    problems: Mapping[str, str] = MappingProxyType({})
+    problems: Mapping[str, str] = fresh(dict)
 
     @property
     def folder(self) -> Path:
