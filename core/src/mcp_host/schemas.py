@@ -29,12 +29,12 @@ UNSET: Any = Field().default
 class Marker(Record):
     """What may stand in `Annotated` beside what pydantic knows."""
 
-    def in_schema(self) -> Schema:
+    def _in_schema(self) -> Schema:
         """What it adds to the schema."""
         return {}
 
     def __get_pydantic_json_schema__(self, core: Any, handler: Any) -> Schema:
-        return {**handler(core), **self.in_schema()}
+        return {**handler(core), **self._in_schema()}
 
 
 def of_arguments(arguments: Mapping[str, tuple[Any, Any]]) -> Schema | None:
@@ -246,7 +246,7 @@ class _Words:
         self._has_field = False
         for marker in metadata:
             if isinstance(marker, Marker):
-                self.marks |= marker.in_schema()
+                self.marks |= marker._in_schema()
             elif type(marker) is FieldInfo:
                 self._read(marker)
             else:

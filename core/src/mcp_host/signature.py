@@ -63,7 +63,7 @@ class Header(Marker):
 
     name: str
 
-    def in_schema(self) -> Schema:
+    def _in_schema(self) -> Schema:
         return {"x-mcp-header": self.name}
 
 
