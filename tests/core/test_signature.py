@@ -1,5 +1,6 @@
 """A function's signature is its schema: what is published is what is accepted, and nothing else."""
 
+import copy
 import json
 from collections.abc import Callable, Iterator
 from contextlib import asynccontextmanager
@@ -373,6 +374,16 @@ async def test_a_schema_of_ones_own_is_published_as_it_is_and_checked() -> None:
     assert value == {"n": 2, "more": [1]}
     assert "n: must be one of 1, 2" in error["error"]
     assert "needs n" in missing["error"]
+
+
+def test_a_declared_tool_can_be_copied_whole_and_read_again() -> None:
+    declared = tool(by_header)
+    declared.listed("made", str)
+
+    copied = copy.deepcopy(declared)
+
+    assert copied == declared
+    assert copied.listed("made", str) == declared.listed("made", str)
 
 
 async def test_a_default_may_stand_behind_the_parameter_or_in_its_annotation() -> None:
