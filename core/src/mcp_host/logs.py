@@ -9,10 +9,12 @@ import select
 import sys
 from datetime import UTC, datetime
 from functools import lru_cache
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from .middleware.request_id import current_call
-from .settings import Secrets
+
+if TYPE_CHECKING:
+    from .settings import Secrets
 
 
 @lru_cache(maxsize=4)

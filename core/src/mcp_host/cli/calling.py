@@ -1,28 +1,30 @@
-"""`mcp-host call`, `read` and `prompt`: one call from the terminal, as a client would make it."""
+"""`mcp-host call`, `read` and `prompt`: one call from the terminal, as a client would make it.
+
+The host is imported when there is something to call: `--help` and the other commands do without.
+"""
 
 from __future__ import annotations
 
-import asyncio
 import json
 import signal
 import sys
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import typer
 
-from ..asking import Answers
-from ..context import Caller
 from ..errors import ERROR_KEY, MissingCapability, ProtocolError
-from ..host import Host
-from ..inventory import PACKS_URI
 from .common import ConfigOption, JsonOption, Output, chosen_settings, loaded, quiet_logs
+
+if TYPE_CHECKING:
+    from ..context import Caller
+    from ..host import Host
 
 Given = Annotated[
     list[str] | None,
     typer.Argument(help="Arguments as name=value; a value is JSON where it is, else text."),
 ]
-Call = Callable[[Host, Caller], Awaitable[dict[str, Any]]]
+Call: TypeAlias = "Callable[[Host, Caller], Awaitable[dict[str, Any]]]"
 
 
 def call(
@@ -51,6 +53,8 @@ def read(
     """Read a resource."""
 
     async def run(host: Host, caller: Caller) -> dict[str, Any]:
+        from ..inventory import PACKS_URI
+
         if uri == PACKS_URI:
             await host.settled()  # a moment after the start it would say `opening` of all
         return await host.read(uri, host.context(caller))
@@ -101,6 +105,10 @@ def _value(text: str) -> Any:
 
 
 def _run(config: Any, run: Call, as_json: bool) -> None:
+    import asyncio
+
+    from ..host import Host
+
     output = Output()
     settings = chosen_settings(config)
     quiet_logs(settings)
@@ -130,6 +138,8 @@ def _said(error: ProtocolError) -> str:
 
 
 async def _with_host(host: Host, run: Call) -> dict[str, Any]:
+    from ..context import Caller
+
     offers = frozenset({"elicitation"}) if sys.stdin.isatty() else frozenset[str]()
     async with host:
         return await run(host, Caller(client="mcp-host", connection="terminal", offers=offers))
@@ -139,6 +149,8 @@ async def _asking(
     host: Host, method: Any, name: str, values: Mapping[str, Any], caller: Caller
 ) -> dict[str, Any]:
     """Call, and have the person at the terminal answer what is asked."""
+    from ..asking import Answers
+
     state, responses = None, None
     while True:
         answers = Answers(responses, state)

@@ -11,15 +11,11 @@ import os
 import shutil
 import sys
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, MutableMapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal
-
-import tomlkit
-from tomlkit.container import OutOfOrderTableProxy
-from tomlkit.exceptions import TOMLKitError
 
 from ..errors import SettingsError
 from ..trust import write_atomically
@@ -303,6 +299,8 @@ def _read(path: Path) -> str | None:
 
 
 def _edited(client: Client, path: Path, before: str | None, name: str, entry: Entry | None) -> str:
+    from tomlkit.exceptions import TOMLKitError  # only one client of all has TOML
+
     edit = _edit_json if client.syntax == "json" else _edit_toml
     try:
         return edit(before or "", client.servers, name, entry)
@@ -336,6 +334,8 @@ def _edit_json(text: str, servers: str, name: str, entry: Entry | None) -> str:
 
 
 def _edit_toml(text: str, servers: str, name: str, entry: Entry | None) -> str:
+    import tomlkit
+
     wanted = _with_entry(tomllib.loads(text), servers, name, entry)
     document = tomlkit.parse(text)
     if entry is None:
@@ -345,7 +345,7 @@ def _edit_toml(text: str, servers: str, name: str, entry: Entry | None) -> str:
         if servers not in document:
             document[servers] = tomlkit.table(is_super_table=True)
         table = document[servers]
-        assert isinstance(table, dict | OutOfOrderTableProxy)
+        assert isinstance(table, MutableMapping)
         if name not in table:
             table[name] = tomlkit.table()
         table[name].update(entry)

@@ -14,11 +14,11 @@ import typer
 
 from .. import logs, saved, stdout
 from ..errors import SettingsError
-from ..settings import Settings, load
 from ..trust import NO_PACKS, Choice, choose, is_safe_mode, working_folder
 
 if TYPE_CHECKING:
     from ..inventory import Inventory
+    from ..settings import Settings
 
 ConfigOption = Annotated[
     Path | None, typer.Option("--config", help="The settings file.", show_default=False)
@@ -62,6 +62,8 @@ def saved_catalogue(config: Path | None) -> saved.Saved:
 
 def chosen_settings(config: Path | None) -> Settings:
     """The settings that `serve` would use; empty ones where there is no file, which is said."""
+    from ..settings import Settings, load  # a list from the saved catalogue does without
+
     choice = choose(config)
     _tell(choice)
     if choice.path is None:

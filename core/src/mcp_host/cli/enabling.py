@@ -8,7 +8,6 @@ from typing import Annotated
 import typer
 
 from ..errors import SettingsError
-from ..settings import load
 from ..trust import is_trusted, write_atomically
 from ..trust import trust as record_trust
 from .common import ConfigOption, chosen_file
@@ -31,6 +30,8 @@ def enable(name: Name, config: ConfigOption = None) -> None:
 
 def disable(name: Name, config: ConfigOption = None) -> None:
     """Disable a pack; its settings stay."""
+    from ..settings import load
+
     path = chosen_file(config)
     if name not in load(path).packs:
         raise SettingsError(f"{path} has no [packs.{name}]")
@@ -40,6 +41,8 @@ def disable(name: Name, config: ConfigOption = None) -> None:
 
 def _set(path: Path, name: str, enabled: bool) -> None:
     import tomlkit
+
+    from ..settings import load
 
     table = load(path).packs.get(name)
     if table is not None and table.enabled is enabled:

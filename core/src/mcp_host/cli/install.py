@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ..settings import Settings, load
 from ..trust import user_file
 from .clients import (
     CLIENTS,
@@ -22,6 +21,9 @@ from .clients import (
     this_host,
 )
 from .common import ConfigOption, JsonOption, Output, chosen_file
+
+if TYPE_CHECKING:
+    from ..settings import Settings
 
 ClientName = Annotated[
     str, typer.Argument(metavar="CLIENT", help=f"One of {', '.join(CLIENTS)}.", show_default=False)
@@ -47,6 +49,8 @@ def install(
     as_json: JsonOption = False,
 ) -> None:
     """Tell a client to start this host: one entry of its file changes, and a copy is kept."""
+    from ..settings import load
+
     found = find(client)
     settings_file = chosen_file(config).absolute()
     launch = this_host(settings_file, root or _root(load(settings_file), settings_file))

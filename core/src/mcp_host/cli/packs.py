@@ -5,12 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..settings import Settings
 from ..trust import FILE_NAME, NO_PACKS, is_safe_mode
 from .common import ConfigOption, JsonOption, Output, chosen_settings, loaded, quiet_logs
 
 if TYPE_CHECKING:
     from ..packs import Offer
+    from ..settings import Settings
 
 
 def packs(config: ConfigOption = None, as_json: JsonOption = False) -> None:
