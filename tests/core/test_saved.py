@@ -407,6 +407,27 @@ async def test_a_pack_edited_upgraded_or_uninstalled_is_shown_as_it_is(place: Pl
     assert await place.tools() == []
 
 
+async def test_what_a_pack_reads_beside_its_code_matters_also_when_it_is_new_or_gone(
+    place: Place,
+) -> None:
+    data = place.package / "data"
+    data.mkdir()
+    (data / "1.txt").write_text("one")
+    read = "[p.read_text() for p in sorted((pathlib.Path(__file__).parent / 'data').glob('*'))]"
+    named = PLUGIN.replace('os.environ.get("TEST_TOOLS", "first").split()', read)
+    place.plugin.write_text(named.replace("import os", "import os, pathlib"))
+
+    assert await place.tools() == ["made_one"]
+    (data / "1.txt").write_text("uno")
+    assert await place.tools() == ["made_uno"]
+    (data / "2.txt").write_text("due")
+    assert await place.tools() == ["made_uno", "made_due"]
+    (data / "1.txt").unlink()
+    assert await place.tools() == ["made_due"]
+    (place.package / "__pycache__").mkdir(exist_ok=True)
+    assert place.doctor().startswith("good")
+
+
 async def test_of_a_pack_in_one_file_that_file_matters_and_not_its_neighbours(
     place: Place,
 ) -> None:

@@ -2,46 +2,63 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterable
+from itertools import chain
 from pathlib import Path
 
 import importlib_metadata
 
 from .inventory import Inventory
-from .packs import Declared
-from .saved import Dependencies
-from .settings import Settings
+from .saved import Dependencies, names_in
 
 OWN_DISTRIBUTIONS = ("mcp-host", "mcp", "mcp-types", "pydantic", "pydantic-core")
 
 
 def dependencies(inventory: Inventory, variables: Iterable[str] = ()) -> Dependencies:
     """The files and variables of an inventory; `variables` are those its own command reads."""
-    files: list[str] = []
-    for distribution in OWN_DISTRIBUTIONS:
-        files += _metadata_file(distribution)
-    files += _local_files(Path(__file__).with_name("__init__.py"), "mcp-host")
-    names = list(variables)
-    for pack in inventory.packs.values():
-        if pack.declared is not None and pack.name != "host":
-            files += _pack_files(pack.declared)
-            names += getattr(pack.declared.settings_model, "reads_environment", ())
-    secrets = inventory.settings.secrets.variables
+    packs = [pack.declared for name, pack in inventory.packs.items() if name != "host"]
+    loaded = [declared for declared in packs if declared is not None]
+    offers = [declared.offer for declared in loaded]
+    sources = _Sources()
+    for name in (*OWN_DISTRIBUTIONS, *(offer.distribution for offer in offers)):
+        sources.files += _metadata_file(name)
+    sources.add(Path(__file__).with_name("__init__.py"), "mcp-host")
+    for offer in offers:
+        module = sys.modules.get(offer.module.partition(":")[0].partition(".")[0])
+        if place := getattr(module, "__file__", None):
+            sources.add(Path(place), offer.distribution)
+    read = [getattr(declared.settings_model, "reads_environment", ()) for declared in loaded]
+    secrets = inventory.settings.secrets
     return Dependencies(
-        files=tuple(dict.fromkeys(files)),
-        variables=tuple(sorted(set(names) - secrets)),
-        secret_variables=tuple(sorted(secrets)),
-        secret_files=_secret_files(inventory.settings),
+        files=tuple(dict.fromkeys(sources.files)),
+        folders=tuple(sources.folders),
+        variables=tuple(sorted({*variables, *chain(*read)} - secrets.variables)),
+        secret_variables=tuple(sorted(secrets.variables)),
+        secret_files=tuple(sorted(secrets.files)),
     )
 
 
-def _pack_files(declared: Declared) -> list[str]:
-    offer = declared.offer
-    module = sys.modules.get(offer.module.partition(":")[0].partition(".")[0])
-    place = getattr(module, "__file__", None)
-    files = _metadata_file(offer.distribution)
-    return files + (_local_files(Path(place), offer.distribution) if place else [])
+class _Sources:
+    """The files that packages are made of, where those can be edited in place."""
+
+    def __init__(self) -> None:
+        self.files: list[str] = []
+        self.folders: list[str] = []
+
+    def add(self, module: Path, distribution: str) -> None:
+        """Add a package with its data; `module` is its own file, or all that there is of it."""
+        if _is_copy(module, distribution):
+            return
+        if module.name != "__init__.py":
+            self.files.append(str(module))
+            return
+        for folder, inner, _ in os.walk(module.parent):
+            names = names_in(folder)
+            inner[:] = sorted(set(inner) & set(names))
+            self.folders.append(folder)
+            self.files += [str(Path(folder, name)) for name in names if name not in inner]
 
 
 def _metadata_file(distribution: str) -> list[str]:
@@ -54,19 +71,12 @@ def _metadata_file(distribution: str) -> list[str]:
     return [str(Path(place) / "METADATA")] if place is not None else []
 
 
-def _local_files(module: Path, distribution: str) -> list[str]:
-    """The sources of a package that was not installed as a copy, and may be edited in place.
+def _is_copy(module: Path, distribution: str) -> bool:
+    """Whether a package was installed as a copy, which nobody edits in place.
 
     `module` is the package's own file, or the one file of a pack that has no more.
     """
-    is_package = module.name == "__init__.py"
-    place = module.parent if is_package else module
+    place = module.parent if module.name == "__init__.py" else module
     metadata = _metadata_file(distribution)
-    is_copy = place.parent.name in ("site-packages", "dist-packages")
-    if metadata and is_copy and Path(metadata[0]).parent.parent == place.parent:
-        return []
-    return [str(path) for path in sorted(place.rglob("*.py"))] if is_package else [str(module)]
-
-
-def _secret_files(settings: Settings) -> tuple[str, ...]:
-    return tuple(sorted(settings.secrets.files))
+    is_beside = place.parent.name in ("site-packages", "dist-packages")
+    return bool(metadata) and is_beside and Path(metadata[0]).parent.parent == place.parent

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import Any
 
-FORMAT = 1
+FORMAT = 2
 LARGEST = 8 * 1024 * 1024
 FOLDER = "catalogues"
 
@@ -52,11 +52,13 @@ class Identity(Record):
 class Dependencies(Record):
     """What the lists of a server were made of, besides its settings file.
 
-    `files` are those whose change matters; `variables` and `secret_variables` the names of the
-    environment that were read; `secret_files` those that settings took secrets from.
+    `files` are those whose change matters, `folders` those where what is new or gone does;
+    `variables` and `secret_variables` the names of the environment that were read; `secret_files`
+    those that settings took secrets from.
     """
 
     files: tuple[str, ...] = ()
+    folders: tuple[str, ...] = ()
     variables: tuple[str, ...] = ()
     secret_variables: tuple[str, ...] = ()
     secret_files: tuple[str, ...] = ()
@@ -165,7 +167,7 @@ def fingerprint(
                 *(f"{n} {os.path.exists(n)}" for n in depends.secret_files),
             ]
         ),
-        "installed files": _digest(_times(depends.files)),
+        "installed files": _digest([*_times(depends.files), *map(names_in, depends.folders)]),
     }
 
 
@@ -199,6 +201,15 @@ def _times(files: Iterable[str]) -> list[str]:
         except OSError:
             found.append(f"{name} -")
     return found
+
+
+def names_in(folder: str) -> list[str]:
+    """What is in a folder, but for what Python or an editor keeps there for itself."""
+    try:
+        names = os.listdir(folder)
+    except OSError:
+        return []
+    return sorted(name for name in names if name != "__pycache__" and not name.startswith("."))
 
 
 def _site_folders() -> list[str]:
