@@ -262,10 +262,10 @@ def test_a_required_pack_that_fails_ends_serve_with_3_and_one_clear_line(home: H
 
     for transport in (["--stdio"], ["--transport", "http", "--port", "0"]):
         ended = home.run("serve", "--config", "mcp-host.toml", *transport)
-        lines = [line for line in ended.err.splitlines() if line.startswith("error: ")]
+        lines = [line for line in ended.err.splitlines() if "is failed" in line]
         assert ended.code == 3
         assert len(lines) == 1
-        assert "pack broken is failed" in lines[0]
+        assert lines[0].startswith("error: pack broken is failed")
         assert "the disk is gone" in lines[0]
 
 

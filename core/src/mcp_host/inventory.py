@@ -194,11 +194,12 @@ class Inventory:
     def noticed(self, pack: Pack) -> None:
         """Log a pack's condition; where it must not be so, `fatal` says why."""
         condition = pack.now
-        quiet = condition.state in ("ready", "opening", "disabled")
-        level = logging.DEBUG if quiet else logging.WARNING
-        log.log(level, "%s", pack.sentence, extra={"pack": pack.name, "code": condition.code})
-        if condition.state == "failed" and self.is_required(pack):
+        ends_all = condition.state == "failed" and self.is_required(pack)
+        if ends_all:
             self.fatal = self.fatal or pack.sentence
+        is_quiet = condition.state in ("ready", "opening", "disabled") or ends_all
+        level = logging.DEBUG if is_quiet else logging.WARNING
+        log.log(level, "%s", pack.sentence, extra={"pack": pack.name, "code": condition.code})
 
     # -- lists
 

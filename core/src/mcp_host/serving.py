@@ -228,7 +228,7 @@ class _Start:
             self._save()
         self._warn()
         _say(self._what, f"{self._what.name} {self._version} serving on stdio")
-        code = asyncio.run(
+        asyncio.run(
             stdio.serve(
                 host,
                 lambda: self._adapter(Adapter, host, stale=is_stale),
@@ -237,7 +237,7 @@ class _Start:
                 at_once=lambda: leave(EXIT_OK),
             )
         )
-        return _fail(code, host.fatal) if host.fatal else code
+        return _ended(host)
 
     def _serve_on_windows(self) -> int:
         """Over the SDK's own transport, whose descriptors Windows can wait for."""
@@ -252,8 +252,8 @@ class _Start:
         host = self._host()
         self._warn()
         _say(self._what, f"{self._what.name} {self._version} serving on stdio")
-        code = asyncio.run(windows.serve(host, lambda: self._adapter(Adapter, host)))
-        return _fail(code, host.fatal) if host.fatal else code
+        asyncio.run(windows.serve(host, lambda: self._adapter(Adapter, host)))
+        return _ended(host)
 
     # -- http
 
@@ -271,7 +271,7 @@ class _Start:
         host, what = self._host(), self._what
         self._warn()
         line = f"{what.name} {self._version} listening on {http.describe(listening)}"
-        code = asyncio.run(
+        asyncio.run(
             http.serve(
                 host,
                 lambda: self._adapter(Adapter, host),
@@ -280,7 +280,7 @@ class _Start:
                 at_once=lambda: leave(EXIT_OK),
             )
         )
-        return _fail(code, host.fatal) if host.fatal else code
+        return _ended(host)
 
     def _host(self) -> Host:
         """The loaded packs, ready to be opened."""
@@ -358,6 +358,11 @@ def _explain(error: BaseException) -> int:
     if isinstance(error, KeyboardInterrupt):
         return EXIT_OK
     raise error
+
+
+def _ended(host: Host) -> int:
+    """The exit code of a host that has served; one clear line where a pack has ended it."""
+    return _fail(EXIT_REQUIRED_PACK, host.fatal) if host.fatal else EXIT_OK
 
 
 def _log(text: str) -> None:

@@ -42,7 +42,6 @@ from ..settings import HttpTable, TokenTable
 log = logging.getLogger("mcp_host.http")
 
 PATH = "/mcp"
-EXIT_OK, EXIT_REQUIRED_PACK = 0, 3
 RETRY_MS = 500
 STREAMS, EVENTS = 64, 256
 
@@ -298,8 +297,11 @@ async def serve(
     *,
     ready: Callable[[], None],
     at_once: Callable[[], None],
-) -> int:
-    """Serve until a signal comes; the exit code. `ready` is called when requests can be taken."""
+) -> None:
+    """Serve until a signal comes or a required pack fails.
+
+    `ready` is called when requests can be taken.
+    """
     http = host.settings.http
     await host.open()
     adapter = make_adapter()
@@ -332,7 +334,6 @@ async def serve(
     await asyncio.gather(serving, failing, return_exceptions=True)
     detach()
     await host.close()
-    return EXIT_REQUIRED_PACK if host.fatal else EXIT_OK
 
 
 def describe(listening: socket.socket) -> str:

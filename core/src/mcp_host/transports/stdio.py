@@ -26,7 +26,6 @@ log = logging.getLogger("mcp_host.stdio")
 
 AHEAD = 8
 OTHER_ERA = "this conversation began with a handshake, and takes no envelope of 2026-07-28"
-EXIT_OK, EXIT_REQUIRED_PACK = 0, 3
 DEEPEST = 190
 """Arrays and objects in one another that every reader on the way takes."""
 TOO_DEEP = "it is nested too deeply"
@@ -226,8 +225,8 @@ async def serve(
     *,
     before: Handover,
     at_once: Callable[[], None],
-) -> int:
-    """Serve one client until its input ends or a signal comes; the exit code.
+) -> None:
+    """Serve one client until its input ends, a signal comes, or a required pack fails.
 
     `before` is what was answered and kept while the SDK was loading; `at_once` is called on a
     second signal.
@@ -259,7 +258,6 @@ async def serve(
     await asyncio.gather(serving, failing, return_exceptions=True)
     detach()
     await host.close()
-    return EXIT_REQUIRED_PACK if host.fatal else EXIT_OK
 
 
 async def _drain(host: Host, link: Link, stopping: asyncio.Event) -> None:

@@ -10,12 +10,11 @@ from ..host import Host
 from ..server import Adapter
 
 
-async def serve(host: Host, make_adapter: Callable[[], Adapter]) -> int:
-    """Serve one client until its input ends; the exit code."""
+async def serve(host: Host, make_adapter: Callable[[], Adapter]) -> None:
+    """Serve one client until its input ends."""
     async with host, stdio_server() as (reading, writing):
         adapter = make_adapter()
         detach = adapter.attach()
         options = adapter.server.create_initialization_options()
         await adapter.server.run(reading, writing, options)
         detach()
-    return 3 if host.fatal else 0
