@@ -32,6 +32,7 @@ KEY = 'corn"er\\of åpril'
             "packs.desk.tools.hold.timeuot: unknown key; did you mean 'timeout'?",
         ),
         ("[packs.desk]\nqqq = 1", "packs.desk.qqq: unknown key; known are enabled, required"),
+        ("[packs.desk]\nroot = '.'", "; the pack's own settings stand in [packs.desk.settings]"),
         ("[packs.Desk]\n", "packs.Desk: String should match pattern"),
         ("[packs.host]\n", "packs.host: this name is the host's own"),
         ("[host]\ntimeout = true", "host.timeout: Input should be a valid number"),

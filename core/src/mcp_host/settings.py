@@ -487,7 +487,11 @@ def explain(error: ValidationError, model: type[BaseModel]) -> str:
     if item["type"] != "extra_forbidden":
         return f"{where or 'settings'}: {item['msg'].removeprefix('Value error, ')}{more}"
     known = _known_keys(model, item["loc"][:-1])
-    return f"{where}: {_unknown(str(item['loc'][-1]), known)}{more}"
+    problem = _unknown(str(item["loc"][-1]), known)
+    is_of_pack = model is FileTables and len(item["loc"]) == 3 and item["loc"][0] == "packs"
+    if is_of_pack and "did you mean" not in problem:
+        problem += f"; the pack's own settings stand in [packs.{item['loc'][1]}.settings]"
+    return f"{where}: {problem}{more}"
 
 
 def _unknown(key: str, known: Sequence[str]) -> str:
