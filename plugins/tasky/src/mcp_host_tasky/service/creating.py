@@ -7,7 +7,7 @@ from typing import Any
 
 from ..errors import Invalid
 from ..model import NO_DETAILS, Task
-from ..model.dates import micros, seconds
+from ..model.dates import seconds
 from . import inputs
 from .draft import Draft
 from .inputs import NewTask
@@ -68,7 +68,6 @@ def related(
 
 def _new_task(work: Work, spec: NewTask, task_id: str, refs: Mapping[str, str]) -> Task:
     due = work.plan.due(spec.due_date, work.at)
-    moment = micros(work.at)
     return Task(
         task_id=task_id,
         number=work.draft.new_number(),
@@ -79,8 +78,8 @@ def _new_task(work: Work, spec: NewTask, task_id: str, refs: Mapping[str, str]) 
         due_date=str(due) if due else None,
         due_at=seconds(due.end) if due else None,
         tags=spec.tags,
-        created_at=moment,
-        updated_at=moment,
+        created_at=work.moment,
+        updated_at=work.moment,
         **_relations(work.draft, spec, refs),
     )
 

@@ -1,5 +1,6 @@
 """The working copy of one write: every operation is tried here before anything is kept."""
 
+import re
 from collections.abc import Collection, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -24,6 +25,7 @@ _CONTENT = (
 )
 # What stands besides the content in a deleted task's event, so that it can come back whole.
 _IDENTITY = ("number", "created_at")
+_ID = re.compile("[0-9a-f-]{1,36}")
 _SHOWN_CANDIDATES = 5
 _LOOKED_BACK = 1_000
 _SHOWN_PATH = 20
@@ -103,17 +105,18 @@ class Draft:
 
     def change(self, task: Task, action: str, stamp: Stamp, **content: Any) -> Task:
         """Give a task other content; content that it already has changes nothing."""
-        wanted = replace(task, **content)
-        if wanted == task:
+        if all(getattr(task, name) == value for name, value in content.items()):
             return task
-        changes = _difference(task, wanted)
         after = replace(
-            wanted,
+            task,
             revision=task.revision + 1,
             updated_at=stamp.at,
             last_event=self._next_event(),
-            claim=wanted.claim if wanted.is_open else None,
+            **content,
         )
+        if after.claim and not after.is_open:
+            after = replace(after, claim=None)
+        changes = _difference(task, after)
         self._record(action, stamp, after, changes, previous=task.last_event)
         self._put(task.task_id, after)
         return after
@@ -368,7 +371,7 @@ def resolve(reading: Reading, said: str) -> str:
     text = said.strip().lower()
     if len(text) == 32 and "-" not in text:
         text = "-".join((text[:8], text[8:12], text[12:16], text[16:20], text[20:]))
-    if not text or len(text) > 36 or any(letter not in "0123456789abcdef-" for letter in text):
+    if not _ID.fullmatch(text):
         raise Invalid(
             f"task_id {said[:60]!r} is not an id.",
             reason="invalid_id",

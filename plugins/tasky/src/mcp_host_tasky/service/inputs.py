@@ -1,6 +1,7 @@
 """The door: plain data from a client becomes new tasks and operations, or a clear refusal."""
 
 import difflib
+import re
 import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -30,6 +31,8 @@ UPDATE_FIELDS = (
     "blockers",
     "subtask_of",
 )
+# No letters: NUL, and halves of a surrogate pair.
+_NO_TEXT = re.compile("[\0\ud800-\udfff]")
 STATES = {
     "complete": Status.COMPLETED,
     "cancel": Status.CANCELLED,
@@ -272,7 +275,7 @@ def _text(value: object, name: str, limit: int) -> str:
             reason="text_too_long",
             suggestions=[f"Use at most {limit:,} characters."],
         )
-    if "\0" in value or any("\ud800" <= letter <= "\udfff" for letter in value):
+    if _NO_TEXT.search(value):
         raise _wrong(name, "holds a character that is no text", "Leave NUL and surrogates out.")
     return value
 

@@ -57,6 +57,11 @@ class Work:
     new_id: Callable[[], uuid.UUID]
     failures: dict[int, TaskyError] = field(default_factory=dict)
     results: list[tuple[str, View]] = field(default_factory=list)
+    moment: str = field(init=False)
+    """This moment, to the microsecond: when the call's changes are made."""
+
+    def __post_init__(self) -> None:
+        self.moment = micros(self.at)
 
     @property
     def now(self) -> str:
@@ -67,7 +72,7 @@ class Work:
         return Collecting(self.failures, index)
 
     def stamp(self, index: int, agent: str | None = None) -> Stamp:
-        return Stamp(micros(self.at), self.caller.identity(agent), index)
+        return Stamp(self.moment, self.caller.identity(agent), index)
 
     def touched(self, task_id: str, extra: Mapping[str, str | None] | None = None) -> None:
         said: View = {name: value for name, value in (extra or {}).items() if value is not None}

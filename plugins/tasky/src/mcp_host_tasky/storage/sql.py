@@ -322,13 +322,11 @@ class SqlView:
         recount = set()
         switched = []
         for before, after in changes.tasks:
-            task = after or before
-            assert task
             if after and (before.blockers if before else ()) != after.blockers:
-                recount.add(task.task_id)
-            if (before.is_open if before else False) != (after.is_open if after else False):
-                switched.append(task.task_id)
-        # Whoever waits for a task that began to exist in this very write changed its own blockers.
+                recount.add(after.task_id)
+            # Whoever waits for a task that this very write made or deleted changed its blockers.
+            if before and after and before.is_open != after.is_open:
+                switched.append(after.task_id)
         for waiting in self.waiting(switched).values() if switched else ():
             recount.update(waiting)
         if recount:
