@@ -38,8 +38,8 @@ def _no_tables(environment: Mapping[str, str]) -> Tables:
 class Standalone(Record):
     """A pack's own server command.
 
-    `version` is that of the distribution, unless it is given.
-    `module` is the pack's plugin module. `tables` makes settings, in the shape of mcp-host.toml,
+    `module` is the pack's plugin module. `version` is that of the `distribution` unless it is
+    given, and "0" where there is neither. `tables` makes settings, in the shape of mcp-host.toml,
     from the environment variables that the pack's own specification names; what a file given by
     `--config` says comes before them, and the command line before both. `{"env": "X"}` in them
     marks a secret, as in the file. `variables` are the names that `tables` reads.
@@ -90,11 +90,11 @@ class Standalone(Record):
         serve(what, lambda: overridden(self.settings(given.config), given))
 
     def _version(self) -> str:
-        if self.version:
-            return self.version
+        if self.version or not self.distribution:
+            return self.version or "0"
         from importlib.metadata import version
 
-        return version(self.distribution or self.pack)
+        return version(self.distribution)
 
     def pack_settings(self, config: str | PathLike[str] | None = None) -> Any:
         """The pack's own checked settings, for a command beside the server; as `settings`."""
