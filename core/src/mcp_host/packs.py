@@ -30,7 +30,8 @@ if TYPE_CHECKING:
 log = logging.getLogger("mcp_host.packs")
 
 GROUP = "mcp_host.packs"
-PATIENCE = 1.0
+PATIENCE, LESS_PATIENCE = 1.0, 0.2
+"""Seconds that the lists wait for the import of a pack; the second for those after a slow one."""
 INSTRUCTIONS_LIMIT = 500
 HOOKS = tuple(name for name in vars(hookspecs) if name.startswith("mcp_host_"))
 
@@ -196,10 +197,18 @@ class Loading:
         offers = self._offers
         if offers is None:
             offers = discover(enabled.keys()) if enabled else {}
-        return {name: self._one(name, table, offers) for name, table in enabled.items()}
+        outcomes: dict[str, Outcome | None] = {}
+        for name, table in enabled.items():
+            patience = LESS_PATIENCE if None in outcomes.values() else PATIENCE
+            outcomes[name] = self._one(name, table, offers, patience)
+        return outcomes
 
     def _one(
-        self, name: str, table: PackTable, offers: Mapping[str, Sequence[Offer]]
+        self,
+        name: str,
+        table: PackTable,
+        offers: Mapping[str, Sequence[Offer]],
+        patience: float,
     ) -> Outcome | None:
         try:
             offer = chosen(name, table, offers)
@@ -207,7 +216,7 @@ class Loading:
             return failure
         limit = self._settings.host.start_timeout
         attempt = _Attempt(lambda step: self._packs.declare(offer, self._settings, step), limit)
-        outcome = attempt.wait(min(PATIENCE, limit))
+        outcome = attempt.wait(min(patience, limit))
         if outcome is None:
             watch = threading.Thread(
                 target=lambda: self._later(name, attempt.result()), daemon=True

@@ -18,6 +18,7 @@ import typer
 
 from ..catalog import Naming
 from ..errors import ERROR_KEY, SettingsError
+from ..inventory import PACKS_URI
 from ..packs import Declared, Offer
 from ..settings import PackTable
 from ..stage import GROUP, Demonstration
@@ -96,6 +97,7 @@ async def _play(
     well = True
     async with Client(server, elicitation_callback=_agree) as client:
         tools = (await client.list_tools()).tools
+        await client.read_resource(PACKS_URI)  # once it is read, the server has said that it serves
         output.text(f"A client has connected; it sees {len(tools)} tools.")
         for name, demonstration in demonstrations.items():
             stage = _Stage(output, client, name, folder / name)
