@@ -143,6 +143,27 @@ def test_the_front_door_with_all_that_is_behind_it_loads_nothing_heavy() -> None
     assert loaded_by("import mcp_host; [getattr(mcp_host, n) for n in mcp_host.__all__]") == set()
 
 
+def new_in(program: str) -> set[str]:
+    """The modules that a program loads in a fresh interpreter, beyond what any program has."""
+    show = "import sys; print(*sys.modules)"
+    before, after = (
+        subprocess.check_output([sys.executable, "-c", f"{start}\n{show}"], text=True).split()
+        for start in ("", program)
+    )
+    return set(after) - set(before)
+
+
+def test_what_stands_before_the_first_answer_imports_next_to_nothing() -> None:
+    dear = {"typing", "dataclasses", "inspect", "pathlib", "argparse", "platformdirs", "tempfile"}
+
+    assert new_in("import mcp_host.cli.serve") & {*dear, "asyncio", "logging", "pydantic"} == set()
+    assert new_in("import mcp_host.standalone") & {*dear, "asyncio", "logging"} == set()
+
+
+def test_what_stands_before_the_lists_imports_no_event_loop() -> None:
+    assert "asyncio" not in new_in("import mcp_host.inventory, mcp_host.logs")
+
+
 SHOW_ALL = """
 from mcp_host.catalog import LISTS
 from mcp_host.context import Caller
