@@ -36,6 +36,10 @@ _EVENT = (
 )
 # A shorter word matches only itself: too much begins with one or two letters.
 SHORTEST_PREFIX = 3
+# Up to this many matches are fetched and sorted; more are met soon on a walk in list order.
+FEW = 2_000
+# Past this many matches of words a total says no more than "at least".
+COUNTED = 10_000
 _UNDOABLE = "undone_by IS NULL AND action NOT IN ('claim', 'release', 'undo')"
 
 # Both databases read these. `{text}` is the type whose order is the order of bytes.
@@ -104,6 +108,38 @@ CREATE TABLE answers (
 CREATE TABLE counters (name {text} NOT NULL PRIMARY KEY, value BIGINT NOT NULL);
 INSERT INTO counters VALUES ('pending', 0), ('completed', 0), ('cancelled', 0), ('last_number', 0);
 """
+
+
+class Where:
+    """A WHERE clause that grows by one condition at a time, with the values bound in it."""
+
+    def __init__(self) -> None:
+        self._parts = ["true"]
+        self.values: list[Any] = []
+
+    def need(self, part: str, *bound: Any) -> None:
+        self._parts.append(part)
+        self.values.extend(bound)
+
+    def __str__(self) -> str:
+        return " AND ".join(self._parts)
+
+
+def common_conditions(wanted: Wanted, number: str) -> Where:
+    """Return the conditions that both databases look up alike; `number` names the column."""
+    where = Where()
+    if wanted.status:
+        where.need("status = ?", wanted.status.value)
+    if wanted.ready_for is not None:
+        where.need("status = 'pending' AND open_blockers = 0")
+        where.need(
+            "(claimed_until IS NULL OR claimed_until <= ? OR claimant = ?)",
+            wanted.now,
+            wanted.ready_for,
+        )
+    for tag in wanted.tags:
+        where.need(f"{number} IN (SELECT number FROM tagged WHERE tag = ?)", tag)
+    return where
 
 
 class SqlView:
@@ -184,9 +220,36 @@ class SqlView:
         )
         return {key: tuple(found) for key, found in _grouped(self.rows(sql, (value,))).items()}
 
+    def summaries(self, numbers: Collection[int]) -> list[Summary]:
+        """Return these tasks as rows of a list, in its order."""
+        clause, value = self.among(numbers)
+        sql = (
+            "SELECT task_id, name, status, priority, due_date, sort_key, details FROM tasks "
+            f"WHERE number {clause} ORDER BY sort_key"
+        )
+        return [summary_of(row) for row in self.rows(sql, (value,))]
+
+    def from_few(self, numbers: Collection[int], where: Where, after: str, limit: int) -> Found:
+        """Return the page, and the total, of those among a few tasks that fulfil the conditions."""
+        clause, value = self.among(numbers)
+        # Sorted here: an ORDER BY could lead the database to walk all tasks in list order.
+        sql = f"SELECT sort_key, number FROM tasks WHERE number {clause} AND {where}"
+        found = sorted(self.rows(sql, (value, *where.values)))
+        page = [number for key, number in found if key > after][: limit + 1]
+        return Found(self.summaries(page), len(found))
+
+    def count(self, matches: str, values: Sequence[Any]) -> int:
+        """Return how many rows a SELECT has."""
+        return int(self.rows(f"SELECT count(*) FROM ({matches}) AS matches", values)[0][0])
+
     def counts(self) -> dict[Status, int]:
         kept = dict(self.rows("SELECT name, value FROM counters"))
         return {status: kept[status.value] for status in Status}
+
+    def counted(self, status: Status | None) -> int:
+        """Return how many tasks have this status, or how many there are, by the counters."""
+        counts = self.counts()
+        return counts[status] if status else sum(counts.values())
 
     def last_number(self) -> int:
         found = self.rows("SELECT value FROM counters WHERE name = 'last_number'")

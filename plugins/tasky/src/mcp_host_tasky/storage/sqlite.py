@@ -12,19 +12,25 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import Busy, TaskyError, Unavailable
-from ..model import Found, Summary, Wanted
+from ..model import Found, Wanted
 from .base import Guard, no_guard
-from .sql import SHORTEST_PREFIX, TABLES, SqlView, says, status_word, summary_of
+from .sql import (
+    COUNTED,
+    FEW,
+    SHORTEST_PREFIX,
+    TABLES,
+    SqlView,
+    Where,
+    common_conditions,
+    says,
+    status_word,
+)
 from .upgrade import refuse_foreign, upgrade_sqlite
 
 VERSION = 2
 _MERGED_PAGES = 200
 _MAGIC = b"SQLite format 3\0"
 _WAIT_SECONDS = 25
-# Up to this many matches are fetched and sorted; more are met soon on a walk in list order.
-_FEW = 2_000
-# Past this many matches of words a total says no more than "at least".
-_COUNTED = 10_000
 _EXPANSIONS = 50
 # So many tasks are read in list order, in growing steps, before FTS5 is asked for all matches.
 _CHUNKS = (100, 400, 1_600)
@@ -183,31 +189,31 @@ class SqliteView(SqlView):
     def search(self, wanted: Wanted, after: str, limit: int, count: bool) -> Found:
         few = self._few(wanted)
         if few is not None:
-            return self._from_few(few, wanted, after, limit)
+            return self.from_few(few, self._conditions(wanted), after, limit)
         total = self._total(wanted) if count else 0
         near = self._near(wanted, after, limit) if wanted.words else None
         if near is not None:
-            return Found(self._summaries(near), total)
-        where, values = self._conditions(wanted)
+            return Found(self.summaries(near), total)
+        where = self._conditions(wanted)
         found = self.rows(
             f"SELECT number FROM {_walk(wanted)} WHERE {where} AND sort_key > ? "
             "ORDER BY sort_key LIMIT ?",
-            (*values, after, limit + 1),
+            (*where.values, after, limit + 1),
         )
-        return Found(self._summaries([row[0] for row in found]), total)
+        return Found(self.summaries([row[0] for row in found]), total)
 
     def _near(self, wanted: Wanted, after: str, limit: int) -> list[int] | None:
         """Return the page if it can be filled soon by reading the texts of tasks in list order.
 
         Words that many tasks have are found so at once, where FTS5 would first list all of them.
         """
-        where, values = self._conditions(replace(wanted, words=()))
+        where = self._conditions(replace(wanted, words=()))
         page: list[int] = []
         for chunk in _CHUNKS:
             rows = self.rows(
                 f"SELECT number, sort_key FROM {_walk(wanted)} WHERE {where} AND sort_key > ? "
                 "ORDER BY sort_key LIMIT ?",
-                (*values, after, chunk),
+                (*where.values, after, chunk),
             )
             clause, value = self.among([number for number, _ in rows])
             texts = dict(
@@ -219,25 +225,15 @@ class SqliteView(SqlView):
             after = rows[-1][1]
         return None
 
-    def _summaries(self, numbers: list[int]) -> list[Summary]:
-        clause, value = self.among(numbers)
-        sql = (
-            "SELECT task_id, name, status, priority, due_date, sort_key, details FROM tasks "
-            f"WHERE number {clause} ORDER BY sort_key"
-        )
-        return [summary_of(row) for row in self.rows(sql, (value,))]
-
     def _total(self, wanted: Wanted) -> int:
         if wanted.only_status:
-            counts = self.counts()
-            return counts[wanted.status] if wanted.status else sum(counts.values())
-        where, values = self._conditions(wanted)
-        inner = f"SELECT 1 FROM {_walk(wanted)} WHERE {where}"
-        if wanted.words:
-            inner += f" LIMIT {_COUNTED}"
+            return self.counted(wanted.status)
         if wanted == Wanted(words=wanted.words, status=wanted.status, now=wanted.now):
-            inner, values = f"SELECT 1 FROM words WHERE words MATCH ? LIMIT {_COUNTED}", values[-1:]
-        return int(self.rows(f"SELECT count(*) FROM ({inner})", values)[0][0])
+            inner = f"SELECT 1 FROM words WHERE words MATCH ? LIMIT {COUNTED}"
+            return self.count(inner, [self._match(wanted)])
+        where = self._conditions(wanted)
+        inner = f"SELECT 1 FROM {_walk(wanted)} WHERE {where}"
+        return self.count(inner + (f" LIMIT {COUNTED}" if wanted.words else ""), where.values)
 
     def _few(self, wanted: Wanted) -> list[int] | None:
         """Return the numbers that one of the conditions leaves, when they are few."""
@@ -250,52 +246,25 @@ class SqliteView(SqlView):
         if wanted.due_until:
             probes.append(("SELECT number FROM tasks WHERE due_at <= ?", wanted.due_until))
         for sql, value in probes:
-            found = self.rows(f"{sql} LIMIT {_FEW + 1}", (value,))
-            if len(found) <= _FEW:
+            found = self.rows(f"{sql} LIMIT {FEW + 1}", (value,))
+            if len(found) <= FEW:
                 return [row[0] for row in found]
         return None
 
-    def _from_few(self, numbers: list[int], wanted: Wanted, after: str, limit: int) -> Found:
-        where, values = self._conditions(wanted)
-        clause, value = self.among(numbers)
-        # The unary plus keeps the planner from walking all tasks in list order instead.
-        sql = (
-            f"SELECT number, sort_key FROM tasks WHERE number {clause} AND {where} "
-            "ORDER BY +sort_key"
-        )
-        found = self.rows(sql, (value, *values))
-        page = [number for number, key in found if key > after][: limit + 1]
-        return Found(self._summaries(page), len(found))
-
-    def _conditions(self, wanted: Wanted) -> tuple[str, list[Any]]:
+    def _conditions(self, wanted: Wanted) -> Where:
         """Return the WHERE clause; what it needs stands in the index of the walk (see sort_key)."""
-        parts, values = ["1"], list[Any]()
-
-        def need(part: str, *bound: Any) -> None:
-            parts.append(part)
-            values.extend(bound)
-
-        if wanted.status:
-            need("status = ?", wanted.status.value)
+        where = common_conditions(wanted, "+number")
         if wanted.priority:
             level = str(5 - wanted.priority)
-            need("sort_key >= ? AND sort_key < ?", level, level + "~")
+            where.need("sort_key >= ? AND sort_key < ?", level, level + "~")
         if wanted.due_until:
-            need("substr(sort_key, 2, 20) <= ?", wanted.due_until)
+            where.need("substr(sort_key, 2, 20) <= ?", wanted.due_until)
         if wanted.created_after:
-            need("substr(sort_key, 22, 27) > ?", wanted.created_after)
-        if wanted.ready_for is not None:
-            need("status = 'pending' AND open_blockers = 0")
-            need(
-                "(claimed_until IS NULL OR claimed_until <= ? OR claimant = ?)",
-                wanted.now,
-                wanted.ready_for,
-            )
-        for tag in wanted.tags:
-            need("+number IN (SELECT number FROM tagged WHERE tag = ?)", tag)
+            where.need("substr(sort_key, 22, 27) > ?", wanted.created_after)
         if wanted.words:
-            need("+number IN (SELECT rowid FROM words WHERE words MATCH ?)", self._match(wanted))
-        return " AND ".join(parts), values
+            match = self._match(wanted)
+            where.need("+number IN (SELECT rowid FROM words WHERE words MATCH ?)", match)
+        return where
 
     def _match(self, wanted: Wanted) -> str:
         """Return the FTS5 expression: the status, and every word as the beginning of a word.
