@@ -4,8 +4,8 @@
 
 import threading
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from contextlib import contextmanager
-from typing import Any
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from typing import Any, LiteralString
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
 import psycopg
@@ -13,12 +13,23 @@ from psycopg import sql as names
 
 from ..errors import Busy, Unavailable
 from ..model import Found, Wanted
-from .base import Guard, no_guard
-from .sql import SHORTEST_PREFIX, TABLES, SqlView, summary_of
+from .base import Changes, Guard, no_guard
+from .sql import (
+    COUNTED,
+    FEW,
+    SHORTEST_PREFIX,
+    TABLES,
+    SqlView,
+    Where,
+    common_conditions,
+    status_word,
+    summary_of,
+)
 
 VERSION = 2
 _STATEMENT_MS = 30_000
-_COUNTED = 10_000
+_LONGEST_WORD = 500
+_KNOWS_JIT = 110_000
 _WORDS = """
 CREATE TABLE words (number BIGINT NOT NULL PRIMARY KEY, words TSVECTOR NOT NULL);
 CREATE INDEX words_index ON words USING gin (words);
@@ -44,15 +55,15 @@ class Postgres:
     @contextmanager
     def read(self, guard: Guard = no_guard) -> Iterator[SqlView]:
         guard()
-        with self._transaction("REPEATABLE READ READ ONLY") as view:
+        with self._transaction("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY") as view:
             yield view
 
     @contextmanager
     def write(self, guard: Guard = no_guard) -> Iterator[SqlView]:
         guard()
-        with self._transaction("READ COMMITTED") as view:
-            # The row is the plan's turnstile: numbers, event ids and cycle checks need one writer.
-            view.rows("SELECT version FROM format FOR UPDATE")
+        # The row is the plan's turnstile: numbers, event ids and cycle checks need one writer.
+        turnstile = "SELECT version FROM format FOR UPDATE"
+        with self._transaction("BEGIN ISOLATION LEVEL READ COMMITTED", turnstile) as view:
             yield view
             guard()
 
@@ -66,21 +77,33 @@ class Postgres:
                 self._idle.pop().close()
 
     @contextmanager
-    def _transaction(self, mode: str) -> Iterator["PostgresView"]:
+    def _transaction(self, begin: LiteralString, *then: LiteralString) -> Iterator["PostgresView"]:
         with self._connection() as connection:
-            connection.execute(f"BEGIN ISOLATION LEVEL {mode}")
             try:
-                connection.execute(
-                    "SELECT set_config('search_path', %s, true), "
-                    "set_config('statement_timeout', %s, true)",
-                    (self._schema, str(_STATEMENT_MS)),
-                )
+                # One message to the server, not one for each: it may be far away.
+                connection.execute(names.SQL("; ").join(self._opening(connection, begin, *then)))
                 yield PostgresView(connection)
                 connection.execute("COMMIT")
             except BaseException:
                 if not connection.closed:
                     connection.execute("ROLLBACK")
                 raise
+
+    def _opening(
+        self,
+        connection: psycopg.Connection[tuple[Any, ...]],
+        begin: LiteralString,
+        *then: LiteralString,
+    ) -> Iterator[names.Composable]:
+        """Return what a transaction begins with. The settings are its own, since a pooler may give
+        the session to somebody else after it."""
+        yield names.SQL(begin)
+        yield names.SQL("SET LOCAL search_path TO {}").format(names.Identifier(self._schema))
+        yield names.SQL("SET LOCAL statement_timeout TO {}").format(_STATEMENT_MS)
+        if connection.info.server_version >= _KNOWS_JIT:
+            # To compile a search takes longer than to run it.
+            yield names.SQL("SET LOCAL jit TO off")
+        yield from map(names.SQL, then)
 
     @contextmanager
     def _connection(self) -> Iterator[psycopg.Connection[tuple[Any, ...]]]:
@@ -152,6 +175,11 @@ class Postgres:
             )
 
 
+def _together(connection: psycopg.Connection[tuple[Any, ...]]) -> AbstractContextManager[object]:
+    """Let statements go out without waiting for the answers before them, where libpq can."""
+    return connection.pipeline() if psycopg.Pipeline.is_supported() else nullcontext()
+
+
 class PostgresView(SqlView):
     def __init__(self, connection: psycopg.Connection[tuple[Any, ...]]) -> None:
         self._connection = connection
@@ -165,76 +193,86 @@ class PostgresView(SqlView):
             with self._connection.cursor() as cursor:
                 cursor.executemany(_psycopg(sql), rows)
 
+    def apply(self, changes: Changes) -> None:
+        with _together(self._connection):
+            super().apply(changes)
+
     def among(self, values: Collection[Any]) -> tuple[str, Any]:
         return "= ANY (?)", list(values)
 
     def put_words(self, rows: list[tuple[int, str]]) -> None:
         self.run(
             "INSERT INTO words (number, words) VALUES (?, array_to_tsvector(?))",
-            [(number, [word[:500] for word in text.split()]) for number, text in rows],
+            [(number, _lexemes(text)) for number, text in rows],
         )
 
     def replace_words(self, rows: list[tuple[int, str]]) -> None:
-        self.drop_words([number for number, _ in rows])
-        self.put_words(rows)
+        self.run(
+            "UPDATE words SET words = array_to_tsvector(?) WHERE number = ?",
+            [(_lexemes(text), number) for number, text in rows],
+        )
 
     def drop_words(self, numbers: list[int]) -> None:
         self.run("DELETE FROM words WHERE number = ?", [(number,) for number in numbers])
 
     def search(self, wanted: Wanted, after: str, limit: int, count: bool) -> Found:
-        where, values = _conditions(wanted)
+        few = self._few(wanted) if wanted.words else None
+        if few is not None:
+            return self.from_few(few, _conditions(wanted), after, limit)
+        where = _conditions(wanted)
         columns = "task_id, name, status, priority, due_date, sort_key" + (
             ", details" if wanted.words else ""
         )
         rows = self.rows(
             f"SELECT {columns} FROM tasks WHERE {where} AND sort_key > ? ORDER BY sort_key LIMIT ?",
-            (*values, after, limit + 1),
+            (*where.values, after, limit + 1),
         )
         found = [summary_of(row) for row in rows]
-        return Found(found, self._total(wanted, where, values) if count else 0)
+        return Found(found, self._total(wanted, where) if count else 0)
 
-    def _total(self, wanted: Wanted, where: str, values: list[Any]) -> int:
+    def _few(self, wanted: Wanted) -> list[int] | None:
+        """Return the numbers of the tasks that have the words, when they are few.
+
+        The planner takes words for independent: of two that never meet it expects many, and would
+        walk all tasks in list order to meet the first.
+        """
+        sql = f"SELECT number FROM words WHERE words @@ ?::tsquery LIMIT {FEW + 1}"
+        found = self.rows(sql, (_query(wanted),))
+        return [row[0] for row in found] if len(found) <= FEW else None
+
+    def _total(self, wanted: Wanted, where: Where) -> int:
         if wanted.only_status:
-            counts = self.counts()
-            return counts[wanted.status] if wanted.status else sum(counts.values())
-        inner = f"SELECT 1 FROM tasks WHERE {where}"
-        if wanted.words:
-            inner += f" LIMIT {_COUNTED}"
-        return int(self.rows(f"SELECT count(*) FROM ({inner}) AS matches", values)[0][0])
+            return self.counted(wanted.status)
+        limit = f" LIMIT {COUNTED}" if wanted.words else ""
+        return self.count(f"SELECT 1 FROM tasks WHERE {where}{limit}", where.values)
 
 
-def _conditions(wanted: Wanted) -> tuple[str, list[Any]]:
-    parts, values = ["true"], list[Any]()
-
-    def need(part: str, *bound: Any) -> None:
-        parts.append(part)
-        values.extend(bound)
-
-    if wanted.status:
-        need("status = ?", wanted.status.value)
+def _conditions(wanted: Wanted) -> Where:
+    where = common_conditions(wanted, "number")
     if wanted.priority:
-        need("priority = ?", wanted.priority)
+        where.need("priority = ?", wanted.priority)
     if wanted.due_until:
-        need("due_at <= ?", wanted.due_until)
+        where.need("due_at <= ?", wanted.due_until)
     if wanted.created_after:
-        need("created_at > ?", wanted.created_after)
-    if wanted.ready_for is not None:
-        need("status = 'pending' AND open_blockers = 0")
-        need(
-            "(claimed_until IS NULL OR claimed_until <= ? OR claimant = ?)",
-            wanted.now,
-            wanted.ready_for,
-        )
-    for tag in wanted.tags:
-        need("number IN (SELECT number FROM tagged WHERE tag = ?)", tag)
+        where.need("created_at > ?", wanted.created_after)
     if wanted.words:
-        query = " & ".join(_lexeme(word) for word in wanted.words)
-        need("number IN (SELECT number FROM words WHERE words @@ ?::tsquery)", query)
-    return " AND ".join(parts), values
+        matching = "number IN (SELECT number FROM words WHERE words @@ ?::tsquery)"
+        where.need(matching, _query(wanted))
+    return where
+
+
+def _query(wanted: Wanted) -> str:
+    """Return the text search: the status, and every word as the beginning of a word."""
+    status = [f"'{status_word(wanted.status)}'"] if wanted.status else []
+    return " & ".join([*status, *(_lexeme(word) for word in wanted.words)])
+
+
+def _lexemes(text: str) -> list[str]:
+    return [word[:_LONGEST_WORD] for word in text.split()]
 
 
 def _lexeme(word: str) -> str:
-    return f"'{word[:500]}'" + (":*" if len(word) >= SHORTEST_PREFIX else "")
+    return f"'{word[:_LONGEST_WORD]}'" + (":*" if len(word) >= SHORTEST_PREFIX else "")
 
 
 def _psycopg(sql: str) -> bytes:
