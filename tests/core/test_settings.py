@@ -247,6 +247,7 @@ def test_a_project_is_the_packs_own_root_then_the_hosts_then_where_one_is_but_ne
     assert of_pack == str(home.project / "own")
     for refused in (of_home, of_nothing):
         assert "root in [host] or in [packs.desk.settings]" in refused
+        assert "in the project's folder or with --root FOLDER" in refused
 
 
 async def test_a_root_given_on_the_command_line_comes_before_that_of_the_file(

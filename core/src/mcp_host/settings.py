@@ -463,8 +463,9 @@ def project_root(settings: Settings, name: str) -> Path:
     here = Path.cwd()
     if here in (Path(here.anchor), Path.home()):
         raise SettingsError(
-            f"which project? The working directory is {here}, which is nobody's project; set "
-            f"root in [host] or in [packs.{name}.settings]"
+            f"which project? The working directory is {here}, which is nobody's project; start "
+            f"the server in the project's folder or with --root FOLDER, or set root in [host] or "
+            f"in [packs.{name}.settings]"
         )
     return here
 
