@@ -97,11 +97,39 @@ def test_links_in_a_circle_are_named(shop: Path, open_tree: OpenTree) -> None:
     loop = shop / "openspec/specs/loop"
     loop.mkdir()
     (loop / "spec.md").symlink_to("spec.md")
+    (bad,) = [row for row in open_tree(shop).list_specs() if row.problem]
+    assert bad.id == "loop" and "loop/spec.md: cannot be read" in str(bad.problem)
     with pytest.raises(OpenSpecError, match=r"loop/spec\.md"):
-        open_tree(shop).list_specs()
+        open_tree(shop).check_all_specs()
     (loop / "spec.md").unlink()
     (loop / "again").symlink_to(loop)
+    open_tree(shop).check_all_specs()
     assert "auth" in open_tree(shop).capabilities()
+
+
+def test_a_spec_in_a_circle_of_links_is_no_reason_to_stop_another_archive(
+    shop: Path, open_tree: OpenTree
+) -> None:
+    loop = shop / "openspec/specs/loop"
+    loop.mkdir()
+    (loop / "spec.md").symlink_to("spec.md")
+    delta = shop / "openspec/changes/add-lockout/specs/auth/spec.md"
+    renamed = "- FROM: `### Requirement: Logout`\n- TO: `### Requirement: Leaving`\n"
+    delta.write_text(f"{delta.read_text()}\n## RENAMED Requirements\n\n{renamed}")
+    assert open_tree(shop).archive("add-lockout", Options()).specs_updated
+
+
+def test_a_metadata_file_that_is_a_folder_is_a_finding_about_its_change(
+    shop: Path, open_tree: OpenTree
+) -> None:
+    """And the list goes on, as the reference tool's does."""
+    metadata = shop / "openspec/changes/add-lockout/.openspec.yaml"
+    metadata.unlink()
+    metadata.mkdir()
+    openspec = open_tree(shop)
+    assert [(row.id, row.problem) for row in openspec.list_changes()] == [("add-lockout", None)]
+    (finding,) = openspec.validate_change("add-lockout").findings
+    assert (finding.rule, finding.path) == ("C15", ".openspec.yaml")
 
 
 @pytest.mark.parametrize(
@@ -183,6 +211,52 @@ def test_a_folder_one_may_not_write_to_is_named_and_left_alone(public: Path) -> 
     assert done.returncode == 1
     assert "not permitted" in done.stderr and str(public) in done.stderr
     assert snapshot(public) == before
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
+@pytest.mark.parametrize("closed", ["specs/auth/spec.md", "specs/auth"])
+def test_a_spec_one_may_not_read_is_told_of_and_the_others_are_listed(
+    public: Path, closed: str
+) -> None:
+    (public / "openspec" / closed).chmod(0)
+    seen = as_nobody(
+        public,
+        "print([(row.id, str(row.problem)) for row in openspec.list_specs()])\n"
+        "print([(r.id, [f.message for f in r.findings]) for r in openspec.validate_all('spec')])\n",
+    )
+    told = f"{public / 'openspec' / closed}: cannot be read: Permission denied"
+    assert seen == f"[('area/nested', 'None'), ('auth', '{told}')]\n" + (
+        f"[('area/nested', []), ('auth', ['{told}'])]\n"
+    )
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
+def test_a_change_one_may_not_look_into_is_told_of_and_the_others_are_listed(public: Path) -> None:
+    shutil.copytree(public / "openspec/changes/add-lockout", public / "openspec/changes/closed")
+    (public / "openspec/changes/closed").chmod(0)
+    seen = as_nobody(
+        public,
+        "print([(row.id, str(row.problem)) for row in openspec.list_changes(recent_first=False)])\n"
+        "print([(r.id, len(r.findings)) for r in openspec.validate_all('change')])\n",
+    )
+    told = f"{public / 'openspec/changes/closed'}: cannot be read: Permission denied"
+    assert seen == f"[('add-lockout', 'None'), ('closed', '{told}')]\n" + (
+        "[('add-lockout', 0), ('closed', 1)]\n"
+    )
+
+
+def as_nobody(project: Path, code: str) -> str:
+    """What lines about `openspec`, the project's tree, print where another user runs them."""
+    script = (
+        "import os, sys, pathlib\n"
+        "from mcp_host_openspec.service import OpenSpec, Root\n"
+        f"openspec = OpenSpec(Root(pathlib.Path({str(project)!r}), 'configured'))\n"
+        "openspec.validate_all()  # imports what it needs, as root\n"
+        f"openspec = OpenSpec(openspec.root)\nos.setuid(65534)\n{code}"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
 
 
 def test_a_context_that_is_not_utf8_is_only_ever_replaced(shop: Path, open_tree: OpenTree) -> None:

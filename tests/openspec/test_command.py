@@ -54,6 +54,23 @@ def test_without_a_tree_the_code_is_the_reference_tools(tmp_path: Path) -> None:
     assert run(tmp_path, "validate", "--all").returncode == 1
 
 
+@pytest.mark.parametrize("target", ["spec.md", "/etc/hostname"])
+def test_a_spec_one_may_not_look_at_ends_a_list_as_with_the_reference_tool(
+    shop: Path, target: str
+) -> None:
+    bad = shop / "openspec/specs/bad/spec.md"
+    bad.parent.mkdir()
+    bad.symlink_to(target)
+    listed = told(shop, "list", "--specs", code=1)
+    assert (listed["specs"], listed["root"]) == ([], None)
+    validated = told(shop, "validate", "--all", code=1)
+    for answer, code in ((listed, "list_error"), (validated, "validate_error")):
+        (status,) = answer["status"]
+        assert status["code"] == code and str(bad) in status["message"]
+    assert told(shop, "validate", "--changes")["summary"]["totals"]["failed"] == 0
+    assert len(told(shop, "list")["changes"]) == 1
+
+
 def test_findings_name_their_rule(shop: Path) -> None:
     delta = shop / "openspec/changes/add-lockout/specs/auth/spec.md"
     delta.write_text(delta.read_text().replace("#### Scenario", "##### Scenario"))

@@ -1,13 +1,15 @@
 """What the pack's tools, resources and prompts work with while it is open."""
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from .errors import InvalidName, Refused, TasksIncomplete
+from .errors import InvalidName, NotFound, OpenSpecError, Refused, TasksIncomplete
+from .model.findings import ItemType
 from .service import OpenSpec, Options, Plan, check_accepted, shapes
 from .service.losses import ACCEPTABLE
 from .service.openspec import Kind
+from .service.showing import ChangeRow
 
 Answer = dict[str, Any]
 
@@ -51,11 +53,18 @@ class Opened:
                 }
                 for row in rows
             ],
+            **({"warnings": warnings} if (warnings := shapes.unreadable_warnings(rows)) else {}),
         }
 
     def list_changes(self, *, long: bool) -> Answer:
         """The active changes, with `long` also their titles."""
         rows = self.openspec.list_changes()
+        titles, untitled = self._titles(rows) if long else ({}, [])
+        warnings = [
+            *shapes.wrapping_warnings(rows),
+            *shapes.unreadable_warnings(rows),
+            *untitled,
+        ]
         return {
             "type": "changes",
             "count": len(rows),
@@ -66,25 +75,31 @@ class Opened:
                     "hasTasks": "tasks.md" in row.files,
                     "hasDesign": "design.md" in row.files,
                     **({"progress": shapes.progress(row.progress)} if row.progress.total else {}),
-                    "status": row.progress.status,
+                    "status": "unreadable" if row.problem else row.progress.status,
                     "lastModified": shapes.timestamp(row.modified),
-                    **({"title": self.openspec.title(row.id)} if long else {}),
+                    **({"title": titles[row.id]} if row.id in titles else {}),
                     **({"nested": list(row.nested)} if row.nested else {}),
                 }
                 for row in rows
             ],
             "hint": f"{self.tool_name('show')} gives a change in full.",
-            **({"warnings": warnings} if (warnings := shapes.wrapping_warnings(rows)) else {}),
+            **({"warnings": warnings} if warnings else {}),
         }
 
     def show_change(self, change: str) -> Answer:
         """One change in full."""
-        view = self.openspec.change(change)
+        try:
+            view = self.openspec.change(change)
+        except NotFound as missing:
+            raise _or(missing, "spec", self.openspec.capabilities()) from None
         return {"type": "change", "changeId": view.id, **shapes.change_view(view)}
 
     def show_spec(self, capability: str) -> Answer:
         """One spec in full."""
-        spec = self.openspec.spec(capability)
+        try:
+            spec = self.openspec.spec(capability)
+        except NotFound as missing:
+            raise _or(missing, "change", self.openspec.change_ids()) from None
         return {
             "type": "spec",
             "capability": capability,
@@ -147,12 +162,32 @@ class Opened:
         update = self.openspec.update_context(content, merge=merge, section=section)
         return {"success": True, "path": str(update.path), "action": update.action}
 
+    def _titles(self, rows: Iterable[ChangeRow]) -> tuple[dict[str, str], list[Answer]]:
+        """The titles of the changes, and warnings about those whose proposal cannot be read."""
+        titles: dict[str, str] = {}
+        warnings: list[Answer] = []
+        for row in rows:
+            if row.problem is not None:
+                continue
+            try:
+                titles[row.id] = self.openspec.title(row.id)
+            except OpenSpecError as error:
+                warnings.append(shapes.unreadable(row.id, error))
+        return titles, warnings
+
     def _check_own_project(self, path: str | None) -> None:
         if path is None:
             return
         root = self.openspec.root.path
         if "\0" in path or (root / path).resolve() != root.resolve():
             raise InvalidName("path", path, f"is not this server's project, {root}")
+
+
+def _or(missing: NotFound, other: ItemType, names: Collection[str]) -> NotFound:
+    """The same error, which first suggests the other type where that has an item of this name."""
+    if missing.name in names:
+        missing.suggestions.insert(0, f"There is a {other} of this name: give type='{other}'.")
+    return missing
 
 
 def _preview(openspec: OpenSpec, name: str, options: Options) -> Answer:

@@ -9,6 +9,7 @@ from pydantic import Field
 from .errors import NotFound, NoTree
 
 if TYPE_CHECKING:
+    from .model.tasks import Progress
     from .opened import Opened
 
 MIME: Final = "text/markdown"
@@ -65,7 +66,8 @@ def specs(opened: "Opened", /) -> str:
     if not openspec.is_there:
         return _nothing_yet("Specs", opened)
     rows = [
-        f"- [{row.id}]({spec_uri(row.id)}): {_count(row.requirements, 'requirement')}"
+        f"- [{row.id}]({spec_uri(row.id)}): "
+        + (str(row.problem) if row.problem else _count(row.requirements, "requirement"))
         for row in openspec.list_specs()
     ]
     return _page("Specs", rows, "There are no specs yet.")
@@ -88,11 +90,7 @@ def changes(opened: "Opened", /) -> str:
         return _nothing_yet("Changes", opened)
     rows = [
         f"- [{row.id}]({change_uri(row.id)}): "
-        + (
-            f"{row.progress.completed} of {_count(row.progress.total, 'task')} done"
-            if row.progress.total
-            else "no tasks"
-        )
+        + (str(row.problem) if row.problem else _tasks_done(row.progress))
         for row in openspec.list_changes(recent_first=False)
     ]
     return _page("Changes", rows, "There are no active changes.")
@@ -180,6 +178,12 @@ def _nothing_yet(title: str, opened: "Opened") -> str:
 
 def _page(title: str, rows: list[str], otherwise: str) -> str:
     return "\n".join([f"# {title}", "", *(rows or [otherwise]), ""])
+
+
+def _tasks_done(progress: "Progress") -> str:
+    if not progress.total:
+        return "no tasks"
+    return f"{progress.completed} of {_count(progress.total, 'task')} done"
 
 
 def _count(number: int, noun: str) -> str:

@@ -8,7 +8,7 @@ from ..errors import OpenSpecError
 from ..service import OpenSpec, shapes
 from ..service.showing import ChangeRow
 from ..storage.files import exists
-from .output import Failure, failure, print_json, say
+from .output import Failure, complain, failure, print_json, say
 from .roots import open_tree
 
 
@@ -35,6 +35,9 @@ def run(options: Namespace) -> int:
 
 def _changes(service: OpenSpec, *, as_json: bool, recent_first: bool) -> None:
     rows = service.list_changes(recent_first=recent_first)
+    for row in rows:
+        if row.problem is not None:  # the reference tool's list ends here
+            raise row.problem
     if as_json:
         data: dict[str, object] = {"changes": shapes.change_rows(rows)}
         if warnings := shapes.wrapping_warnings(rows):
@@ -53,7 +56,11 @@ def _changes(service: OpenSpec, *, as_json: bool, recent_first: bool) -> None:
 
 
 def _specs(service: OpenSpec, *, as_json: bool) -> None:
+    service.check_all_specs()  # the reference tool's list ends where one may not look
     rows = service.list_specs()
+    for row in rows:
+        if row.problem is not None:
+            complain(f"Warning: {row.problem}")
     if as_json:
         print_json({"specs": shapes.spec_rows(rows), "root": shapes.root_of(service.root)})
         return

@@ -42,6 +42,7 @@ def kind_of(service: OpenSpec, name: str, given: str | None) -> str:
     if (given or "").lower() in ("change", "spec"):
         return (given or "").lower()
     try:
+        service.check_all_specs()  # the reference tool ends where one may not look
         return service.kind_of(name)
     except NotFound as missing:
         raise failure(missing, "unknown_item") from missing

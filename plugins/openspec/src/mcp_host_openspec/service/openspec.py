@@ -2,16 +2,18 @@
 
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from datetime import date
 from functools import partial
 from pathlib import Path
 from typing import Final, Literal
 
-from ..errors import Ambiguous, BadFile, NotFound, OpenSpecError
+from ..errors import Ambiguous, BadFile, NotFound, OpenSpecError, OutsideTree
 from ..model.collation import collation_key
 from ..model.findings import Finding, ItemType, Note, Report
 from ..model.names import check_capability, check_change_id, nearest
 from ..model.spec import SpecDocument
+from ..model.tasks import Progress
 from ..model.text import code_unit_key
 from ..storage.files import Files, is_folder
 from ..storage.roots import Root
@@ -73,15 +75,13 @@ class OpenSpec:
 
     def capabilities(self) -> list[str]:
         """The capabilities that have a spec."""
-        return list(self._spec_paths())
+        paths, barred = self.tree.find_specs()
+        return sorted([*paths, *barred], key=code_unit_key)
 
     def list_changes(self, *, recent_first: bool = True) -> list[ChangeRow]:
         """The active changes with their progress, newest first or by name."""
         self.tree.check_there()
-        rows = [
-            self._by_state.of(change, "row", partial(self._row, change))
-            for change in self.tree.change_ids(hidden=True)
-        ]
+        rows = [self._row(change) for change in self.tree.change_ids(hidden=True)]
         if recent_first:
             return sorted(rows, key=lambda row: row.modified, reverse=True)
         return sorted(rows, key=lambda row: collation_key(row.id))
@@ -89,7 +89,9 @@ class OpenSpec:
     def list_specs(self) -> list[SpecRow]:
         """The main specs with how many requirements each has, by name."""
         self.tree.check_there()
-        rows = [self._spec_row(capability, p) for capability, p in self._spec_paths().items()]
+        paths, barred = self.tree.find_specs()
+        rows = [self._spec_row(capability, path) for capability, path in paths.items()]
+        rows += [SpecRow(capability, 0, "", problem) for capability, problem in barred.items()]
         return sorted(rows, key=lambda row: collation_key(row.id))
 
     def archived(self) -> list[str]:
@@ -119,6 +121,12 @@ class OpenSpec:
             raise NotFound("Spec", capability, nearest(capability, self.capabilities())) from None
         except OSError as error:
             raise unreadable(self.tree.spec_path(capability), error) from error
+
+    def check_all_specs(self) -> None:
+        """Raise why one may not look at a main spec, where there is such."""
+        self.tree.check_there()
+        for problem in self.tree.find_specs()[1].values():
+            raise problem
 
     def check_change(self, change: str) -> None:
         """Raise InvalidName or NotFound unless this names an active change."""
@@ -167,7 +175,9 @@ class OpenSpec:
         if kind == "change":
             self.check_change(name)
             return self.validate_change(name)
-        self.spec(name)
+        self.tree.check_there()
+        with suppress(BadFile, OutsideTree):  # those are findings
+            self.spec(name)
         return self.validate_spec(name)
 
     def validate_change(self, change: str, *, notes: bool = True) -> Report:
@@ -200,8 +210,11 @@ class OpenSpec:
             for change in changes:
                 reports.append(self.validate_change(change, notes=notes))
         if kind in ("all", "spec"):
-            for capability, path in self._spec_paths().items():
+            paths, barred = self.tree.find_specs()
+            for capability, path in paths.items():
                 reports.append(self._validate_spec_at(capability, path))
+            for capability, problem in barred.items():
+                reports.append(Report(capability, "spec", (_unusable(problem),)))
         return sorted(reports, key=lambda report: collation_key(report.id))
 
     def validate_archived(self) -> list[Report]:
@@ -240,16 +253,19 @@ class OpenSpec:
 
     # ----- the rest is how
 
-    def _spec_paths(self) -> dict[str, Path]:
-        try:
-            return self.tree.spec_paths()
-        except NotADirectoryError as error:
-            raise BadFile(self.tree.specs, "this must be a folder, and is a file") from error
-        except OSError as error:
-            raise unreadable(self.tree.specs, error) from error
-
     def _row(self, change: str) -> ChangeRow:
         folder = self.tree.change_path(change)
+        try:
+            return self._by_state.of(change, "row", partial(self._readable_row, change, folder))
+        except OSError as error:
+            problem: OpenSpecError = unreadable(folder, error)
+        except OpenSpecError as error:
+            problem = error.with_traceback(None)
+        return ChangeRow(
+            change, Progress(), self.tree.written(folder), (), files_of(folder), problem
+        )
+
+    def _readable_row(self, change: str, folder: Path) -> ChangeRow:
         return ChangeRow(
             change,
             self.tree.progress(folder),
@@ -266,8 +282,10 @@ class OpenSpec:
                 ("row", capability),
                 lambda: row_of_spec(capability, document),
             )
-        except (OSError, OpenSpecError):
-            return SpecRow(capability, 0, "")
+        except OSError as error:
+            return SpecRow(capability, 0, "", unreadable(path, error))
+        except OpenSpecError as error:
+            return SpecRow(capability, 0, "", error.with_traceback(None))
 
     def _validate_spec_at(self, capability: str, path: Path) -> Report:
         try:
@@ -329,5 +347,8 @@ class OpenSpec:
 
 
 def _unusable(error: Exception) -> Finding:
-    told = f"cannot be read: {error.strerror}" if isinstance(error, OSError) else str(error)
+    told = str(error)
+    if isinstance(error, OSError):
+        where = f"{error.filename}: " if error.filename else ""
+        told = f"{where}cannot be read: {error.strerror}"
     return Finding("F0", "ERROR", "file", told)

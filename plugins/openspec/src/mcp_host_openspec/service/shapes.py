@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
+from ..errors import OpenSpecError
 from ..model.findings import Finding, Level, Note, Report
 from ..model.spec import Requirement, SpecDocument
 from ..model.tasks import Progress
@@ -48,6 +49,17 @@ def wrapping_warnings(rows: Iterable[ChangeRow]) -> list[Data]:
         for row in sorted(rows, key=lambda row: os.fsencode(row.id))
         if row.nested
     ]
+
+
+def unreadable_warnings(rows: Iterable[ChangeRow | SpecRow]) -> list[Data]:
+    """Changes or specs that cannot be read, each with the path and the reason."""
+    return [unreadable(row.id, row.problem) for row in rows if row.problem is not None]
+
+
+def unreadable(name: str, problem: OpenSpecError) -> Data:
+    """What keeps an item from being read."""
+    facts = {key: problem.details[key] for key in ("path",) if key in problem.details}
+    return {"code": problem.reason, "name": name, **facts, "message": str(problem)}
 
 
 def spec_rows(rows: Iterable[SpecRow]) -> list[Data]:

@@ -7,6 +7,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Final
 
+from ..errors import OpenSpecError
 from ..model.delta import DeltaDocument, Operation
 from ..model.outline import Outline
 from ..model.proposal import Incomplete, Proposal
@@ -66,6 +67,8 @@ class ChangeRow:
     nested: tuple[str, ...]
     """Changes wrapped in this folder, which is then no change itself."""
     files: tuple[str, ...]
+    problem: OpenSpecError | None = None
+    """Why the change cannot be looked at; its progress and what it wraps are then unknown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +79,8 @@ class SpecRow:
     requirements: int
     summary: str
     """First line of the purpose; empty where there is none."""
+    problem: OpenSpecError | None = None
+    """Why the spec cannot be read; it then counts no requirements."""
 
 
 def view_change(tree: Tree, change: str, *, diffs: bool = False) -> ChangeView:

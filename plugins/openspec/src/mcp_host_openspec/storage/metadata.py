@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Literal
 
+from ..errors import BadFile
 from ..model.text import decode
 from .files import Files, exists
 from .roots import config_file
@@ -69,7 +70,7 @@ class ChangeMetadata:
             metadata = self._files.document(change / FILE_NAME, Metadata)
         except FileNotFoundError:
             return Marker(False)
-        except (OSError, ValueError) as error:
+        except (OSError, ValueError, BadFile) as error:
             return Marker(False, f"the file cannot be read: {error}")
         if metadata.invalid is not None:
             mentioned = re.search(rf"^\s*(['\"]?){key}\1\s*:", metadata.text, re.MULTILINE)
@@ -88,7 +89,7 @@ class ChangeMetadata:
             return self._default_schema()
         try:
             metadata = self._files.document(path, Metadata)
-        except (OSError, ValueError) as error:
+        except (OSError, ValueError, BadFile) as error:
             raise MetadataError(str(error)) from error
         if problem := metadata.invalid or metadata.problem:
             raise MetadataError(problem)
@@ -125,7 +126,7 @@ class ChangeMetadata:
             return {}
         try:
             value = self._files.document(path, Metadata).value
-        except (OSError, ValueError):
+        except (OSError, ValueError, BadFile):
             return {}
         return value if isinstance(value, dict) else {}
 

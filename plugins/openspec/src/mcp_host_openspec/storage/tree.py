@@ -51,8 +51,18 @@ class Tree:
         raise NoTree(self.openspec)
 
     def spec_paths(self) -> dict[str, Path]:
-        """The main specs: capability to file, in code unit order."""
-        return dict(discover(self.specs))
+        """The main specs one may look at: capability to file, in code unit order."""
+        return self.find_specs()[0]
+
+    def find_specs(self) -> tuple[dict[str, Path], dict[str, OpenSpecError]]:
+        """The main specs: those one may look at, and by capability why not at the others."""
+        barred: dict[str, OpenSpecError] = {}
+        try:
+            return dict(discover(self.specs, barred)), barred
+        except NotADirectoryError as error:
+            raise BadFile(self.specs, "this must be a folder, and is a file") from error
+        except OSError as error:
+            raise unreadable(self.specs, error) from error
 
     def spec_path(self, capability: str) -> Path:
         """Where the spec of a capability is or would be."""
@@ -188,9 +198,11 @@ class Tree:
     def modified(self, change: Path) -> datetime:
         """When the change's newest file was written, to the millisecond."""
         newest = max(_file_times(str(change)), default=None)
-        if newest is None:
-            newest = change.stat().st_mtime_ns
-        return datetime.fromtimestamp(int(newest / 1_000_000 + 0.5) / 1000, UTC)
+        return self.written(change) if newest is None else _moment(newest)
+
+    def written(self, change: Path) -> datetime:
+        """When the change's folder itself was written, to the millisecond."""
+        return _moment(change.stat().st_mtime_ns)
 
     def nested_changes(self, name: str) -> list[str]:
         """The changes wrapped in a folder that is none itself; empty for a real change."""
@@ -245,20 +257,30 @@ class Tree:
 
 
 def unreadable(path: Path, error: OSError) -> BadFile:
-    """The error for a file the system does not let us read."""
-    return BadFile(path, f"cannot be read: {error.strerror or error}")
+    """The error for a file the system does not let us read; the error may know which it is."""
+    named = error.filename if isinstance(error.filename, str) else path
+    return BadFile(Path(named), f"cannot be read: {error.strerror or error}")
 
 
-def discover(specs: Path) -> list[tuple[str, Path]]:
-    """The `spec.md` files below a folder, each with the path of its capability."""
+def discover(specs: Path, barred: dict[str, OpenSpecError] | None = None) -> list[tuple[str, Path]]:
+    """The `spec.md` files below a folder, each with the path of its capability.
+
+    What one may not look at is an error; with `barred` it goes there, by its capability.
+    """
     found: list[tuple[str, Path]] = []
-    for segments, entry in _entries(specs):
+    for segments, entry in _entries(specs, barred=barred):
         if entry.name != "spec.md" or not segments or entry.is_dir(follow_symlinks=False):
             continue
-        path = Path(entry.path)
-        if entry.is_symlink() and not _is_file_inside(specs, path):
+        path, capability = Path(entry.path), "/".join(segments)
+        try:
+            if entry.is_symlink() and not _is_file_inside(specs, path):
+                continue
+        except OpenSpecError as error:
+            if barred is None:
+                raise
+            barred[capability] = error.with_traceback(None)
             continue
-        found.append(("/".join(segments), path))
+        found.append((capability, path))
     return sorted(found, key=lambda pair: code_unit_key(pair[0]))
 
 
@@ -292,14 +314,24 @@ def _is_file_inside(specs: Path, path: Path) -> bool:
     return True
 
 
-def _entries(folder: Path, *, hidden: bool = False) -> Iterator[tuple[list[str], os.DirEntry[str]]]:
-    """All that lies below a folder, dot names aside; nothing where the folder is missing."""
+def _entries(
+    folder: Path, *, hidden: bool = False, barred: dict[str, OpenSpecError] | None = None
+) -> Iterator[tuple[list[str], os.DirEntry[str]]]:
+    """All that lies below a folder, dot names aside; nothing where the folder is missing.
+
+    A folder below it that cannot be listed is an error; with `barred` it goes there, by its path.
+    """
     waiting: list[tuple[str, list[str]]] = [(str(folder), [])]
     while waiting:
         path, segments = waiting.pop()
         try:
             entries = list(os.scandir(path))
         except FileNotFoundError:
+            continue
+        except OSError as error:
+            if barred is None or not segments:
+                raise
+            barred["/".join(segments)] = unreadable(Path(path), error)
             continue
         for entry in entries:
             if entry.name.startswith(".") and not hidden:
@@ -352,6 +384,10 @@ def _file_times(folder: str) -> Iterator[int]:
         except OSError as error:
             if not entry.is_symlink():
                 raise unreadable(Path(entry.path), error) from error
+
+
+def _moment(nanoseconds: int) -> datetime:
+    return datetime.fromtimestamp(int(nanoseconds / 1_000_000 + 0.5) / 1000, UTC)
 
 
 def _passes_link(path: str, *, below: int) -> bool:
