@@ -152,6 +152,60 @@ async def test_a_link_out_of_the_tree_is_not_followed(
             await client.read("openspec://specs/leak")
 
 
+@pytest.mark.parametrize("target", ["spec.md", "/etc/hostname"])
+async def test_a_spec_one_may_not_look_at_is_told_of_and_the_rest_goes_on(
+    server: list[str], shop: Path, target: str
+) -> None:
+    bad = shop / "openspec/specs/bad/spec.md"
+    bad.parent.mkdir()
+    bad.symlink_to(target)
+    async with stdio_client(server, cwd=shop) as client:
+        listed = await client.value("list", specs=True)
+        counts = {row["capability"]: row["requirementCount"] for row in listed["specs"]}
+        assert counts == {"area/nested": 2, "auth": 2, "bad": 0}
+        (warning,) = listed["warnings"]
+        assert (warning["name"], warning["path"]) == ("bad", str(bad))
+        assert str(bad) in (await client.read("openspec://specs"))[0]["text"]
+
+        everything = await client.value("validate")
+        valid = {item["id"]: item["valid"] for item in everything["items"]}
+        assert valid == {"add-lockout": True, "area/nested": True, "auth": True, "bad": False}
+        (error,) = everything["errors"]
+        assert (error["item"], error["rule"]) == ("bad", "F0")
+        assert str(bad) in error["message"]
+        assert not (await client.value("validate", name="bad"))["valid"]
+        assert (await client.value("validate", name="add-lockout"))["valid"]
+        with pytest.raises(CallFailed, match=str(bad)):
+            await client.value("show", name="bad", type="spec")
+
+
+async def test_a_proposal_one_may_not_look_at_costs_the_list_its_title_alone(
+    server: list[str], shop: Path
+) -> None:
+    proposal = shop / "openspec/changes/add-lockout/proposal.md"
+    proposal.unlink()
+    proposal.symlink_to("proposal.md")
+    async with stdio_client(server, cwd=shop) as client:
+        listed = await client.value("list", long=True)
+        (change,) = listed["changes"]
+        assert change["progress"]["total"] == 2 and "title" not in change
+        (warning,) = listed["warnings"]
+        assert (warning["name"], warning["path"]) == ("add-lockout", str(proposal))
+
+
+async def test_an_item_of_the_other_type_is_suggested(server: list[str], shop: Path) -> None:
+    async with stdio_client(server, cwd=shop) as client:
+        with pytest.raises(CallFailed, match="Change 'auth' not found") as failed:
+            await client.value("show", name="auth")
+        assert "type='spec'" in failed.value.envelope["suggestions"][0]
+        with pytest.raises(CallFailed, match="Spec 'add-lockout' not found") as failed:
+            await client.value("show", name="add-lockout", type="spec")
+        assert "type='change'" in failed.value.envelope["suggestions"][0]
+        with pytest.raises(CallFailed) as failed:
+            await client.value("show", name="nothing-like-it")
+        assert not any("type=" in text for text in failed.value.envelope["suggestions"])
+
+
 async def test_without_files_there_are_templates(server: list[str], tmp_path: Path) -> None:
     async with stdio_client(server, cwd=tmp_path) as client:
         assert "## ADDED Requirements" in (await client.read("openspec://instructions"))[0]["text"]
@@ -341,6 +395,22 @@ async def test_a_section_is_named_by_its_title_on_one_line(server: list[str], sh
         assert project.read_text() == "# Shop\n\n## Purpose\n\nGives.\n"
 
 
+@pytest.mark.parametrize("content", ["", " \n\t\n"])
+@pytest.mark.parametrize("given", [{}, {"merge": True}, {"section": "Purpose"}])
+async def test_an_empty_context_is_refused_and_nothing_is_written(
+    server: list[str], shop: Path, content: str, given: dict[str, Any]
+) -> None:
+    project = shop / "openspec/project.md"
+    project.write_text("# Shop\n\n## Purpose\n\nSells.\n")
+    before = project.read_bytes()
+    async with stdio_client(server, cwd=shop) as client:
+        with pytest.raises(CallFailed, match="content is empty") as failed:
+            await client.value("update_project_context", content=content, **given)
+    assert failed.value.code == "validation_error"
+    assert "Give the text" in failed.value.envelope["suggestions"][0]
+    assert project.read_bytes() == before
+
+
 async def test_without_a_tree_an_item_is_a_text_that_says_so(
     server: list[str], tmp_path: Path
 ) -> None:
@@ -388,6 +458,19 @@ async def test_names_are_completed(server: list[str], shop: Path) -> None:
         assert await proposed(of_prompt, "changeId", "add") == ["add-lockout"]
         of_spec = {"type": "ref/resource", "uri": "openspec://specs/{capability}"}
         assert await proposed(of_spec, "capability", "a") == ["area/nested", "auth"]
+
+
+async def test_the_working_directory_is_the_project_even_where_it_is_home(
+    server: list[str], shop: Path, tmp_path: Path
+) -> None:
+    async with stdio_client(server, cwd=shop, environment={"HOME": str(shop)}) as client:
+        assert (await client.value("list"))["count"] == 1
+    settings = tmp_path / "settings.toml"
+    settings.write_text(f"[host]\nroot = '{shop}'\n")
+    home = {"HOME": str(tmp_path)}
+    for given in (["--config", str(settings)], ["--root", str(shop)]):
+        async with stdio_client([*server, *given], cwd=tmp_path, environment=home) as client:
+            assert (await client.value("list"))["count"] == 1
 
 
 async def test_a_fixed_root_is_used_instead_of_the_working_directory(

@@ -59,16 +59,20 @@ def _server(*, fixed: bool = True) -> Standalone:
 def settings_from(variables: Mapping[str, str], *, fixed: bool = True) -> dict[str, Any]:
     """The settings that `OPENSPEC_ROOT` and `OPENSPEC_AUTO_PROJECT_ROOT` stand for.
 
-    Without `fixed`, only where they give every project a place of its own.
+    The project is the working directory, whichever that is: the specification makes no exception.
+    Without `fixed` the command line names it, and the variables count only where they give every
+    project a place of its own.
     """
     from pathlib import Path
 
     base = variables.get(ROOT)
     is_auto = variables.get(AUTO) == "true"
-    if not base or not (fixed or is_auto):
-        return {}
-    where = str(Path(base).expanduser().absolute())
-    return {"packs": {"openspec": {"settings": {"specs_root" if is_auto else "root": where}}}}
+    tables: dict[str, Any] = {"host": {"root": str(Path.cwd())}} if fixed else {}
+    if base and (fixed or is_auto):
+        where = str(Path(base).expanduser().absolute())
+        settings = {"specs_root" if is_auto else "root": where}
+        tables["packs"] = {"openspec": {"settings": settings}}
+    return tables
 
 
 def _debug(given: Any) -> None:

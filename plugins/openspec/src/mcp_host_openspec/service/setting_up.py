@@ -83,6 +83,13 @@ class SettingUp:
     ) -> ContextUpdate:
         """Write project.md: replace it or one of its sections, or with `merge` add to it."""
         self._tree.check_there()
+        if not trim(content):
+            raise OpenSpecError(
+                "content is empty; nothing was changed.",
+                suggestions=[
+                    "Give the text to write. To drop a section, write project.md without it."
+                ],
+            )
         section = None if section is None else _title(section)
         path = self._tree.openspec / "project.md"
         old = self._bytes(path)
