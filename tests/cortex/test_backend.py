@@ -117,12 +117,48 @@ def test_an_expired_token_and_a_weak_secret_are_refused(tmp_path: Path) -> None:
 
     secret = "s" * 64
     tokens = Tokens(secret)
-    assert tokens.owner(tokens.make(7)) == 7
-    assert tokens.owner(jwt.encode({"sub": "7", "exp": 1}, secret, "HS256")) is None
-    assert tokens.owner(jwt.encode({"sub": "7"}, secret, "HS256")) is None
-    assert tokens.owner(jwt.encode({"sub": "7", "exp": 4102444800}, secret, "HS512")) is None
+    login = tokens.read(tokens.make(7, "hash"))
+    assert login is not None and login.owner == 7
+    assert tokens.holds(login, "hash") and not tokens.holds(login, "another")
+    good = {"sub": "7", "exp": 4102444800, "pwd": login.mark}
+    assert tokens.read(jwt.encode(good, secret, "HS256")) == login
+    assert tokens.read(jwt.encode(good | {"exp": 1}, secret, "HS256")) is None
+    for claim in good:
+        lacking = {key: value for key, value in good.items() if key != claim}
+        assert tokens.read(jwt.encode(lacking, secret, "HS256")) is None
+    assert tokens.read(jwt.encode(good, secret, "HS512")) is None
     with pytest.raises(Invalid, match="fewer than 32"):
         Tokens("short")
+
+
+def test_a_new_password_ends_every_token_made_under_the_old_one(backend: str) -> None:
+    ivy, other = Person(backend, "ivy"), Person(backend, "ivor")
+    form = "username=ivy@example.com&password="
+    elsewhere = call(backend, "POST", "login/access-token", form=f"{form}secret+words")[1]
+    assert "access_token" not in ivy("PUT", "users/me", {"username": "Ivy"})[1]
+    assert call(backend, "GET", "tasks/", token=elsewhere["access_token"])[0] == 200
+
+    status, changed = ivy("PUT", "users/me", {"password": "other words"})
+
+    assert (status, changed["username"], changed["token_type"]) == (200, "Ivy", "bearer")
+    for ended in (ivy.token, elsewhere["access_token"]):
+        answer = call(backend, "GET", "tasks/", token=ended)
+        assert answer == (401, {"detail": "Could not validate credentials"})
+    assert call(backend, "GET", "tasks/", token=changed["access_token"])[0] == 200
+    assert call(backend, "POST", "login/access-token", form=f"{form}secret+words")[0] == 400
+    again = call(backend, "POST", "login/access-token", form=f"{form}other+words")[1]
+    assert call(backend, "GET", "tasks/", token=again["access_token"])[0] == 200
+    assert other("GET", "tasks/")[0] == 200
+
+
+def test_after_a_new_password_the_command_says_to_log_in_again(online: Ctx) -> None:
+    settings = json.loads(online.config_file.read_text())
+    body = {"password": "other words"}
+    status, _ = call(settings["url"], "PUT", "users/me", body, settings["access_token"])
+    assert status == 200
+    run = online.fails("tasks", "list")
+    assert (run.code, run.data["code"]) == (3, "authentication_required")
+    assert run.data["suggestions"] == ["ctx auth login"]
 
 
 def test_a_task_lives_through_its_whole_api(backend: str) -> None:

@@ -35,9 +35,9 @@ def caller(
     if token is None:
         raise unknown_caller("Not authenticated")
     tokens: Tokens = request.app.state.tokens
-    owner = tokens.owner(token)
-    user = None if owner is None else session.get(UserRow, owner)
-    if user is None:
+    login = tokens.read(token)
+    user = None if login is None else session.get(UserRow, login.owner)
+    if login is None or user is None or not tokens.holds(login, user.password_hash):
         raise unknown_caller("Could not validate credentials")
     return user
 

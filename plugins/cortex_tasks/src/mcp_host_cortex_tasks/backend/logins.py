@@ -1,9 +1,11 @@
 """Passwords and tokens: hashed with Argon2id, signed with HS256, and slow to be guessed."""
 
+import hmac
 import os
 import secrets
 import threading
 import time
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -15,6 +17,7 @@ from mcp_host_cortex_tasks.errors import Invalid
 from mcp_host_cortex_tasks.storage.files import replace_text
 
 ALGORITHM = "HS256"
+MARK = "pwd"
 LIFETIME = timedelta(days=30)
 MIN_SECRET = 32
 # A hash takes 64 MiB: a crowd of logins must not take all memory.
@@ -47,8 +50,19 @@ class Passwords:
         return kept is not None
 
 
+@dataclass(frozen=True, slots=True)
+class Login:
+    """What a token says: whose it is, and a mark of the password it was made under."""
+
+    owner: int
+    mark: str
+
+
 class Tokens:
-    """Makes and checks tokens whose owner is `sub`."""
+    """Makes and checks tokens whose owner is `sub`; they end with the password they are made under.
+
+    Each holds a mark of the password's hash, so that no list of tokens has to be kept.
+    """
 
     def __init__(self, secret: str) -> None:
         if len(secret.encode()) < MIN_SECRET:
@@ -59,21 +73,28 @@ class Tokens:
             )
         self._secret = secret
 
-    def make(self, user_id: int) -> str:
-        """Return a token for a user."""
+    def make(self, user_id: int, password_hash: str) -> str:
+        """Return a token for a user, good as long as this is the hash of their password."""
         now = datetime.now(UTC)
         claims = {"sub": str(user_id), "iat": now, "exp": now + LIFETIME}
-        return jwt.encode(claims, self._secret, ALGORITHM)
+        return jwt.encode(claims | {MARK: self._mark(password_hash)}, self._secret, ALGORITHM)
 
-    def owner(self, token: str) -> int | None:
-        """Return whose token it is, None for one that is forged, unsigned, expired or damaged."""
+    def read(self, token: str) -> Login | None:
+        """Return what a token says, None for one that is forged, unsigned, expired or damaged."""
         try:
             claims = jwt.decode(
-                token, self._secret, [ALGORITHM], options={"require": ["exp", "sub"]}
+                token, self._secret, [ALGORITHM], options={"require": ["exp", "sub", MARK]}
             )
-            return int(claims["sub"])
+            return Login(int(claims["sub"]), str(claims[MARK]))
         except (jwt.InvalidTokenError, ValueError):
             return None
+
+    def holds(self, login: Login, password_hash: str) -> bool:
+        """Tell whether the owner still has the password that the token was made under."""
+        return hmac.compare_digest(login.mark.encode(), self._mark(password_hash).encode())
+
+    def _mark(self, password_hash: str) -> str:
+        return hmac.digest(self._secret.encode(), password_hash.encode(), "sha256").hex()[:32]
 
 
 class Failures:

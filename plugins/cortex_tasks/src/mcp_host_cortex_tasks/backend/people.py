@@ -17,6 +17,7 @@ from mcp_host_cortex_tasks.backend.shapes import (
     NewUser,
     OrganizationOut,
     ProjectOut,
+    RenewedUser,
     Token,
     UserOut,
 )
@@ -37,11 +38,12 @@ def make_router(passwords: Passwords, tokens: Tokens, *, registration: bool) -> 
         if wait := failures.wait(who):
             raise HTTPException(429, "Too many failed logins", headers={"Retry-After": str(wait)})
         user = session.scalar(select(UserRow).where(UserRow.email == email))
+        owner, kept = (user.id, user.password_hash) if user else (None, None)
         session.rollback()  # hashing is slow: nobody waits for it with the database locked
-        if not passwords.fits(form.password, user.password_hash if user else None) or user is None:
+        if not passwords.fits(form.password, kept) or owner is None or kept is None:
             failures.failed(who)
             raise HTTPException(400, "Incorrect email or password")
-        return Token(access_token=tokens.make(user.id))
+        return Token(access_token=tokens.make(owner, kept))
 
     @router.post("/users/")
     def register(session: Database, new: NewUser) -> UserOut:
@@ -67,7 +69,7 @@ def make_router(passwords: Passwords, tokens: Tokens, *, registration: bool) -> 
         return UserOut.model_validate(me)
 
     @router.put("/users/me")
-    def change_me(session: Database, me: Caller, changed: ChangedUser) -> UserOut:
+    def change_me(session: Database, me: Caller, changed: ChangedUser) -> RenewedUser | UserOut:
         if changed.username is not None:
             me.username = changed.username
         if changed.email is not None:
@@ -75,7 +77,11 @@ def make_router(passwords: Passwords, tokens: Tokens, *, registration: bool) -> 
         if changed.password is not None:
             me.password_hash = passwords.hash(changed.password)
         _commit(session)
-        return UserOut.model_validate(me)
+        shown = UserOut.model_validate(me)
+        if changed.password is None:
+            return shown
+        token = tokens.make(me.id, me.password_hash)  # theirs ended with the old password
+        return RenewedUser(**shown.model_dump(), access_token=token)
 
     _add_organizations(router)
     _add_projects(router)

@@ -79,6 +79,10 @@ class UserOut(Shape):
     organization_id: int | None
 
 
+class RenewedUser(UserOut, Token):
+    """A user whose password was changed, with the token to go on with."""
+
+
 class NewNamed(Shape):
     """An organization or a project to be made or changed."""
 
