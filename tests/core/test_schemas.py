@@ -2,6 +2,7 @@
 
 import json
 import threading
+import typing
 import warnings
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -32,7 +33,11 @@ from mcp_host.contributions import verify
 from mcp_host.signature import DeclarationError, read
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, create_model, with_config
 from pydantic.json_schema import GenerateJsonSchema
-from typing_extensions import TypedDict  # pydantic wants this one before Python 3.12
+from typing_extensions import (  # pydantic wants this TypedDict before Python 3.12
+    ReadOnly,
+    TypeAliasType,
+    TypedDict,
+)
 
 
 class Untitled(GenerateJsonSchema):
@@ -239,12 +244,33 @@ class Arguments(TypedDict):
     x: int
 
 
+class Standard(typing.TypedDict):
+    """A row."""
+
+    x: NotRequired[int]
+
+
+class LongerStandard(Standard):
+    y: Row
+
+
+class Fixed(TypedDict):
+    x: ReadOnly[int]
+    y: Required[ReadOnly[str]]
+
+
+Rows = TypeAliasType("Rows", list[Row])
+Several = TypeAliasType("Several", list[T], type_params=(T,))
+Nest = TypeAliasType("Nest", "list[Nest] | int")  # type: ignore[misc]
+
+
 def upper(schema: Any) -> None:
     schema["title"] = "UP"
 
 
 ODD: list[Any] = [
     *(Point, Box, Colour, Row, Longer, Tree, Lost, Boxed, Boxed[int], Welcoming, Welcomed, Closed),
+    *(Standard, LongerStandard, Fixed, Rows, Several, Several[int], Nest),
     *(Extra, Arguments, object, bytes, complex, Callable[[], int], T, "int", set, tuple),
     *(tuple[()], tuple[int, ...], dict[int, str], dict[Annotated[str, Field(max_length=1)], int]),
     *(list[Point], dict[str, Annotated[int, Field(title="T")]], Literal[None, "a"], Literal[b"a"]),

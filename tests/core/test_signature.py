@@ -2,6 +2,8 @@
 
 import copy
 import json
+import sys
+import typing
 from collections.abc import Callable, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -14,10 +16,13 @@ from core_home import pack_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
-from mcp_host import Context, Header, tool
-from mcp_host.testing import Hosted, hosted
+from mcp_host import Ask, Context, Header, Image, tool
+from mcp_host.testing import Hosted, Person, hosted
 from pydantic import BaseModel, ConfigDict, Field
-from typing_extensions import TypedDict  # pydantic wants this one before Python 3.12
+from typing_extensions import (  # pydantic wants this TypedDict before Python 3.12
+    TypeAliasType,
+    TypedDict,
+)
 
 
 class Point(BaseModel):
@@ -109,6 +114,8 @@ KINDS: dict[str, Any] = {
     "maybe_list": list[int] | None,
     "maybe_whole_or_text": int | str | None,
 }
+# That of typing, since Python 3.12, may be another class.
+NAMERS = list(dict.fromkeys([TypeAliasType, getattr(typing, "TypeAliasType", TypeAliasType)]))
 NAMES = ("x", "default", "anyOf", "properties", "schema", "title", "_under", "items")
 
 
@@ -403,3 +410,48 @@ async def test_a_default_may_stand_behind_the_parameter_or_in_its_annotation() -
     assert "required" not in schema
     assert schema["properties"]["d"]["description"] == "Told."
     assert value == [1, 3, 4]
+
+
+@pytest.mark.parametrize("named", NAMERS)
+async def test_a_type_means_the_same_under_a_name_of_its_own(named: Any) -> None:
+    kinds = {
+        "sure": named("Sure", Annotated[bool, Ask("Draw it?")]),
+        "again": Annotated[named("Maybe", bool | None), Ask("Again?")],
+        "width": named("Width", named("Whole", int) | None),
+        "colour": named("Coloured", Annotated[str, Field(max_length=3)]),
+        "return": named("Picture", Image),
+    }
+    seen: list[Any] = []
+
+    def draw(sure: bool, again: bool | None, colour: str, width: int | None = 5) -> Image:
+        seen.extend([sure, again, width, colour])
+        return Image(b"drawn")
+
+    draw.__annotations__ = kinds
+
+    async with hosted({"made": pack_of(tool(draw))}) as host:
+        schema = host.listed("made_draw")["inputSchema"]
+        person = Person(form=lambda message, _: {"sure": True} if message == "Draw it?" else None)
+        result = await host.seen_by(person=person).call("made_draw", colour="red", width=None)
+
+    assert set(schema["properties"]) == {"colour", "width"}
+    assert seen == [True, None, None, "red"]
+    assert [part["type"] for part in result["content"]] == ["image"]
+
+
+@pytest.mark.skipif(sys.version_info < (3, 12), reason="the syntax is that of Python 3.12")
+@pytest.mark.parametrize("first_line", ["", "from __future__ import annotations"])
+async def test_types_may_be_declared_with_the_syntax_of_python_3_12(first_line: str) -> None:
+    source = f"""{first_line}
+type Words = list[str]
+def first[T: (int, str)](things: dict[str, T], words: Words) -> T: return things[words[0]]
+"""
+    module: dict[str, Any] = {"__name__": "modern"}
+    exec(source, module)
+
+    async with hosted({"made": pack_of(tool(module["first"]))}) as host:
+        value = await host.value("made_first", things={"a": 1}, words=["a"])
+        error = await host.error("made_first", things={"a": 1}, words="a")
+
+    assert value == 1
+    assert "words" in error["error"]

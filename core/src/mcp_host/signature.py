@@ -20,6 +20,7 @@ from typing import Annotated, Any, Union, get_args, get_origin
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, create_model
 from pydantic.json_schema import GenerateJsonSchema
+from typing_extensions import TypeAliasType
 
 from . import schemas
 from .asking import Answer, Form, Question
@@ -403,14 +404,29 @@ def _hints(function: Callable[..., Any], names: list[str]) -> dict[str, Any]:
         raw = function.__annotations__
     wanted = {name: raw[name] for name in [*names, "return"] if name in raw}
     holder = types.SimpleNamespace(__annotations__=wanted)
+    own_types = {kind.__name__: kind for kind in getattr(function, "__type_params__", ())}
     try:
-        return typing.get_type_hints(
-            holder, globalns=inspect.unwrap(function).__globals__, include_extras=True
+        hints = typing.get_type_hints(
+            holder, inspect.unwrap(function).__globals__, own_types, include_extras=True
         )
+        return {name: _unnamed(hint) for name, hint in hints.items()}
     except NameError as error:
         raise DeclarationError(
             f"{_where(function)}: {error}; names in annotations after '/' are needed at run time"
         ) from error
+
+
+# The one of typing, since Python 3.12, and that of typing_extensions may be two classes.
+_NAMES = (TypeAliasType, getattr(typing, "TypeAliasType", TypeAliasType))
+
+
+def _unnamed(hint: Any) -> Any:
+    """What an annotation stands for that a `type` statement gave a name to."""
+    if isinstance(hint, _NAMES):
+        return _unnamed(hint.__value__)
+    if get_origin(hint) is Annotated and isinstance(hint.__origin__, _NAMES):
+        return Annotated[_unnamed(hint.__origin__), *hint.__metadata__]
+    return hint
 
 
 def _question(function: Callable[..., Any], name: str, shape: Any, ask: Ask) -> Asked:
