@@ -6,6 +6,7 @@ import random
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -390,6 +391,25 @@ async def test_a_file_that_others_could_have_written_counts_as_none(kept: Kept) 
 async def test_a_file_of_somebody_else_counts_as_none(kept: Kept) -> None:
     os.chown(kept.path, 65534, 65534)
     assert kept.refusal() == "it belongs to somebody else"
+
+
+async def test_drafts_of_the_killed_and_what_is_long_unused_go_when_one_is_saved(
+    kept: Kept,
+) -> None:
+    def aged(name: str, days: float) -> Path:
+        path = kept.path.with_name(name)
+        path.write_text("{}")
+        moment = time.time() - days * 86400
+        os.utime(path, (moment, moment))
+        return path
+
+    stale = [aged(".catalogue-killed", 1), aged("forgotten.json", 100)]
+    fresh = [aged(".catalogue-at-work", 0), aged("another.json", 30)]
+
+    kept.write()
+
+    assert not any(path.exists() for path in stale)
+    assert all(path.exists() for path in [*fresh, kept.path])
 
 
 # -- bad days ----------------------------------------------------------------------------------

@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 FORMAT = 2
 LARGEST = 8 * 1024 * 1024
 FOLDER = "catalogues"
+DRAFT = ".catalogue-"
+OLD_DRAFT, OLD = 3600, 90 * 86400
+"""Seconds after which a draft is that of a process that was killed, and a catalogue nobody's."""
 
 
 class Identity(Record):
@@ -132,9 +135,10 @@ def write(
     text = json.dumps(data, separators=(",", ":"))
     if len(text) > LARGEST:
         return
+    folder = os.path.dirname(path)
     try:
-        os.makedirs(os.path.dirname(path), exist_ok=True, mode=0o700)
-        handle, temporary = tempfile.mkstemp(dir=os.path.dirname(path), prefix=".catalogue-")
+        os.makedirs(folder, exist_ok=True, mode=0o700)
+        handle, temporary = tempfile.mkstemp(dir=folder, prefix=DRAFT)
     except OSError:
         return
     try:
@@ -143,6 +147,7 @@ def write(
         os.replace(temporary, path)
     except OSError:
         _remove(temporary)
+    _tidy(folder, time.time())
 
 
 def forget(identity: Identity) -> None:
@@ -210,6 +215,17 @@ def names_in(folder: str) -> list[str]:
     except OSError:
         return []
     return sorted(name for name in names if name != "__pycache__" and not name.startswith("."))
+
+
+def _tidy(folder: str, now: float) -> None:
+    """Remove what nobody will read: drafts that were never finished, and what is long unused."""
+    try:
+        for entry in os.scandir(folder):
+            limit = OLD_DRAFT if entry.name.startswith(DRAFT) else OLD
+            if entry.stat(follow_symlinks=False).st_mtime < now - limit:
+                _remove(entry.path)
+    except OSError:
+        return
 
 
 def _site_folders() -> list[str]:
