@@ -7,7 +7,7 @@ from pathlib import Path
 from mcp_host_cortex_tasks.errors import CortexError, NotFound, Refused, Unavailable
 from mcp_host_cortex_tasks.model import Task
 from mcp_host_cortex_tasks.service.plan import Plan, Refs
-from mcp_host_cortex_tasks.service.work import OWN_START, Work
+from mcp_host_cortex_tasks.service.work import OWN_NOTES, OWN_START, Work
 from mcp_host_cortex_tasks.storage.forges import Forge, choose_forge, parse_address
 from mcp_host_cortex_tasks.storage.git import KEPT, Worktree, last_line
 from mcp_host_cortex_tasks.storage.journal import Entry
@@ -102,6 +102,7 @@ class _Completion:
             raise Refused(f"{main} is the main branch, not a task's.", reason="not_a_task_branch")
         tip = self._proven or self._git.ask("rev-parse", f"refs/heads/{self._branch}")
         task = self._work.tasks.get(self._task_id)
+        self._work.check_of(task, self._branch)
         already = task.status == "DONE"
         proof = self._proof(tip, main, already=already)
         self._plan.facts = {"tip": tip if proof else None, "proof": proof}
@@ -323,7 +324,7 @@ class _Completion:
         branch = self._branch
         section = {
             key: value
-            for key in ("remote", "merge", "cortex-task", OWN_START)
+            for key in ("remote", "merge", *OWN_NOTES)
             if (value := self._git.config(f"branch.{branch}.{key}")) is not None
         }
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from mcp_host_cortex_tasks.errors import Invalid, Refused
 from mcp_host_cortex_tasks.model import Task, task_of_branch
 from mcp_host_cortex_tasks.service.plan import Plan, Refs
-from mcp_host_cortex_tasks.service.work import OWN_START, OWN_TASK, Work
+from mcp_host_cortex_tasks.service.work import OWN_CREATED, OWN_START, OWN_TASK, Work
 from mcp_host_cortex_tasks.storage.git import State, Worktree, refusal
 from mcp_host_cortex_tasks.storage.tasks import CHANGED_MEANWHILE
 
@@ -91,6 +91,8 @@ class _Starting:
                 reason="branch_taken",
                 suggestions=[f"ctx tasks start {self._task.id} --branch NAME"],
             )
+        if name in self._local:
+            self._work.check_of(self._task, name)
         if owner is None and name in self._local and name != self._task.branch_name:
             raise Refused(
                 f"There is a branch {name} that belongs to no task.",
@@ -106,12 +108,15 @@ class _Starting:
         """A branch of this task that is here or was seen on the remote."""
         if self._task.new_branch in self._local:
             return self._task.new_branch
-        names = [name for name in self._local if self._work.task_of(name) == self._task.id]
+        names = [name for name in self._local if self._is_ours(name)]
         if not names and self._git.remote:
             prefix = f"refs/remotes/{self._git.remote}/"
             seen = (name.removeprefix(prefix) for name in self._git.refs(prefix))
             names = [name for name in seen if task_of_branch(name) == self._task.id]
         return sorted(names)[0] if names else None
+
+    def _is_ours(self, name: str) -> bool:
+        return self._work.task_of(name) == self._task.id and self._work.is_of(self._task, name)
 
     # what to do in git
 
@@ -251,11 +256,16 @@ class _Starting:
     def _plan_record(self, start: str | None) -> None:
         """Let git remember whose branch it is and where it began; both go when the branch goes."""
         section = f"branch.{self._name}"
-        values = {OWN_TASK: str(self._task.id)}
+        known = {OWN_TASK: str(self._task.id), OWN_CREATED: self._task.created_at}
+        values = {
+            key: value
+            for key, value in known.items()
+            if value and self._git.config(f"{section}.{key}") != value
+        }
         begun = start or self._git.first_of_reflog(self._name)
         if begun and self._git.config(f"{section}.{OWN_START}") is None:
             values[OWN_START] = begun
-        if self._git.config(f"{section}.{OWN_TASK}") == values[OWN_TASK] and len(values) == 1:
+        if not values:
             return
 
         def record() -> Refs:

@@ -188,6 +188,7 @@ class _Submission:
         except (Unavailable, TimedOut) as error:
             self._plan.warnings.append(error.message)
             return None
+        self._work.check_of(task, self._branch)
         if task.status == "DONE":
             raise Refused(
                 f"Task {task.id} is done already.",

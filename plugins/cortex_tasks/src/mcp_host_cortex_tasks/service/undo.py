@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from mcp_host_cortex_tasks.errors import NotFound, Refused
-from mcp_host_cortex_tasks.service.work import OWN_START, OWN_TASK, Work
+from mcp_host_cortex_tasks.service.work import OWN_NOTES, Work
 from mcp_host_cortex_tasks.storage.forges import Forge, choose_forge, parse_address
 from mcp_host_cortex_tasks.storage.git import KEPT, refusal
 from mcp_host_cortex_tasks.storage.journal import Entry, Journal, Step
@@ -118,7 +118,7 @@ class _Back:
     def _record(self, step: Step) -> bool:
         made = any(other.after.get("made") for other in self._entry.steps)
         if not made:  # the branch was there before: only our notes on it go
-            for key in (OWN_TASK, OWN_START):
+            for key in OWN_NOTES:
                 self._work.checkout.run("config", "--unset", f"branch.{step.after['branch']}.{key}")
         return not made
 
@@ -215,7 +215,7 @@ class _Back:
         if git.commit_of(f"refs/heads/{name}") is not None:
             return False
         git.ask("update-ref", f"refs/heads/{name}", tip, "")
-        for key in ("remote", "merge", OWN_TASK, OWN_START):
+        for key in ("remote", "merge", *OWN_NOTES):
             if value := step.before.get(key):
                 git.ask("config", f"branch.{name}.{key}", value)
         return True

@@ -1,20 +1,23 @@
 """What every command works with: the settings, the tasks, the checkout, the journal."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from mcp_host_cortex_tasks.errors import Refused
-from mcp_host_cortex_tasks.model import task_of_branch
+from mcp_host_cortex_tasks.errors import CortexError, Refused
+from mcp_host_cortex_tasks.model import Task, task_of_branch
 from mcp_host_cortex_tasks.storage.config import Config
 from mcp_host_cortex_tasks.storage.git import Checkout
 from mcp_host_cortex_tasks.storage.journal import Journal, only_one
 from mcp_host_cortex_tasks.storage.tasks import Tasks, open_tasks
 
 OWN_TASK = "cortex-task"
+OWN_CREATED = "cortex-created"
 OWN_START = "cortex-start"
+OWN_NOTES = (OWN_TASK, OWN_CREATED, OWN_START)
+"""What `start` lets git remember of a branch: its task, when that was made, where it began."""
 LOCK_WAIT = 30.0
 
 
@@ -81,13 +84,39 @@ class Work:
             return int(recorded)
         return task_of_branch(branch)
 
+    def is_of(self, task: Task, branch: str) -> bool:
+        """Whether a branch with the task's number is this task's: backends number alike.
+
+        It is unless it was recorded for a task made at another moment; the backend may know better.
+        """
+        made = self.checkout.config(f"branch.{branch}.{OWN_CREATED}")
+        return (
+            None in (made, task.created_at)
+            or made == task.created_at
+            or (task.branch_name == branch)
+        )
+
+    def check_of(self, task: Task, branch: str) -> None:
+        """Raise where a branch with the task's number was recorded for another backend's task."""
+        if not self.is_of(task, branch):
+            raise Refused(
+                f"{branch} belongs to a task {task.id} of another backend, not to"
+                f" {task.title!r} of {self.config.url}.",
+                reason="other_backend",
+                suggestions=[
+                    "Name the backend of the branch: ctx config set url URL",
+                    f"Or give this task its own branch: ctx tasks start {task.id}",
+                ],
+            )
+
     def at_task(self, number: int | None) -> "Work":
         """Return this work in the working tree that has the task's branch; None stays here."""
         if number is None:
             return self
-        for tree in self.checkout.worktrees():
-            if tree.branch and not tree.gone and self.task_of(tree.branch) == number:
-                return Work(self.config, tree.path, self.dry_run)
+        trees = {tree.branch: tree for tree in self.checkout.worktrees() if not tree.gone}
+        branch = self._of_number(number, [name for name in trees if name])
+        if branch is not None:
+            return Work(self.config, trees[branch].path, self.dry_run)
         raise Refused(
             f"The branch of task {number} is checked out nowhere.",
             reason="not_checked_out",
@@ -96,9 +125,18 @@ class Work:
 
     def branch_of(self, number: int) -> str | None:
         """Return the local branch of a task, the one that is checked out here before others."""
-        state = self.checkout.state()
-        names = [state.branch, *sorted(self.checkout.branches())]
-        return next((name for name in names if name and self.task_of(name) == number), None)
+        here = self.checkout.state().branch
+        names = sorted(self.checkout.branches(), key=lambda name: (name != here, name))
+        return self._of_number(number, names)
+
+    def _of_number(self, number: int, names: list[str]) -> str | None:
+        """The first branch of a task; of several, the first that is not another backend's."""
+        found = [name for name in names if self.task_of(name) == number]
+        if len(found) > 1:
+            with suppress(CortexError):  # out of reach, the backend cannot tell them apart
+                task = self.tasks.get(number)
+                found = [name for name in found if self.is_of(task, name)] or found
+        return found[0] if found else None
 
     def current_task(self) -> tuple[str, int]:
         """Return the branch checked out and its task; raise when there is none."""
