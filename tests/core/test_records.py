@@ -2,6 +2,7 @@
 
 import copy
 import dataclasses
+import inspect
 import pickle
 from collections.abc import Mapping
 from functools import cached_property
@@ -92,6 +93,11 @@ def test_a_record_inherits_fields_and_knows_which_are_missing() -> None:
         More()
     with pytest.raises(TypeError, match=r"missing or unknown: fifth"):
         More("1", fifth=5)  # type: ignore[call-arg]
+
+
+def test_a_record_says_how_it_is_made() -> None:
+    assert inspect.signature(Made) == inspect.signature(Meant)
+    assert list(inspect.signature(More).parameters) == ["first", "second", "third", "fourth"]
 
 
 def test_libraries_take_a_record_for_a_dataclass() -> None:

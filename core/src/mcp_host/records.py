@@ -16,18 +16,31 @@ else:
         return lambda cls: cls
 
 
+def _twin(cls: type[Record]) -> Any:
+    """The frozen dataclass that a record stands for."""
+    import dataclasses
+
+    body: dict[str, Any] = {"__annotations__": dict(cls.__fields__), **cls.__defaults__}
+    for name, factory in cls.__factories__.items():
+        body[name] = dataclasses.field(default_factory=factory)
+    return dataclasses.dataclass(frozen=True)(type(cls.__name__, (), body))
+
+
 class _Fields:
     """A record's fields as `dataclasses` and pydantic know them; made when they are asked for."""
 
     def __get__(self, record: object, cls: type[Record]) -> Mapping[str, Any]:
-        import dataclasses
+        fields: Mapping[str, Any] = _twin(cls).__dataclass_fields__
+        return fields
 
-        body: dict[str, Any] = {"__annotations__": dict(cls.__fields__), **cls.__defaults__}
-        for name, factory in cls.__factories__.items():
-            body[name] = dataclasses.field(default_factory=factory)
-        twin = type(cls.__name__, (), body)
-        made: Mapping[str, Any] = dataclasses.dataclass(frozen=True)(twin).__dataclass_fields__  # type: ignore[attr-defined]
-        return made
+
+class _Signature:
+    """How a record is made, for `help` and editors."""
+
+    def __get__(self, record: object, cls: type[Record]) -> Any:
+        import inspect
+
+        return inspect.signature(_twin(cls))
 
 
 class _Fresh:
@@ -53,6 +66,7 @@ class Record:
     __factories__: ClassVar[Mapping[str, Callable[[], Any]]] = {}
     __match_args__: ClassVar[tuple[str, ...]] = ()
     __dataclass_fields__ = _Fields()
+    __signature__ = _Signature()
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
