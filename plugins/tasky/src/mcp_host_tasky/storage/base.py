@@ -7,8 +7,10 @@ sees what it wrote, and is kept whole when its block ends or not at all.
 from collections.abc import Callable, Collection, Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Protocol, TypeAlias
 
+from ..errors import Unavailable
 from ..model import Event, Found, Kept, Status, Task, Wanted
 
 # Called where work can still be given up: it raises when the caller no longer wants the answer.
@@ -17,6 +19,14 @@ Guard: TypeAlias = Callable[[], None]
 
 def no_guard() -> None:
     """The guard of a caller that waits as long as it takes."""
+
+
+def read_only(path: Path, why: str) -> Unavailable:
+    return Unavailable(
+        f"{path} can be read but not written: {why}.",
+        reason="store_read_only",
+        suggestions=["Check the permissions of the file and of its folder."],
+    )
 
 
 @dataclass(slots=True)

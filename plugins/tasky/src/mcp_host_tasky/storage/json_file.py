@@ -4,6 +4,7 @@ A write holds a lock file, writes a new file beside the old one, makes it durabl
 the old one's place.
 """
 
+import errno
 import os
 import shutil
 import threading
@@ -16,14 +17,15 @@ from filelock import FileLock, Timeout
 
 from ..errors import Busy, Unavailable
 from ..model import Task
-from .base import Guard, no_guard
-from .json_plan import JsonPlan, corrupt, read_plan, upgraded, version_of
+from .base import Guard, no_guard, read_only
+from .json_plan import VERSION, JsonPlan, corrupt, read_plan, upgraded, version_of
 from .json_view import JsonView
 from .upgrade import Backup
 
 _WAIT_SECONDS = 25
 _POLL_SECONDS = 0.003
 _HEAD_BYTES = 200
+_PROTECTED = (errno.EACCES, errno.EPERM, errno.EROFS)
 
 
 class JsonFile:
@@ -39,8 +41,11 @@ class JsonFile:
         self._file_lock = FileLock(path.with_name(path.name + ".lock"), thread_local=False)
         # One value, so that threads that read at once never mix a plan with another's signature.
         self._state = (JsonPlan(), b"")
-        with self._alone():
-            self._prepare()
+        if self._is_ready():
+            self._current()
+        else:
+            with self._alone():
+                self._prepare()
 
     @contextmanager
     def read(self, guard: Guard = no_guard) -> Iterator[JsonView]:
@@ -71,6 +76,8 @@ class JsonFile:
             except Timeout as error:
                 raise _busy(self._path) from error
             except OSError as error:
+                if error.errno in _PROTECTED and self._path.exists():
+                    raise read_only(self._path, str(error.strerror)) from error
                 raise _unusable(self._path, error) from error
             try:
                 yield
@@ -78,6 +85,13 @@ class JsonFile:
                 self._file_lock.release()
         finally:
             self._one_writer.release()
+
+    def _is_ready(self) -> bool:
+        """Whether the file can be read as it is: by somebody, perhaps, who may not write it."""
+        try:
+            return self._path.stat().st_size > 0 and version_of(self._path) == VERSION
+        except OSError:
+            return False  # missing, or to be told of by who prepares it
 
     def _prepare(self) -> None:
         if not self._path.exists() or self._path.stat().st_size == 0:

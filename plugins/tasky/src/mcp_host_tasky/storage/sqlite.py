@@ -3,17 +3,18 @@
 # ruff: noqa: S608  statements are put together from this room's own constants; values are bound
 
 import json
+import os
 import sqlite3
 import threading
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from ..errors import Busy, TaskyError, Unavailable
 from ..model import Found, Wanted
-from .base import Guard, no_guard
+from .base import Guard, no_guard, read_only
 from .sql import (
     COUNTED,
     FEW,
@@ -36,6 +37,7 @@ _EXPANSIONS = 50
 _CHUNKS = (100, 400, 1_600)
 
 _Identity = tuple[int, int]
+_Connection = TypeVar("_Connection", bound=sqlite3.Connection)
 
 _SCHEMA = (
     TABLES.format(text="TEXT").replace("BIGINT NOT NULL PRIMARY KEY", "INTEGER PRIMARY KEY")
@@ -113,12 +115,14 @@ class SqliteFile:
             connection = self._idle.pop() if self._idle else None
         try:
             if connection is None:
-                connection = _connect(self._path)
+                connection = _opened(self._path)
             if is_other:
                 _refuse_other_files(self._path)
                 _prepare(connection, self._path)
                 self._file = file
             yield connection
+            if isinstance(connection, _AtRest):
+                connection.refuse_changes(self._path)
         except sqlite3.DatabaseError as error:
             # A connection that met trouble is not used again.
             if connection:
@@ -148,8 +152,9 @@ class SqliteFile:
     def _give_back(self, connection: sqlite3.Connection | None, file: _Identity | None) -> None:
         if connection is None:
             return
+        is_kept = not isinstance(connection, _AtRest)
         with self._lock:
-            if not self._closed and file == self._file:
+            if is_kept and not self._closed and file == self._file:
                 self._idle.append(connection)
                 return
         connection.close()
@@ -329,17 +334,70 @@ def _walk(wanted: Wanted) -> str:
     return "tasks INDEXED BY tasks_ready" if wanted.ready_for is not None else "tasks"
 
 
-def _connect(path: Path) -> sqlite3.Connection:
+class _AtRest(sqlite3.Connection):
+    """A connection to a file that is taken to stay as it is. It serves one call, at whose end the
+    file is looked at again."""
+
+    state: tuple[int, ...]
+
+    def refuse_changes(self, path: Path) -> None:
+        if _state(path) != self.state:
+            raise Busy(
+                f"{path.name} was changed while it was read.",
+                reason="store_busy",
+                suggestions=["Try again."],
+            )
+
+
+def _state(path: Path) -> tuple[int, ...]:
+    """Return what differs once somebody wrote: file, size, time, and whether a log stands open."""
+    log = path.with_name(path.name + "-wal")
+    try:
+        found = path.stat()
+        has_log = log.exists() and log.stat().st_size > 0
+    except OSError as error:
+        raise Unavailable(
+            f"{path} cannot be used: {error.strerror}.", reason="store_unusable"
+        ) from error
+    return found.st_ino, found.st_size, found.st_mtime_ns, has_log
+
+
+def _opened(path: Path) -> sqlite3.Connection:
+    """Connect; where this user may put no log beside the file, and there is none, only to read."""
+    try:
+        return _connect(path, sqlite3.Connection)
+    except sqlite3.OperationalError:
+        if os.access(path.parent, os.W_OK, effective_ids=os.access in os.supports_effective_ids):
+            raise
+        state = _state(path)
+        if state[-1]:
+            raise  # what stands in the log was confirmed, and would be missed
+    connection = _connect(path, _AtRest, "?immutable=1")
+    connection.state = state
+    return connection
+
+
+def _connect(path: Path, kind: type[_Connection], options: str = "") -> _Connection:
     # Autocommit: transactions begin and end where this file says so. A connection serves one
     # thread at a time, not always the same one.
     connection = sqlite3.connect(
-        path, timeout=_WAIT_SECONDS, isolation_level=None, check_same_thread=False
+        path.absolute().as_uri() + options,
+        uri=True,
+        timeout=_WAIT_SECONDS,
+        isolation_level=None,
+        check_same_thread=False,
+        factory=kind,
     )
-    connection.execute("PRAGMA synchronous = FULL")
-    connection.execute("PRAGMA cache_size = -32000")
-    connection.execute("PRAGMA mmap_size = 268435456")
-    # Copying pages back is left to `tidy`; only past 64 megabytes of log a writer does it.
-    connection.execute("PRAGMA wal_autocheckpoint = 16000")
+    try:
+        # The first of these opens the file and its log.
+        connection.execute("PRAGMA synchronous = FULL")
+        connection.execute("PRAGMA cache_size = -32000")
+        connection.execute("PRAGMA mmap_size = 268435456")
+        # Copying pages back is left to `tidy`; only past 64 megabytes of log a writer does it.
+        connection.execute("PRAGMA wal_autocheckpoint = 16000")
+    except BaseException:
+        connection.close()
+        raise
     return connection
 
 
@@ -423,7 +481,9 @@ def _explained(error: sqlite3.DatabaseError, path: Path) -> TaskyError | None:
     text = str(error)
     if "not a database" in text or "malformed" in text:
         return _corrupt(path)
-    if "unable to open" in text or "readonly" in text or "disk is full" in text:
+    if "readonly" in text:
+        return read_only(path, text)
+    if "unable to open" in text or "disk is full" in text:
         hint = "Check the file's and the folder's permissions: SQLite writes there even to read."
         return Unavailable(
             f"{path} cannot be used: {text}.",
