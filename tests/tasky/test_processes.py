@@ -116,6 +116,8 @@ async def test_a_reader_never_sees_half_of_a_bulk_edit(servers: list[StdioClient
             await servers[turn % 2].value("edit_tasks", operations=operations)
         done.set()
 
+    # A server's first call waits for what it loads: the readers must not come when all is written.
+    await asyncio.gather(*(client.value("project_info") for client in servers))
     await asyncio.gather(write(), *(read(client) for client in servers[2:6]))
 
     assert all(len(priorities) == 1 for priorities in seen)
