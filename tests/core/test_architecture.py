@@ -1,7 +1,9 @@
 """The directions of docs/explanation/architecture.md, read from the folders."""
 
+import re
 import subprocess
 import sys
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -189,3 +191,13 @@ def test_every_hook_is_documented_and_tested(hook: str) -> None:
 
     assert hook in reference
     assert hook in tests
+
+
+def test_every_distribution_is_for_the_pythons_that_the_readme_names() -> None:
+    (tested,) = re.findall(r"\((.*) are tested\)", (ROOT / "README.md").read_text("utf-8"))
+    told = re.findall(r"3\.\d+", tested)
+
+    for file in (ROOT / "core" / "pyproject.toml", *ROOT.glob("plugins/*/pyproject.toml")):
+        project = tomllib.loads(file.read_text("utf-8"))["project"]
+        names = [c.rpartition(" ")[2] for c in project["classifiers"] if ":: Python :: 3." in c]
+        assert (project["requires-python"], names) == (f">={told[0]}", told)
