@@ -4,6 +4,7 @@ import copy
 import dataclasses
 import inspect
 import pickle
+import sys
 from collections.abc import Mapping
 from functools import cached_property
 from typing import Any, ClassVar, Generic, TypeVar
@@ -106,6 +107,8 @@ def test_libraries_take_a_record_for_a_dataclass() -> None:
     assert [field.name for field in dataclasses.fields(More)] == list(More.__match_args__)
     assert TypeAdapter(More).validate_python({"first": "1", "second": 3}) == record
     assert copy.copy(record) == record
+    if sys.version_info >= (3, 13):
+        assert copy.replace(record, second=4) == More("1", 4)
     assert pickle.loads(pickle.dumps(Made(1, third=()))) == Made(1, third=())
     match record:
         case More(first, second):
