@@ -3,6 +3,7 @@
 import asyncio
 import json
 import os
+import select
 import sys
 import threading
 from types import ModuleType
@@ -18,6 +19,7 @@ from mcp_host.frames import Handover, Splitter
 from mcp_host.host import Host
 from mcp_host.inventory import Inventory
 from mcp_host.packs import Offer
+from mcp_host.prelude import FULL, Prelude
 from mcp_host.server import Adapter
 from mcp_host.settings import parse
 from mcp_host.transports.link import Link
@@ -303,3 +305,33 @@ def test_an_ordinary_modern_conversation_needs_no_sdk() -> None:
         request = enveloped({"method": method, "params": None}, {}, INFOS[0], odd=False)
         assert early.take(_line(number, request)) is not None
     assert not early.waiting
+
+
+@pytest.mark.parametrize("method", ["tools/call", "tools/list"])
+def test_a_flood_is_read_until_enough_is_kept_and_the_rest_waits_in_its_pipe(method: str) -> None:
+    page = [{"name": "x" * 10_000}]
+    shown = Shown("s", "1", None, None, {what: {what: page} for what in LISTS.values()})
+    (source, feed), (answers, sink), (wake, loaded) = (os.pipe() for _ in range(3))
+    prelude = Prelude(source, sink, 1 << 20, Early(shown), lambda: False)
+    handed_over: list[Any] = []
+    thread = threading.Thread(target=lambda: handed_over.append(prelude.run(wake)), daemon=True)
+    thread.start()
+
+    given = {"name": "x" * 100_000} if method == "tools/call" else None
+    opening, asked = (
+        _line(number, enveloped({"method": name, "params": params}, {}, INFOS[0], odd=False))
+        for number, name, params in [(0, "server/discover", None), (1, method, given)]
+    )
+    flood = memoryview(b"\n".join([opening, *[asked] * 2000]) + b"\n")
+    os.set_blocking(feed, False)
+    fed = 0
+    while select.select([], [feed], [], 2)[1] and fed < len(flood):
+        fed += os.write(feed, flood[fed : fed + 4096])
+    os.write(loaded, b".")
+    thread.join()
+
+    kept = handed_over[0]
+    assert fed < len(flood)
+    assert FULL < sum(map(len, kept.lines)) + len(kept.unsent) < FULL + (4 << 20)
+    for descriptor in (source, feed, answers, sink, wake, loaded):
+        os.close(descriptor)

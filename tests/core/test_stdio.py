@@ -25,6 +25,8 @@ ERAS = pytest.mark.parametrize("protocol", [LEGACY, MODERN])
 META = "io.modelcontextprotocol/"
 A_MOMENT = 15.0  # on a loaded machine; what hangs here hangs for half a minute or for ever
 BIG = 3_000_000
+FLOOD = 40_000
+A_PAUSE = 2.0  # a server that takes nothing for so long has stopped to
 
 
 def call(client: StdioClient, request_id: Any, tool: str, **arguments: Any) -> bytes:
@@ -46,10 +48,12 @@ class Deaf:
     protocol: str
 
     def call(self, request_id: Any, tool: str, **arguments: Any) -> bytes:
-        params: dict[str, Any] = {"name": tool, "arguments": arguments}
+        return self.request(request_id, "tools/call", name=tool, arguments=arguments)
+
+    def request(self, request_id: Any, method: str, **params: Any) -> bytes:
         if self.protocol == MODERN:
             params["_meta"] = {META + "protocolVersion": MODERN, META + "clientCapabilities": {}}
-        return self.line(id=request_id, method="tools/call", params=params)
+        return self.line(id=request_id, method=method, params=params)
 
     def line(self, **parts: Any) -> bytes:
         return json.dumps({"jsonrpc": "2.0", **parts}).encode() + b"\n"
@@ -263,6 +267,25 @@ def test_a_client_that_reads_nothing_holds_up_neither_the_host_nor_its_end(
             client.process.stdin.close()
 
         assert client.process.wait(A_MOMENT) == 0
+
+
+@ERAS
+def test_a_client_that_floods_and_reads_nothing_is_read_no_further_and_loses_no_answer(
+    machine: "Machine", protocol: str
+) -> None:
+    with deaf(machine, protocol) as client:
+        client.send(client.call("first", "sample_put", path=str(machine.folder / "first")))
+        client.process.stdout.readline()  # the SDK is there
+        sent, writing = 0, client.process.stdin.fileno()
+        while sent < FLOOD and select.select([], [writing], [], A_PAUSE)[1]:
+            client.send(client.request(sent, "prompts/list"))
+            sent += 1
+        assert sent < FLOOD
+
+        answers = client.process.stdout
+        with os.fdopen(os.dup(answers.fileno()), "rb") as lines:
+            numbers = [json.loads(lines.readline())["id"] for _ in range(sent)]
+        assert sorted(numbers) == list(range(sent))
 
 
 async def test_requests_before_the_handshake_are_refused_and_the_handshake_still_works(

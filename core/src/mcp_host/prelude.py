@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 PIECE = 4096
+FULL = 8 * 1024 * 1024
+"""Bytes that are kept of a client, either way; then it is read no more until the SDK is there."""
 
 
 class Prelude:
@@ -32,6 +34,7 @@ class Prelude:
         self._splitter = Splitter(limit)
         self._may_leave = may_leave
         self._out = bytearray()
+        self._kept = 0
         self._ended = False
         self.stopping = False
 
@@ -60,7 +63,7 @@ class Prelude:
         return (self._ended or self.stopping) and not self.owes
 
     def _watch(self, poll: select.poll) -> None:
-        if self._ended or self.stopping:
+        if self._ended or self.stopping or len(self._out) > FULL or self._kept > FULL:
             _forget(poll, self._source)
         else:
             poll.register(self._source, select.POLLIN | select.POLLHUP)
@@ -77,6 +80,8 @@ class Prelude:
             answer = self._early.take(line)
             if answer is not None:
                 self._out += answer + b"\n"
+            elif isinstance(line, bytes):
+                self._kept += len(line)
         if self._out:
             self._flush()
 

@@ -21,6 +21,8 @@ from ..frames import TOO_LONG, Handover, Id, Line, Splitter
 PARSE_ERROR, INVALID_REQUEST = -32700, -32600
 ATOMIC: Final = 4096 if sys.platform != "darwin" else 512
 """How many bytes a pipe that can be written takes at once (PIPE_BUF)."""
+FRAMES, BYTES = 10_000, 32 * 1024 * 1024
+"""How much may wait for a client to take it, until that client is read no further."""
 
 
 class Link:
@@ -39,7 +41,8 @@ class Link:
         self.lines: asyncio.Queue[Line | None] = asyncio.Queue()
         self.ended = asyncio.Event()
         self._out: SimpleQueue[tuple[bytes, asyncio.Future[None]]] = SimpleQueue()
-        self._unsent = 0
+        self._unsent = self._unsent_bytes = 0
+        self._is_read = self._is_paused = False
         self._moved = 0.0
         self._gone = False
         self._writable = select.poll()
@@ -82,6 +85,7 @@ class Link:
     def _begin_to_read(self) -> None:
         try:
             self._loop.add_reader(self._source, self._readable)
+            self._is_read = True
         except (NotImplementedError, PermissionError):  # Windows, and a file in place of a pipe
             threading.Thread(target=self._read, name="stdin", daemon=True).start()
 
@@ -94,9 +98,23 @@ class Link:
         if chunk:
             self._take(self._splitter.feed(chunk))
         else:
-            self._loop.remove_reader(self._source)
+            self._read_no_more()
             self._take(self._splitter.rest())
             self.stop()
+
+    def _read_no_more(self) -> None:
+        self._is_read = False
+        self._loop.remove_reader(self._source)
+
+    def _look_how_full(self) -> None:
+        """Read on only while the client takes what it is sent: a flood waits in its own pipe."""
+        is_full = self._unsent > FRAMES or self._unsent_bytes > BYTES
+        if is_full and self._is_read:
+            self._is_paused = True
+            self._read_no_more()
+        elif self._is_paused and self._unsent <= FRAMES // 2 and self._unsent_bytes <= BYTES // 2:
+            self._is_paused = False
+            self._begin_to_read()
 
     def _read(self) -> None:
         # os.read in a daemon thread: no lock of a buffered reader that could hold up the exit.
@@ -146,9 +164,11 @@ class Link:
         if not self._unsent:
             self._moved = time.monotonic()
         self._unsent += 1
+        self._unsent_bytes += len(data)
         self._idle.clear()
         done: asyncio.Future[None] = self._loop.create_future()
         self._out.put((data, done))
+        self._look_how_full()
         return done
 
     def _write_all(self) -> None:
@@ -164,12 +184,14 @@ class Link:
             except OSError:
                 self._gone = True
             try:
-                self._loop.call_soon_threadsafe(self._written, done)
+                self._loop.call_soon_threadsafe(self._written, done, len(data))
             except RuntimeError:
                 return  # the loop has ended
 
-    def _written(self, done: asyncio.Future[None]) -> None:
+    def _written(self, done: asyncio.Future[None], length: int) -> None:
         self._unsent -= 1
+        self._unsent_bytes -= length
+        self._look_how_full()
         if not done.done():
             done.set_result(None)
         if self._gone:
