@@ -17,9 +17,9 @@ from docs_pages import DOCS, ROOT, sections
 from mcp_host import Standalone, hookspecs
 from mcp_host.cli.app import app
 from mcp_host.cli.serve import parser as serve_parser
+from mcp_host.conditions import State
 from mcp_host.errors import BY_CODE
 from mcp_host.packs import HOOKS
-from mcp_host.conditions import State
 
 REFERENCE = DOCS / "reference"
 CORE = ROOT / "core" / "src" / "mcp_host"
