@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 log = logging.getLogger("mcp_host.packs")
 
 GROUP = "mcp_host.packs"
-PATIENCE, LESS_PATIENCE = 1.0, 0.2
-"""Seconds that the lists wait for the import of a pack; the second for those after a slow one."""
+PATIENCE = 1.0
+"""Seconds that the first lists wait for each pack; one that is slow makes the next no less slow."""
 INSTRUCTIONS_LIMIT = 500
 HOOKS = tuple(name for name in vars(hookspecs) if name.startswith("mcp_host_"))
 
@@ -197,18 +197,10 @@ class Loading:
         offers = self._offers
         if offers is None:
             offers = discover(enabled.keys()) if enabled else {}
-        outcomes: dict[str, Outcome | None] = {}
-        for name, table in enabled.items():
-            patience = LESS_PATIENCE if None in outcomes.values() else PATIENCE
-            outcomes[name] = self._one(name, table, offers, patience)
-        return outcomes
+        return {name: self._one(name, table, offers) for name, table in enabled.items()}
 
     def _one(
-        self,
-        name: str,
-        table: PackTable,
-        offers: Mapping[str, Sequence[Offer]],
-        patience: float,
+        self, name: str, table: PackTable, offers: Mapping[str, Sequence[Offer]]
     ) -> Outcome | None:
         try:
             offer = chosen(name, table, offers)
@@ -216,7 +208,7 @@ class Loading:
             return failure
         limit = self._settings.host.start_timeout
         attempt = _Attempt(lambda step: self._packs.declare(offer, self._settings, step), limit)
-        outcome = attempt.wait(min(patience, limit))
+        outcome = attempt.wait(min(PATIENCE, limit))
         if outcome is None:
             watch = threading.Thread(
                 target=lambda: self._later(name, attempt.result()), daemon=True
