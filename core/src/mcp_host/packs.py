@@ -31,7 +31,7 @@ log = logging.getLogger("mcp_host.packs")
 
 GROUP = "mcp_host.packs"
 PATIENCE = 1.0
-"""Seconds that the first lists wait for each pack; one that is slow makes the next no less slow."""
+"""Seconds that the first lists wait for each pack."""
 INSTRUCTIONS_LIMIT = 500
 HOOKS = tuple(name for name in vars(hookspecs) if name.startswith("mcp_host_"))
 
