@@ -108,15 +108,13 @@ class _Starting:
         """A branch of this task that is here or was seen on the remote."""
         if self._task.new_branch in self._local:
             return self._task.new_branch
-        names = [name for name in self._local if self._is_ours(name)]
+        same_number = self._work.of_number(self._task.id, self._local)
+        names = [name for name in same_number if self._work.is_of(self._task, name)]
         if not names and self._git.remote:
             prefix = f"refs/remotes/{self._git.remote}/"
             seen = (name.removeprefix(prefix) for name in self._git.refs(prefix))
             names = [name for name in seen if task_of_branch(name) == self._task.id]
         return sorted(names)[0] if names else None
-
-    def _is_ours(self, name: str) -> bool:
-        return self._work.task_of(name) == self._task.id and self._work.is_of(self._task, name)
 
     # what to do in git
 

@@ -1,6 +1,6 @@
 """What every command works with: the settings, the tasks, the checkout, the journal."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cached_property
@@ -79,22 +79,22 @@ class Work:
 
     def task_of(self, branch: str) -> int | None:
         """The task that a local branch belongs to: as `start` recorded, else by its name."""
-        recorded = self.checkout.config(f"branch.{branch}.{OWN_TASK}")
-        if recorded and recorded.isascii() and recorded.isdigit():
-            return int(recorded)
-        return task_of_branch(branch)
+        return _task_of(branch, self.checkout.config(f"branch.{branch}.{OWN_TASK}"))
+
+    def of_number(self, number: int, names: Iterable[str]) -> list[str]:
+        """Those of the local branches that belong to a task of this number, of any backend."""
+        recorded = self.checkout.config_of_branches(OWN_TASK)
+        return [name for name in names if _task_of(name, recorded.get(name)) == number]
 
     def is_of(self, task: Task, branch: str) -> bool:
         """Whether a branch with the task's number is this task's: backends number alike.
 
         It is unless it was recorded for a task made at another moment; the backend may know better.
         """
+        if task.created_at is None or task.branch_name == branch:
+            return True
         made = self.checkout.config(f"branch.{branch}.{OWN_CREATED}")
-        return (
-            None in (made, task.created_at)
-            or made == task.created_at
-            or (task.branch_name == branch)
-        )
+        return made in (None, task.created_at)
 
     def check_of(self, task: Task, branch: str) -> None:
         """Raise where a branch with the task's number was recorded for another backend's task."""
@@ -114,7 +114,7 @@ class Work:
         if number is None:
             return self
         trees = {tree.branch: tree for tree in self.checkout.worktrees() if not tree.gone}
-        branch = self._of_number(number, [name for name in trees if name])
+        branch = self._first_of(number, [name for name in trees if name])
         if branch is not None:
             return Work(self.config, trees[branch].path, self.dry_run)
         raise Refused(
@@ -127,11 +127,11 @@ class Work:
         """Return the local branch of a task, the one that is checked out here before others."""
         here = self.checkout.state().branch
         names = sorted(self.checkout.branches(), key=lambda name: (name != here, name))
-        return self._of_number(number, names)
+        return self._first_of(number, names)
 
-    def _of_number(self, number: int, names: list[str]) -> str | None:
+    def _first_of(self, number: int, names: list[str]) -> str | None:
         """The first branch of a task; of several, the first that is not another backend's."""
-        found = [name for name in names if self.task_of(name) == number]
+        found = self.of_number(number, names)
         if len(found) > 1:
             with suppress(CortexError):  # out of reach, the backend cannot tell them apart
                 task = self.tasks.get(number)
@@ -155,3 +155,9 @@ class Work:
                 suggestions=["ctx tasks start ID"],
             )
         return state.branch, task_id
+
+
+def _task_of(branch: str, recorded: str | None) -> int | None:
+    if recorded and recorded.isascii() and recorded.isdigit():
+        return int(recorded)
+    return task_of_branch(branch)

@@ -149,6 +149,14 @@ class Checkout:
         answer = self.run("config", "--get", key)
         return answer.out.rstrip("\n") if answer.ok else None
 
+    def config_of_branches(self, key: str) -> dict[str, str]:
+        """Return the value of one key for every branch that git's own configuration has it for."""
+        answer = self.run("config", "-z", "--get-regexp", rf"^branch\..*\.{key}$")
+        pairs = (item.partition("\n") for item in answer.out.split("\0") if item)
+        return {
+            name.removeprefix("branch.").removesuffix(f".{key}"): value for name, _, value in pairs
+        }
+
     def reflog(self, branch: str) -> list[tuple[str, str]]:
         """Return where git remembers a local branch to have been, and why; newest first."""
         answer = self.run("reflog", "show", "--format=%H %gs", f"refs/heads/{branch}", "--")
