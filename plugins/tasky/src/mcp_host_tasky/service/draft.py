@@ -150,9 +150,14 @@ class Draft:
 
     def refuse_cycles(self, task: Task) -> None:
         """Raise when the task waits for itself, or is part of itself, with the path shown."""
-        path = self._way(task.blockers, task.task_id)
-        if path:
-            raise self._cycle([task.task_id, *path], "wait for itself", "blockers")
+        if task.blockers and self._is_waited_for(task.task_id):
+            path = self._way(task.blockers, task.task_id)
+            if path:
+                raise self._cycle([task.task_id, *path], "wait for itself", "blockers")
+        if task.subtask_of and self._has_subtasks(task.task_id):
+            self._refuse_nesting(task)
+
+    def _refuse_nesting(self, task: Task) -> None:
         chain = dict.fromkeys([task.task_id])
         parent = task.subtask_of
         while parent and parent not in chain and parent not in self._nests_in_line:
@@ -163,6 +168,19 @@ class Draft:
             raise self._cycle([*chain, parent], "be part of itself", "subtask_of")
         if parent not in chain:
             self._nests_in_line.update(chain)
+
+    # A task that nothing leads to is in no circle: most that are moved are spared the walk up a
+    # plan that may be thousands of levels deep. What a new task has is in the draft alone.
+
+    def _is_waited_for(self, task_id: str) -> bool:
+        if self._waiting.get(task_id):
+            return True
+        return self._before[task_id] is not None and bool(self._reading.waiting([task_id]))
+
+    def _has_subtasks(self, task_id: str) -> bool:
+        if self._children.get(task_id):
+            return True
+        return self._before[task_id] is not None and bool(self._reading.subtasks([task_id]))
 
     def _way(self, starts: Sequence[str], goal: str) -> list[str]:
         """Return a path along blockers from one of the starts to the goal, or nothing."""
@@ -352,10 +370,9 @@ class Draft:
         if task_id not in self._before:
             self._before[task_id] = None
         old = self._now.get(task_id)
-        if task and not (
-            old and old.blockers == task.blockers and old.subtask_of == task.subtask_of
-        ):
+        if task and not (old and old.blockers == task.blockers):
             self._waits_in_line.clear()
+        if task and not (old and old.subtask_of == task.subtask_of):
             self._nests_in_line.clear()
         self._now[task_id] = task
         if task is None:
