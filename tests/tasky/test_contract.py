@@ -115,6 +115,25 @@ def test_a_cycle_is_refused_with_its_path(plan: Tasks) -> None:
     assert get(plan, a)["blockers"] == []
 
 
+@pytest.mark.parametrize("field", ["subtask_of", "blockers"])
+def test_what_leads_back_counts_as_it_is_now(plan: Tasks, field: str) -> None:
+    def to(task_id: str, *others: str) -> dict[str, object]:
+        said = list(others) if field == "blockers" else "".join(others)
+        return {"task_id": task_id, "action": "update", field: said}
+
+    top, middle, foot, other = create(plan, "Top", "Middle", "Foot", "Other")
+    plan.edit([to(middle, top), to(foot, middle)], ME)
+
+    kept = refusal(lambda: plan.edit([to(top, foot)], ME))
+    made = refusal(lambda: plan.edit([to(other, foot), to(top, other)], ME))
+    undone = refusal(lambda: plan.edit([to(foot), to(foot, middle), to(top, foot)], ME))
+    plan.edit([to(foot), to(top, foot)], ME)
+
+    assert [error.reason for error in (kept, made, undone)] == ["cycle"] * 3
+    assert [items(error)[0]["index"] for error in (kept, made, undone)] == [0, 1, 2]
+    assert get(plan, top)[field] == ([foot] if field == "blockers" else foot)
+
+
 def test_a_chain_of_thousands_is_checked_for_cycles(plan: Tasks) -> None:
     chain = [
         {"name": f"{n}", "ref": f"r{n}", "blockers": [f"r{n - 1}"] if n else []}
