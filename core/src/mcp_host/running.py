@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
+import inspect
 import logging
 import os
 import signal
@@ -604,7 +605,7 @@ class Runtime:
         if loop is None:
             raise Unavailable(f"The pack '{self.name}' is not open")
         job = _Job(self._one_came_back)
-        if asyncio.iscoroutinefunction(function):
+        if inspect.iscoroutinefunction(function):
             loop.post(job.begin, loop, lambda: function(*arguments, **named))
         else:
             self._workers.post(lambda: job.call(lambda: function(*arguments, **named)))
