@@ -13,8 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from mcp_host import folders
 from mcp_host.cli.serve import parser
-from mcp_host.options import Options, quickly
-from mcp_host.trust import absolute
+from mcp_host.options import Options, identity, overridden, quickly
+from mcp_host.settings import Settings
+from mcp_host.trust import absolute, named_file
 
 OPTIONS = "--transport --stdio --host --port --root --config --no-catalogue --log-level --conf"
 ODD = "--log-format --root=a --transport=http -h -- stdio http a 8000 debug json -1 ~/x.toml ü"
@@ -59,6 +60,15 @@ def test_the_users_folders_are_those_of_platformdirs(given: dict[str, str | None
         assert folders.data() == platformdirs.user_data_dir("mcp-host")
 
 
+@pytest.mark.parametrize("root", ["~/project", "./project", "/project"])
+def test_the_project_of_a_catalogue_is_the_one_that_is_served(root: str) -> None:
+    options = Options("stdio", root=root)
+    found = identity("mcp-host", None, options)
+
+    assert found is not None
+    assert found.root == str(overridden(Settings(), options).host.root)
+
+
 @given(
     st.sampled_from(["", "~/", "/", "./"]),
     st.lists(st.sampled_from(["a", "..", ".", "ü", "b/", "c//d"]), min_size=1).map("/".join),
@@ -66,4 +76,5 @@ def test_the_users_folders_are_those_of_platformdirs(given: dict[str, str | None
 def test_a_path_is_made_absolute_as_pathlib_does(start: str, rest: str) -> None:
     path = start + rest
 
-    assert absolute(path) == str(Path(path).expanduser().absolute())
+    assert named_file(path) == str(Path(path).expanduser().absolute())
+    assert absolute(path) == str(Path(path).absolute())

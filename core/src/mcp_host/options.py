@@ -116,7 +116,7 @@ def overridden(settings: Settings, given: Given) -> Settings:
     host = {
         "log_level": given.log_level,
         "log_format": given.log_format,
-        "root": Path(given.root).absolute() if given.root else None,
+        "root": Path(absolute(given.root)) if given.root else None,
     }
     return settings.replace(
         http=settings.http.model_copy(update={k: v for k, v in http.items() if v is not None}),

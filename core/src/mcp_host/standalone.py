@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from .options import add_options, identity, overridden, quickly
 from .records import Record
 from .serving import Serving, serve
-from .trust import VARIABLE, absolute
+from .trust import VARIABLE, named_file
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -157,7 +157,7 @@ class _Here(Mapping[str, "Sequence[Offer]"]):
 def _named(config: str | PathLike[str] | None, environment: Mapping[str, str]) -> str | None:
     """The settings file that was named, by `--config` or the variable."""
     named = config or environment.get(VARIABLE)
-    return absolute(named) if named else None
+    return named_file(named) if named else None
 
 
 def _read(path: Path) -> dict[str, Any]:

@@ -49,7 +49,7 @@ def choose(
     env = os.environ if environment is None else environment
     given = named if named is not None else env.get(VARIABLE) or None
     if given is not None:
-        return Choice(absolute(given))
+        return Choice(named_file(given))
     here = os.path.join(folder or working_folder(), FILE_NAME)
     notice = None
     if os.path.isfile(here):
@@ -68,9 +68,14 @@ def is_safe_mode() -> bool:
     return os.environ.get(NO_PACKS) == "1"
 
 
+def named_file(path: str | PathLike[str]) -> str:
+    """A settings file as a person names it, where `~` is the home folder; its absolute path."""
+    return absolute(os.path.expanduser(path))
+
+
 def absolute(path: str | PathLike[str]) -> str:
-    """The path from the root, with `~` for the user's home folder, as pathlib would write it."""
-    whole = os.path.expanduser(path)
+    """The path from the root, as pathlib would write it."""
+    whole = os.fspath(path)
     if not os.path.isabs(whole):
         whole = os.path.join(working_folder(), whole)
     if os.sep != "/":
