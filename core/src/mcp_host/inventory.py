@@ -169,7 +169,7 @@ class Inventory:
             self.noticed(pack)
             return
         pack.declared, pack.condition = outcome, OPENING
-        self._lists.clear()
+        self.forget_lists()
 
     def _refuse_exposed(self, declared: Declared) -> None:
         if self._exposed and declared.acts_as_server_user and not declared.table.shared:

@@ -563,7 +563,10 @@ def _read_output(hint: Any) -> Output | None:
     if hint in (None, type(None), str, bytes, Any) or _is_content(hint):
         return None
     is_page = get_origin(hint) is Page
-    kind: Any = list.__class_getitem__(get_args(hint)[0]) if is_page else hint
+    kind: Any = hint
+    if is_page:
+        (item,) = get_args(hint)
+        kind = list[item]
     schema = schemas.of_output(kind)
     adapter = None
     if schema is None:
