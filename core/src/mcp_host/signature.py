@@ -565,7 +565,7 @@ def _read_output(hint: Any) -> Output | None:
     is_page = get_origin(hint) is Page
     kind: Any = hint
     if is_page:
-        (item,) = get_args(hint)
+        item: Any = get_args(hint)[0]
         kind = list[item]
     schema = schemas.of_output(kind)
     adapter = None
