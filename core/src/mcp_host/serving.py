@@ -71,7 +71,7 @@ def serve(what: Serving, read_settings: Callable[[], Settings]) -> NoReturn:
 
 def leave(code: int) -> NoReturn:
     """End the process now: a thread that hangs must not hold the exit."""
-    for stream in (sys.stdout, sys.stderr):
+    for stream in (sys.stdout, sys.__stdout__, sys.stderr):
         try:
             if stream is not None:
                 stream.flush()
