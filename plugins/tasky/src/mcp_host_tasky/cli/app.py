@@ -1,5 +1,6 @@
 """All commands of `tasky`, and how it ends."""
 
+import os
 import sys
 
 import typer
@@ -30,7 +31,10 @@ app.command()(moving.migrate)
 def main() -> None:
     """Run a command; a refusal is one line, what helps is the next, and the exit code is 1."""
     try:
-        app()
+        try:
+            app()
+        finally:
+            sys.stdout.flush()  # here a full disk can be told of; at the end of the process not
     except TaskyError as error:
         print(f"error: {plain(error.message)}", file=sys.stderr)
         for line in error.suggestions:
@@ -40,4 +44,5 @@ def main() -> None:
         # A folder that may not be written to, a full disk: nothing that a traceback would explain.
         where = plain(str(error.filename or "The output"))
         print(f"error: {where} cannot be used: {error.strerror or error}.", file=sys.stderr)
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # what could not be written is given up
         sys.exit(1)
