@@ -64,8 +64,16 @@ class Home:
         return path
 
     def add_pack(self, name: str, source: str, distribution: str = "") -> None:
-        """Install a pack of one module, so far as metadata on the path is an installation."""
-        distribution = distribution or f"{name}-pack"
+        """Install a pack of one module."""
+        self.install(distribution or f"{name}-pack", "mcp_host.packs", name, source)
+
+    def install(
+        self, distribution: str, group: str, name: str, source: str, what: str = ""
+    ) -> None:
+        """Install a distribution of one module with one entry point, the module or `what` in it.
+
+        So far as metadata on the path is an installation.
+        """
         folder = self.folder / "packs" / distribution
         info = folder / f"{distribution.replace('-', '_')}-1.0.dist-info"
         info.mkdir(parents=True)
@@ -74,7 +82,8 @@ class Home:
             f"Metadata-Version: 2.1\nName: {distribution}\nVersion: 1.0\nSummary: Made for a test\n"
         )
         module = f"{distribution.replace('-', '_')}_plugin"
-        (info / "entry_points.txt").write_text(f"[mcp_host.packs]\n{name} = {module}\n")
+        target = f"{module}:{what}" if what else module
+        (info / "entry_points.txt").write_text(f"[{group}]\n{name} = {target}\n")
         self.packs.append(folder)
 
     def argv(self, *arguments: str) -> list[str]:

@@ -1,53 +1,106 @@
-"""The front door of mcp-host: everything that a pack may import.
+"""The public API of mcp-host: everything that a pack may import.
 
-Names are loaded when they are first used, so that `import mcp_host` costs next to nothing; the MCP
-SDK is never imported from here.
+A name is loaded when it is first used, so that `import mcp_host` costs next to nothing. The MCP SDK
+is never imported from here.
 """
 
 from __future__ import annotations
 
+from .startup.version import VERSION
+
 TYPE_CHECKING = False  # the name that type checkers know; importing typing takes 3 ms
-if TYPE_CHECKING:
-    from typing import Any
-
-    from .asking import Answer, Form, Root, Roots, Sample
-    from .conditions import Finding
-    from .content import Audio, Embedded, Image, Link, Message, Page, Result, Text
-    from .context import Caller, Context
-    from .contributions import Icon, Prompt, Resource, Tool, prompt, resource, tool
-    from .errors import (
-        AuthenticationRequired,
-        Busy,
-        Cancelled,
-        Conflict,
-        InternalError,
-        InvalidInput,
-        McpHostError,
-        MissingCapability,
-        NotFound,
-        PermissionDenied,
-        SettingsError,
-        TimedOut,
-        Unavailable,
-        Unsupported,
+if TYPE_CHECKING:  # the same as in the mapping below, for type checkers and editors
+    from .declarations.asking import (
+        Answer as Answer,
+        Form as Form,
+        Root as Root,
+        Roots as Roots,
+        Sample as Sample,
     )
-    from .hookspecs import hookimpl
-    from .running import Finished, PackHandle
-    from .signature import Ask, Complete, Header
-    from .stage import Stage
-    from .standalone import Standalone
+    from .declarations.content import (
+        Audio as Audio,
+        Embedded as Embedded,
+        Image as Image,
+        Link as Link,
+        Message as Message,
+        Page as Page,
+        Result as Result,
+        Text as Text,
+    )
+    from .declarations.context import (
+        Caller as Caller,
+        Context as Context,
+    )
+    from .declarations.contribution import Icon as Icon
+    from .declarations.demo import Demo as Demo
+    from .declarations.handle import (
+        CompletedProgram as CompletedProgram,
+        Finding as Finding,
+        PackHandle as PackHandle,
+    )
+    from .declarations.markers import (
+        Ask as Ask,
+        Complete as Complete,
+        Header as Header,
+    )
+    from .declarations.prompt import (
+        Prompt as Prompt,
+        prompt as prompt,
+    )
+    from .declarations.resource import (
+        Resource as Resource,
+        resource as resource,
+    )
+    from .declarations.tool import (
+        Tool as Tool,
+        tool as tool,
+    )
+    from .errors import (
+        AuthenticationRequired as AuthenticationRequired,
+        Busy as Busy,
+        CallError as CallError,
+        Cancelled as Cancelled,
+        Conflict as Conflict,
+        InternalError as InternalError,
+        InvalidInput as InvalidInput,
+        McpHostError as McpHostError,
+        MissingCapability as MissingCapability,
+        NotFound as NotFound,
+        PermissionDenied as PermissionDenied,
+        SettingsError as SettingsError,
+        TimedOut as TimedOut,
+        Unavailable as Unavailable,
+        Unsupported as Unsupported,
+    )
+    from .hookspecs import hookimpl as hookimpl
+    from .standalone import Standalone as Standalone
 
-__version__ = "0.1.0"
+__version__ = VERSION
 
-_ROOMS = {
-    "asking": ("Answer", "Form", "Root", "Roots", "Sample"),
-    "conditions": ("Finding",),
-    "content": ("Audio", "Embedded", "Image", "Link", "Message", "Page", "Result", "Text"),
-    "context": ("Caller", "Context"),
-    "contributions": ("Icon", "Prompt", "Resource", "Tool", "prompt", "resource", "tool"),
+_NAMES = {
+    "declarations.asking": ("Answer", "Form", "Root", "Roots", "Sample"),
+    "declarations.content": (
+        "Audio",
+        "Embedded",
+        "Image",
+        "Link",
+        "Message",
+        "Page",
+        "Result",
+        "Text",
+    ),
+    "declarations.context": ("Caller", "Context"),
+    "declarations.contribution": ("Icon",),
+    "declarations.demo": ("Demo",),
+    "declarations.handle": ("CompletedProgram", "Finding", "PackHandle"),
+    "declarations.markers": ("Ask", "Complete", "Header"),
+    "declarations.prompt": ("Prompt", "prompt"),
+    "declarations.resource": ("Resource", "resource"),
+    "declarations.tool": ("Tool", "tool"),
     "errors": (
         "AuthenticationRequired",
         "Busy",
+        "CallError",
         "Cancelled",
         "Conflict",
         "InternalError",
@@ -62,68 +115,20 @@ _ROOMS = {
         "Unsupported",
     ),
     "hookspecs": ("hookimpl",),
-    "running": ("Finished", "PackHandle"),
-    "signature": ("Ask", "Complete", "Header"),
-    "stage": ("Stage",),
     "standalone": ("Standalone",),
 }
-_ROOM_OF = {name: room for room, names in _ROOMS.items() for name in names}
+"""The names by the modules that have them."""
+_MODULE_OF = {name: module for module, names in _NAMES.items() for name in names}
 
-__all__ = [
-    "Answer",
-    "Ask",
-    "Audio",
-    "AuthenticationRequired",
-    "Busy",
-    "Caller",
-    "Cancelled",
-    "Complete",
-    "Conflict",
-    "Context",
-    "Embedded",
-    "Finding",
-    "Finished",
-    "Form",
-    "Header",
-    "Icon",
-    "Image",
-    "InternalError",
-    "InvalidInput",
-    "Link",
-    "McpHostError",
-    "Message",
-    "MissingCapability",
-    "NotFound",
-    "PackHandle",
-    "Page",
-    "PermissionDenied",
-    "Prompt",
-    "Resource",
-    "Result",
-    "Root",
-    "Roots",
-    "Sample",
-    "SettingsError",
-    "Stage",
-    "Standalone",
-    "Text",
-    "TimedOut",
-    "Tool",
-    "Unavailable",
-    "Unsupported",
-    "hookimpl",
-    "prompt",
-    "resource",
-    "tool",
-]
+__all__ = sorted(_MODULE_OF)
 
 
-def __getattr__(name: str) -> Any:
-    room = _ROOM_OF.get(name)
-    if room is None:
+def __getattr__(name: str) -> object:
+    module = _MODULE_OF.get(name)
+    if module is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from importlib import import_module
+    from importlib import import_module  # which a client's first answer does without
 
-    value = getattr(import_module(f".{room}", __name__), name)
+    value = getattr(import_module(f".{module}", __name__), name)
     globals()[name] = value
     return value

@@ -11,7 +11,7 @@ EXIT_INTERRUPTED = 130
 
 def main() -> None:
     """Run one command and end the process with its exit code."""
-    if sys.argv[1:2] == ["serve"]:
+    if sys.argv[1:2] == ["serve"] and not {"--help", "-h"} & set(sys.argv):
         from .cli.serve import main as serve
 
         serve(sys.argv[2:])

@@ -1,4 +1,30 @@
-"""What can go wrong, as a tree of exceptions, and the envelope in which a client reads it."""
+"""What can go wrong, and the envelope in which a client reads it.
+
+```text
+McpHostError
+├── CallError              a call fails; ends in the error envelope
+│   ├── InvalidInput           validation_error
+│   ├── NotFound               not_found
+│   │   └── UnknownName
+│   ├── Conflict               conflict
+│   ├── PermissionDenied       permission_denied
+│   ├── AuthenticationRequired authentication_required
+│   ├── TimedOut               timeout
+│   ├── Cancelled              cancelled
+│   ├── Busy                   busy
+│   ├── Unavailable            unavailable
+│   ├── Unsupported            unsupported
+│   └── InternalError          internal_error
+├── ProtocolError          a request fails; ends in a JSON-RPC error
+│   └── MissingCapability
+├── SettingsError          the settings cannot be used
+├── DeclarationError       a pack declares what cannot work   (declarations)
+├── LoadError              a pack cannot be served            (packs)
+├── RequiredPackError      the host must not serve            (packs)
+├── ServiceError           a pack's service cannot be opened  (runtime)
+└── PackFailed             a call failed on its pack's side   (middleware)
+```
+"""
 
 from __future__ import annotations
 
@@ -15,6 +41,10 @@ MISSING_CAPABILITY = -32021
 
 
 class McpHostError(Exception):
+    """Everything that the host raises on purpose."""
+
+
+class CallError(McpHostError):
     """A failure that a client is told about: its message reaches the caller.
 
     `suggestions` are sentences or values that would work; `details` is plain data, where
@@ -54,7 +84,7 @@ class McpHostError(Exception):
 def _writable(envelope: dict[str, Any]) -> dict[str, Any]:
     """The envelope as it can be written, whatever a pack has put into it.
 
-    An error text may hold half a character, for example of a file name that is no UTF-8.
+    An error text may hold a lone surrogate, for example of a file name that is no UTF-8.
     """
     try:
         text = json.dumps(envelope, ensure_ascii=False, default=str, skipkeys=True)
@@ -64,13 +94,13 @@ def _writable(envelope: dict[str, Any]) -> dict[str, Any]:
     return plain
 
 
-class InvalidInput(McpHostError):
+class InvalidInput(CallError):
     """The arguments do not fit."""
 
     code = "validation_error"
 
 
-class NotFound(McpHostError):
+class NotFound(CallError):
     """What was named is not there."""
 
     code = "not_found"
@@ -80,61 +110,61 @@ class UnknownName(NotFound):
     """No such tool, resource or prompt: a protocol error, by MCP 2026-07-28."""
 
 
-class Conflict(McpHostError):
+class Conflict(CallError):
     """The state of things forbids it: a stale revision, a name that is taken."""
 
     code = "conflict"
 
 
-class PermissionDenied(McpHostError):
+class PermissionDenied(CallError):
     """The caller may not do this."""
 
     code = "permission_denied"
 
 
-class AuthenticationRequired(McpHostError):
+class AuthenticationRequired(CallError):
     """Nobody is logged in, or a login has run out."""
 
     code = "authentication_required"
 
 
-class TimedOut(McpHostError):
+class TimedOut(CallError):
     """The call took longer than its deadline."""
 
     code = "timeout"
 
 
-class Cancelled(McpHostError):
-    """A person refused, or the call was taken back."""
+class Cancelled(CallError):
+    """A person refused, or the call was cancelled."""
 
     code = "cancelled"
 
 
-class Busy(McpHostError):
+class Busy(CallError):
     """Too many calls at once; a later one may pass."""
 
     code = "busy"
     retryable = True
 
 
-class Unavailable(McpHostError):
+class Unavailable(CallError):
     """Something this needs is out of reach now; a later call may pass."""
 
     code = "unavailable"
     retryable = True
 
 
-class Unsupported(McpHostError):
+class Unsupported(CallError):
     """This client, or this set-up, cannot do it."""
 
     code = "unsupported"
 
 
-class InternalError(McpHostError):
+class InternalError(CallError):
     """A fault of the pack or the host; its text stays in the log."""
 
 
-BY_CODE: Mapping[str, type[McpHostError]] = {
+BY_CODE: Mapping[str, type[CallError]] = {
     kind.code: kind
     for kind in (
         InvalidInput,
@@ -153,7 +183,7 @@ BY_CODE: Mapping[str, type[McpHostError]] = {
 """Every error code and its exception: a closed set whose names never change."""
 
 
-class ProtocolError(Exception):
+class ProtocolError(McpHostError):
     """A JSON-RPC error in place of a result: the client's program sees it, the model does not."""
 
     def __init__(self, number: int, message: str, data: Mapping[str, Any] | None = None) -> None:
@@ -174,12 +204,12 @@ class MissingCapability(ProtocolError):
         self.capability = capability
 
 
-class SettingsError(Exception):
+class SettingsError(McpHostError):
     """The settings cannot be used; the message names the file, the key and what is right."""
 
 
 def as_result(envelope: Mapping[str, Any]) -> dict[str, Any]:
-    """An envelope as a tool's result.
+    """Return an envelope as a tool's result.
 
     Never as `structuredContent`: clients check that against the tool's output schema and would
     throw the error away.
@@ -187,12 +217,12 @@ def as_result(envelope: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "isError": True,
         "content": [{"type": "text", "text": json.dumps(envelope, ensure_ascii=False)}],
-        "_meta": {ERROR_KEY: dict(envelope)},
+        "_meta": {ERROR_KEY: dict(envelope), REQUEST_ID_KEY: envelope["request_id"]},
     }
 
 
 def as_protocol_error(
-    error: McpHostError, envelope: Mapping[str, Any], uri: str | None = None
+    error: CallError, envelope: Mapping[str, Any], uri: str | None = None
 ) -> ProtocolError:
     """An envelope as the `data` of a JSON-RPC error; `uri` is the resource that was asked for."""
     data = dict(envelope) if uri is None else {**envelope, "uri": uri[:2048]}

@@ -13,8 +13,10 @@ from typing import TYPE_CHECKING, Any, Literal
 import pluggy
 
 if TYPE_CHECKING:
-    from .contributions import Prompt, Resource, Tool
-    from .running import PackHandle
+    from .declarations.handle import PackHandle
+    from .declarations.prompt import Prompt
+    from .declarations.resource import Resource
+    from .declarations.tool import Tool
 
 PROJECT = "mcp_host"
 hookspec = pluggy.HookspecMarker(PROJECT)

@@ -1,42 +1,63 @@
-"""An inventory at work: opens and closes its packs, and passes calls through the middleware."""
+"""Packs, settings and middleware as one host: opens its packs, and passes calls to them."""
 
 from __future__ import annotations
 
 import asyncio
-import inspect
 import logging
 import uuid
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, Self
 
-from . import folders
-from .calls import Call, Wire
-from .catalog import Entry, Naming, What
-from .conditions import Condition
-from .context import Caller, Context, Way
-from .errors import INVALID_PARAMS, ProtocolError, TimedOut, Unavailable, as_protocol_error
-from .inventory import PACKS_URI, Inventory, Pack
-from .middleware import fold
-from .middleware.answer import Answer, as_error
+from pydantic_core import to_json
+
+from .declarations.context import Caller, ClientChannel, Context
+from .declarations.handle import PackHandle
+from .declarations.resource import Resource
+from .errors import (
+    INVALID_PARAMS,
+    REQUEST_ID_KEY,
+    CallError,
+    ProtocolError,
+    TimedOut,
+    Unavailable,
+    as_protocol_error,
+)
+from .middleware.answer import ErrorEnvelope
+from .middleware.call import Asking, Call
+from .middleware.chain import Chain
 from .middleware.deadline import Deadline
 from .middleware.log import log as log_calls
-from .middleware.opening import Opening, opened, unavailable
-from .middleware.policy import allows, check, may_read, policy
+from .middleware.names import Names
+from .middleware.opening import Opening, unavailable, wait_until_open
+from .middleware.policy import policy
 from .middleware.questions import Questions
 from .middleware.request_id import request_id
 from .middleware.run import Run
 from .middleware.slots import Slots
-from .middleware.validation import Validation
-from .packs import Declared, Outcome
-from .running import Explained, PackHandle, Runtime
+from .packs.access import allows, check, may_read
+from .packs.catalog import Entry, Naming, What
+from .packs.conditions import Condition
+from .packs.declared import Declared, Outcome
+from .packs.inventory import Inventory, Pack
+from .packs.own_pack import PACKS_URI
+from .runtime.bounds import text
+from .runtime.health import Health
+from .runtime.lifecycle import Lifecycle, Limits
+from .runtime.mailbox import Mailbox
+from .runtime.messages import Answered, ProposalsMessage, Proposed
+from .runtime.programs import ProgramRunner
+from .runtime.side import as_call_error
+from .runtime.worker import ThreadWorker
+from .startup import folders
 
 log = logging.getLogger("mcp_host")
 
 COMPLETION_LIMIT = 100
 COMPLETION_TIMEOUT = 5.0
 LISTS_CHANGED = "lists"
+UNEXPECTED = "see to what the reason names; the log of `mcp-host serve` has the traceback"
 
 Listener = Callable[[str], None]
 """Hears the URI of a resource that changed, or `LISTS_CHANGED`; called on the host's loop."""
@@ -46,33 +67,41 @@ class Host:
     """Opens the packs of a loaded inventory, and serves what they contribute.
 
     `retries` opens a pack again that could not be opened; a command that ends soon does without.
+
+    Every pack of the inventory that has been loaded has a lifecycle in `running` and a task in
+    `_openings` from `open` on; a pack that is imported late gets both when it arrives. All methods
+    belong to the loop that `open` was called on, but for `changed`.
     """
 
     def __init__(self, inventory: Inventory, *, retries: bool = True) -> None:
-        self.inventory, self._retries = inventory, retries
-        self.settings, self.alone = inventory.settings, inventory.alone
-        self.packs, self.catalog = inventory.packs, inventory.catalog
-        self.visible, self.page, self.report = inventory.visible, inventory.page, inventory.report
-        self.input_schema = inventory.input_schema
-        self._fatal_event = asyncio.Event()
+        self.inventory = inventory
+        self.settings = inventory.settings
+        self.alone = inventory.alone
+        self.packs = inventory.packs
+        self.catalog = inventory.catalog
+        self.running: dict[str, Lifecycle] = {}
+        self._retries = retries
+        self._fatal = asyncio.Event()
         self._listeners: list[Listener] = []
         self._openings: dict[str, asyncio.Task[None]] = {}
         self._loop: asyncio.AbstractEventLoop | None = None
-        runtime, settings = self._runtime, inventory.settings
-        self._call = fold(
+        packs, host = self.running.__getitem__, self.settings.host
+        self._chain = Chain(
             [
                 request_id,
                 log_calls,
-                Answer(lambda: settings.secrets),
+                ErrorEnvelope(self.settings.secrets),
                 policy,
-                Validation(self._known_names, self._why_missing, runtime),
-                Opening(runtime),
-                Questions(runtime, settings.host.asking_timeout),
-                Deadline(settings.packs, settings.host.timeout),
-                Slots(settings.packs, settings.host.max_concurrency),
+                Names(self._known_names, self._why_missing),
+                Opening(packs),
+                Questions(host.asking_timeout),
+                Deadline(self.settings.packs, host.timeout),
+                Slots(self.settings.packs, host.max_concurrency),
             ],
-            Run(runtime),
+            Run(packs, host.max_answer_bytes),
         )
+
+    # What is known without an open pack is the inventory's to tell.
 
     @property
     def fatal(self) -> str | None:
@@ -84,7 +113,23 @@ class Host:
         """What models should know of the packs."""
         return self.inventory.instructions
 
-    # -- opening and closing
+    def visible(self, what: What, caller: Caller) -> list[Mapping[str, Any]]:
+        """Return one list whole, as this caller may see it."""
+        return self.inventory.lists.visible(what, caller)
+
+    def page(self, what: What, cursor: str | None, caller: Caller) -> dict[str, Any]:
+        """Return one page of a list: `{what: […], "nextCursor"?}`."""
+        return self.inventory.lists.page(what, cursor, caller)
+
+    def report(self) -> list[dict[str, Any]]:
+        """Return every pack and how it is, in the order of the settings file."""
+        return self.inventory.report()
+
+    def input_schema(self, name: str) -> dict[str, Any] | None:
+        """Return the input schema of a tool by its public name."""
+        return self.inventory.input_schema(name)
+
+    # Opening and closing
 
     async def __aenter__(self) -> Self:
         await self.open()
@@ -98,7 +143,7 @@ class Host:
         self._loop = asyncio.get_running_loop()
         for pack in self.packs.values():
             self._start(pack)
-        self.inventory.follow(partial(self._from_pack, self._arrived))
+        self.inventory.follow(partial(self._on_loop, self._arrived))
 
     async def settled(self) -> None:
         """Wait until every pack has been loaded and opened, or has failed to."""
@@ -109,12 +154,26 @@ class Host:
         is_required = self.inventory.is_required
         await self._decided([pack for pack in self.packs.values() if is_required(pack)])
 
+    async def failed(self) -> str:
+        """Wait until a required pack fails; return why it did."""
+        await self._fatal.wait()
+        return self.fatal or ""
+
+    async def close(self) -> None:
+        """Close every pack, all at once, each within its time."""
+        for task in self._openings.values():
+            task.cancel()
+        await asyncio.gather(*self._openings.values(), return_exceptions=True)
+        closing = (lifecycle.close() for lifecycle in self.running.values())
+        await asyncio.gather(*closing, return_exceptions=True)
+
     async def _decided(self, packs: Sequence[Pack]) -> None:
         await self._loaded(packs)
-        await asyncio.gather(*(pack.runtime.decided() for pack in packs if pack.runtime))
+        running = [self.running[pack.name] for pack in packs if pack.name in self.running]
+        await asyncio.gather(*(lifecycle.health.decided() for lifecycle in running))
 
     async def _loaded(self, packs: Sequence[Pack]) -> bool:
-        """Wait until these packs are imported; whether there was anything to wait for."""
+        """Wait until these packs are imported; return whether there was anything to wait for."""
         if not any(pack.is_loading for pack in packs):
             return False
         changed = asyncio.Event()
@@ -127,137 +186,130 @@ class Host:
             stop()
         return True
 
-    async def failed(self) -> str:
-        """Wait until a required pack fails; why it did."""
-        await self._fatal_event.wait()
-        return self.fatal or ""
-
-    async def close(self) -> None:
-        """Close every pack, all at once, each within its time."""
-        for task in self._openings.values():
-            task.cancel()
-        await asyncio.gather(*self._openings.values(), return_exceptions=True)
-        runtimes = [pack.runtime for pack in self.packs.values() if pack.runtime]
-        await asyncio.gather(*(runtime.close() for runtime in runtimes), return_exceptions=True)
-
     def _arrived(self, name: str, outcome: Outcome) -> None:
+        """Take in a pack that was imported late."""
         self.inventory.take_in(name, outcome)
         self._tell_if_fatal()
         self._start(self.packs[name])
-        self._emit(PACKS_URI)
-        self._lists_changed()
-
-    def _make_runtime(self, pack: Pack, declared: Declared) -> Runtime:
-        handle = PackHandle(
-            declared.name,
-            changed=partial(self._from_pack, self._emit),
-            lists_changed=partial(self._from_pack, self._lists_changed),
-            condition=partial(self._from_pack, self._reported, pack),
-            public_name=Naming(declared, self.alone is None).public,
-            folders=(Path(folders.data()) / pack.name, Path(folders.cache()) / pack.name),
-            secret_variables=self.settings.secrets.variables,
-        )
-        return Runtime(
-            declared.name,
-            declared.opens,
-            handle,
-            partial(self._condition_changed, pack),
-            lambda error: self._describe(error, declared),
-            open_timeout=self.settings.host.start_timeout,
-            retry_after=self.settings.host.retry_after if self._is_retried(pack) else None,
-            close_timeout=self.settings.host.grace,
-        )
+        self.emit(PACKS_URI)
+        self.forget_lists()
 
     def _start(self, pack: Pack) -> None:
         if pack.declared is not None and pack.name not in self._openings:
-            pack.runtime = self._make_runtime(pack, pack.declared)
-            self._openings[pack.name] = asyncio.create_task(pack.runtime.open())
+            lifecycle = self.running[pack.name] = self._lifecycle(pack, pack.declared)
+            self._openings[pack.name] = asyncio.create_task(lifecycle.run())
 
-    def _from_pack(self, function: Callable[..., None], *arguments: Any) -> None:
-        """Call a function of the host's loop from a pack's thread."""
-        if self._loop is not None and not self._loop.is_closed():
-            self._loop.call_soon_threadsafe(function, *arguments)
+    def _lifecycle(self, pack: Pack, declared: Declared) -> Lifecycle:
+        health = Health(partial(self._condition_changed, pack))
+        mailbox = Mailbox(_PackListener(self, pack, health), asyncio.get_running_loop())
+        handle = PackHandle(
+            pack.name,
+            changed=mailbox.changed,
+            lists_changed=mailbox.lists_changed,
+            degraded=lambda code, reason, remedy: mailbox.report(
+                Condition("degraded", text(code, 64), text(reason), text(remedy))
+            ),
+            recovered=lambda: mailbox.report(None),
+            public_name=Naming(declared, self.alone is None).public,
+            folders=(Path(folders.data()) / pack.name, Path(folders.cache()) / pack.name),
+            programs=ProgramRunner(self.settings.secrets.variables),
+        )
+        host = self.settings.host
+        is_retried = self._retries and not self.inventory.is_required(pack)
+        return Lifecycle(
+            pack.name,
+            ThreadWorker(declared, handle, mailbox, health.abandoned),
+            health,
+            Limits(host.start_timeout, host.grace, host.retry_after if is_retried else None),
+            hint="" if self.alone else UNEXPECTED,
+        )
 
-    def _reported(self, pack: Pack, condition: Condition | None) -> None:
-        if pack.runtime is not None:
-            pack.runtime.report(self.inventory.redacted(condition) if condition else None)
+    def _condition_changed(self, pack: Pack, condition: Condition) -> None:
+        was_listed = pack.condition.listed
+        self.inventory.change(pack, condition)
+        self._tell_if_fatal()
+        self.emit(PACKS_URI)
+        if condition.listed != was_listed:
+            self.forget_lists()
 
-    def _describe(self, error: BaseException, declared: Declared) -> Explained:
-        while isinstance(error, BaseExceptionGroup) and len(error.exceptions) == 1:
-            error = error.exceptions[0]
-        known = as_error(error, declared.errors)
-        redact = self.settings.secrets.redact
-        if known.code == "internal_error":
-            remedy = "see to what the reason names; the log of `mcp-host serve` has the traceback"
-            hint = "" if self.alone else remedy
-            return Explained(redact(f"{type(error).__name__}: {error}"), hint)
-        return Explained(redact(str(known)), redact("; ".join(known.suggestions)), expected=True)
+    def _tell_if_fatal(self) -> None:
+        if self.fatal:
+            self._fatal.set()
 
-    # -- what changes
+    # What changes
 
     def listen(self, listener: Listener) -> Callable[[], None]:
         """Hear of changes, until the returned function is called."""
         self._listeners.append(listener)
         return partial(self._listeners.remove, listener)
 
-    def changed(self, uri: str) -> None:
-        """Say that a resource changed; safe in any thread."""
-        self._from_pack(self._emit, uri)
+    def _on_loop(self, function: Callable[..., None], *arguments: Any) -> None:
+        """Call a function on the host's loop, from any thread."""
+        if self._loop is not None and not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(function, *arguments)
 
-    def _emit(self, what: str) -> None:
+    def emit(self, what: str) -> None:
+        """Tell every listener; on the host's loop."""
         for listener in list(self._listeners):
             listener(what)
 
-    def _lists_changed(self) -> None:
-        self.inventory.forget_lists()
-        self._emit(LISTS_CHANGED)
+    def forget_lists(self) -> None:
+        """Make the lists anew, and say so; on the host's loop."""
+        self.inventory.lists.forget()
+        self.emit(LISTS_CHANGED)
 
-    def _condition_changed(self, pack: Pack) -> None:
-        self.inventory.noticed(pack)
-        self._tell_if_fatal()
-        self._emit(PACKS_URI)
-        listed = pack.now.listed
-        if listed != pack.was_listed:
-            pack.was_listed = listed
-            self._lists_changed()
+    # Calls
 
-    def _tell_if_fatal(self) -> None:
-        if self.fatal:
-            self._fatal_event.set()
-
-    def _is_retried(self, pack: Pack) -> bool:
-        return self._retries and not self.inventory.is_required(pack)
-
-    # -- calls
-
-    def context(self, caller: Caller | None = None, way: Way | None = None) -> Context:
-        """A context for a new call, with a request id of its own."""
-        return Context(str(uuid.uuid4()), caller or Caller(), way=way, on_changed=self.changed)
+    def context(
+        self, caller: Caller | None = None, channel: ClientChannel | None = None
+    ) -> Context:
+        """Make a context for a new call, with a request id of its own."""
+        return Context(str(uuid.uuid4()), caller or Caller(), channel=channel)
 
     async def call_tool(
-        self, name: str, arguments: Mapping[str, Any], context: Context, **asking: Any
-    ) -> Wire:
+        self,
+        name: str,
+        arguments: Mapping[str, Any],
+        context: Context,
+        asking: Asking | None = None,
+    ) -> Answered:
         """Call a tool by its public name."""
         entry = self.catalog.tools.get(name)
         if entry is None and await self._loaded(self.inventory.owners(name)):
             entry = self.catalog.tools.get(name)
-        return await self._call(Call("tool", name, entry, arguments, context, **asking))
+        return await self._pass(Call("tool", name, entry, arguments, context, asking or Asking()))
 
     async def get_prompt(
-        self, name: str, arguments: Mapping[str, Any], context: Context, **asking: Any
-    ) -> Wire:
+        self,
+        name: str,
+        arguments: Mapping[str, Any],
+        context: Context,
+        asking: Asking | None = None,
+    ) -> Answered:
         """Fill in a prompt by its public name."""
         entry = self.catalog.prompts.get(name)
         if entry is None and await self._loaded(self.inventory.owners(name)):
             entry = self.catalog.prompts.get(name)
-        return await self._call(Call("prompt", name, entry, arguments, context, **asking))
+        return await self._pass(Call("prompt", name, entry, arguments, context, asking or Asking()))
 
-    async def read(self, uri: str, context: Context, **asking: Any) -> Wire:
+    async def read(self, uri: str, context: Context, asking: Asking | None = None) -> Answered:
         """Read a resource by its URI."""
         entry, values = self.catalog.resource(uri)
         if entry is None and await self._loaded(list(self.packs.values())):
             entry, values = self.catalog.resource(uri)
-        return await self._call(Call("resource", uri, entry, values, context, **asking))
+        return await self._pass(Call("resource", uri, entry, values, context, asking or Asking()))
+
+    async def _pass(self, call: Call) -> Answered:
+        result = await self._chain(call)
+        if isinstance(result, Answered):
+            return result
+        required = {
+            "resultType": "input_required",
+            "requestState": result.state,
+            "inputRequests": result.questions,
+            "_meta": {REQUEST_ID_KEY: call.context.request_id},
+        }
+        return Answered(to_json(required), "input_required")
 
     async def complete(
         self,
@@ -266,7 +318,7 @@ class Host:
         value: str,
         arguments: Mapping[str, str],
         caller: Caller,
-    ) -> Wire:
+    ) -> dict[str, Any]:
         """Propose values for an argument of a prompt (`ref.name`) or a template (`ref.uri`)."""
         if ref.get("type") == "ref/prompt":
             entry = self.catalog.prompts.get(str(ref.get("name")))
@@ -276,64 +328,104 @@ class Host:
         if entry is None or not allows(entry, caller):
             what = ref.get("name") or ref.get("uri")
             raise ProtocolError(INVALID_PARAMS, f"Unknown reference: {str(what)[:200]}")
-        proposals = entry.contribution.signature.proposals
-        if name not in proposals:
-            return {"completion": {"values": [], "total": 0, "hasMore": False}}
-        values = await self._proposals(entry, proposals[name], value, arguments)
+        proposed = Proposed((), 0)
+        if name in entry.contribution.signature.proposals:
+            proposed = await self._proposals(entry, name, value, arguments)
         return {
             "completion": {
-                "values": values[:COMPLETION_LIMIT],
-                "total": len(values),
-                "hasMore": len(values) > COMPLETION_LIMIT,
+                "values": list(proposed.values),
+                "total": proposed.total,
+                "hasMore": proposed.total > len(proposed.values),
             }
         }
 
     async def _proposals(
-        self, entry: Entry, propose: Any, value: str, arguments: Mapping[str, str]
-    ) -> list[str]:
-        runtime = self._runtime(entry.pack)
-        parameters = inspect.signature(propose).parameters.values()
-        service = any(p.kind is p.POSITIONAL_ONLY for p in parameters)
-        named: dict[str, Any] = {}
-        if "arguments" in {p.name for p in parameters}:
-            named["arguments"] = dict(arguments)
-        scope = asyncio.timeout(COMPLETION_TIMEOUT)
+        self, entry: Entry, argument: str, value: str, given: Mapping[str, str]
+    ) -> Proposed:
+        contribution = entry.contribution
+        is_resource = isinstance(contribution, Resource)
+        message = ProposalsMessage(
+            kind="resource" if is_resource else "prompt",
+            key=contribution.uri if isinstance(contribution, Resource) else contribution.name,
+            argument=argument,
+            value=value,
+            given=given,
+            limit=COMPLETION_LIMIT,
+        )
+        pack = self.running[entry.pack]
+        error: CallError
         try:
-            async with scope:
-                await opened(runtime)
-                given = (runtime.service, value) if service else (value,)
-                return [str(text) for text in await runtime.run(propose, *given, **named)]
-        except Exception as raised:
-            error = as_error(raised, entry.errors)
-            if scope.expired():
-                error = TimedOut(f"The proposals took longer than {COMPLETION_TIMEOUT:g} s")
-            log.warning("completion of %s failed", entry.name, exc_info=raised)
-            envelope = error.envelope(str(uuid.uuid4()))
-            shown = self.settings.secrets.redact_data(envelope)
-            raise as_protocol_error(error, shown) from None
+            async with asyncio.timeout(COMPLETION_TIMEOUT):
+                await wait_until_open(pack)
+                reply = await pack.worker.propose(message)
+            if isinstance(reply, Proposed):
+                return reply
+            error = as_call_error(reply)
+            log.warning("completion of %s failed", entry.name, extra={"traceback": reply.traceback})
+        except TimeoutError:
+            error = TimedOut(f"The proposals took longer than {COMPLETION_TIMEOUT:g} s")
+        except CallError as raised:
+            error = raised
+        envelope = self.settings.secrets.redact_data(error.envelope(str(uuid.uuid4())))
+        raise as_protocol_error(error, envelope) from None
 
     def check_access(self, uri: str, caller: Caller) -> None:
-        """`McpHostError` where this caller may not watch this resource."""
+        """Raise `PermissionDenied` where this caller may not watch this resource."""
         entry, _ = self.catalog.resource(uri)
         if entry is not None:
             check(entry, caller)
 
-    def _runtime(self, name: str) -> Runtime:
-        runtime = self.packs[name].runtime
-        assert runtime is not None  # an entry of the catalog has a pack that was loaded
-        return runtime
-
     def _known_names(self, call: Call) -> list[str]:
-        what: What = "tools" if call.kind == "tool" else "prompts"
+        """Return the names that this caller may use, of the kind that the call is of."""
+        caller = call.context.caller
         if call.kind == "resource":
-            return [str(r["uri"]) for r in self.visible("resources", call.context.caller)]
-        return [str(item["name"]) for item in self.visible(what, call.context.caller)]
+            return [str(item["uri"]) for item in self.visible("resources", caller)]
+        what: What = "tools" if call.kind == "tool" else "prompts"
+        return [str(item["name"]) for item in self.visible(what, caller)]
 
     def _why_missing(self, call: Call) -> Unavailable | None:
-        """Why nothing has this name, where it would be a name of a pack that has failed."""
+        """Say why nothing has this name, where it would be a name of a pack that has failed."""
         if call.kind == "resource":
             return None  # a URI does not tell whose it would be
         for pack in self.inventory.owners(call.name):
-            if pack.now.state == "failed" and may_read(pack.name, call.context.caller):
-                return unavailable(pack.name, pack.now)
+            if pack.condition.state == "failed" and may_read(pack.name, call.context.caller):
+                return unavailable(pack.name, pack.condition)
         return None
+
+
+class _PackListener:
+    """Passes on what one pack says outside its answers."""
+
+    def __init__(self, host: Host, pack: Pack, health: Health) -> None:
+        self._host = host
+        self._pack = pack
+        self._health = health
+
+    def changed(self, uri: str) -> None:
+        self._host.emit(uri)
+
+    def lists_changed(self) -> None:
+        self._host.forget_lists()
+
+    def reported(self, condition: Condition | None) -> None:
+        self._health.reported(condition)
+
+    def dropped(self, count: int) -> None:
+        log.warning(
+            "pack %s: %d changes were too many at once, and dropped", self._pack.name, count
+        )
+
+
+async def until_answered(
+    call: Callable[[Asking], Awaitable[Answered]],
+    answer: Callable[[Mapping[str, Any]], Mapping[str, Any]] | None,
+) -> dict[str, Any]:
+    """Make a call, and again with the answers to what it asks, until it has a result.
+
+    `answer` gives the client's raw answer to one question; without it, questions are the result.
+    """
+    result = (await call(Asking())).data
+    while answer is not None and result.get("resultType") == "input_required":
+        answers = {name: answer(asked) for name, asked in result["inputRequests"].items()}
+        result = (await call(Asking(answers, result["requestState"]))).data
+    return result

@@ -10,10 +10,14 @@ import os
 import sys
 from collections.abc import Mapping
 
-from .options import add_options, identity, overridden, quickly
-from .records import Record
-from .serving import Serving, serve
-from .trust import VARIABLE, named_file
+from .serving.start import Serving, serve
+from .startup.options import (
+    add_options,
+    identity,
+    quickly,
+)
+from .startup.records import Record
+from .startup.trust import VARIABLE, named_file
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,10 +27,9 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import Any, NoReturn
 
-    from .options import Given
-    from .packs import Offer
-    from .serving import Transport
-    from .settings import Settings
+    from .packs.declared import Offer
+    from .settings.loading import Settings
+    from .startup.options import Given, TransportName
 
     Tables = Mapping[str, Any]
 
@@ -52,7 +55,7 @@ class Standalone(Record):
     version: str = ""
     description: str = ""
     distribution: str = ""
-    transport: Transport = "stdio"
+    transport: TransportName = "stdio"
     started: str | None = None
     tables: Callable[[Mapping[str, str]], Tables] = _no_tables
     variables: tuple[str, ...] = ()
@@ -76,7 +79,7 @@ class Standalone(Record):
 
     def serve(self, given: Given) -> NoReturn:
         """Serve with the options that were read."""
-        transport: Transport = given.transport
+        transport: TransportName = given.transport
         what = Serving(
             name=self.server_name,
             version=self._version,
@@ -87,7 +90,12 @@ class Standalone(Record):
             identity=identity(self.program, _named(given.config, os.environ), given),
             variables=self.variables,
         )
-        serve(what, lambda: overridden(self.settings(given.config), given))
+        serve(what, lambda: self._served_settings(given))
+
+    def _served_settings(self, given: Given) -> Settings:
+        from .settings.overrides import overridden
+
+        return overridden(self.settings(given.config), given)
 
     def _version(self) -> str:
         if self.version or not self.distribution:
@@ -100,7 +108,7 @@ class Standalone(Record):
         """The pack's own checked settings, for a command beside the server; as `settings`."""
         from importlib import import_module
 
-        from .settings import about_project, pack_settings, project_root
+        from .settings.pack_settings import about_project, pack_settings, project_root
 
         settings = self.settings(config)
         plugin = import_module(self.module)
@@ -115,7 +123,7 @@ class Standalone(Record):
         environment: Mapping[str, str] | None = None,
     ) -> Settings:
         """The settings of the pack alone; `SettingsError` says what is wrong."""
-        from .settings import parse
+        from .settings.loading import parse
 
         env = os.environ if environment is None else environment
         defaults: Tables = {"packs": {self.pack: {"enabled": True}}}
@@ -140,7 +148,7 @@ class _Here(Mapping[str, "Sequence[Offer]"]):
         self._pack = pack
 
     def __getitem__(self, name: str) -> Sequence[Offer]:
-        from .packs import Offer
+        from .packs.declared import Offer
 
         pack = self._pack
         if name != pack.pack:
@@ -163,7 +171,7 @@ def _named(config: str | PathLike[str] | None, environment: Mapping[str, str]) -
 def _read(path: Path) -> dict[str, Any]:
     import tomllib
 
-    from .settings import load
+    from .settings.loading import load
 
     load(path)  # says what is wrong with the file, also outside this pack's part of it
     return tomllib.loads(path.read_text("utf-8"))

@@ -12,13 +12,20 @@ from typing import TYPE_CHECKING, Annotated, Any, TextIO
 
 import typer
 
-from .. import logs, saved, stdout
 from ..errors import SettingsError
-from ..trust import NO_PACKS, Choice, choose, is_safe_mode, working_folder
+from ..serving import logs
+from ..startup import saved, stdout
+from ..startup.trust import (
+    NO_PACKS,
+    Choice,
+    choose,
+    is_safe_mode,
+    working_folder,
+)
 
 if TYPE_CHECKING:
-    from ..inventory import Inventory
-    from ..settings import Settings
+    from ..packs.inventory import Inventory
+    from ..settings.loading import Settings
 
 ConfigOption = Annotated[
     Path | None, typer.Option("--config", help="The settings file.", show_default=False)
@@ -62,7 +69,7 @@ def saved_catalogue(config: Path | None) -> saved.Saved:
 
 def chosen_settings(config: Path | None) -> Settings:
     """The settings that `serve` would use; empty ones where there is no file, which is said."""
-    from ..settings import Settings, load  # a list from the saved catalogue does without
+    from ..settings.loading import Settings, load  # a list from the saved catalogue does without
 
     choice = choose(config)
     _tell(choice)
@@ -88,10 +95,10 @@ def loaded(settings: Settings, *, wait: bool = True) -> Inventory:
 
     Without `wait` one that takes long to import is not waited for.
     """
-    from ..inventory import Inventory, RequiredPackFailed
+    from ..packs.inventory import Inventory, RequiredPackError
 
     inventory = Inventory(settings)
-    with suppress(RequiredPackFailed):  # a command shows what is wrong, and goes on
+    with suppress(RequiredPackError):  # a command shows what is wrong, and goes on
         inventory.load()
     if wait:
         inventory.wait_loaded()

@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 import json
+import tomllib
 from typing import Annotated, Any
 
+import tomli_w
 import typer
 
+from ..packs.discovery import discover
+from ..settings.loading import Settings, load
+from ..settings.tables import PACK_NAME, RESERVED_PACK_NAME, FileTables, PackTable
+from .commands import Command
 from .common import (
     ConfigOption,
     JsonOption,
@@ -20,7 +26,7 @@ from .common import (
 config_app = typer.Typer(help="Show, check and explain the settings.", no_args_is_help=True)
 
 
-@config_app.command("show")
+@config_app.command("show", cls=Command)
 def show(
     resolved: Annotated[
         bool, typer.Option("--resolved", help="With defaults filled in; secrets are masked.")
@@ -29,12 +35,6 @@ def show(
     as_json: JsonOption = False,
 ) -> None:
     """Show the settings file, or the settings it results in."""
-    import tomllib
-
-    import tomli_w
-
-    from ..settings import load
-
     path = chosen_file(config)
     settings = load(path)
     if resolved:
@@ -46,11 +46,9 @@ def show(
     print(json.dumps(data, indent=2, default=str) if as_json else text.rstrip())
 
 
-@config_app.command("check")
+@config_app.command("check", cls=Command)
 def check(config: ConfigOption = None, as_json: JsonOption = False) -> None:
     """Check the settings file and every enabled pack's own settings."""
-    from ..settings import load
-
     output = Output()
     path = chosen_file(config)
     settings = load(path)
@@ -70,7 +68,7 @@ def check(config: ConfigOption = None, as_json: JsonOption = False) -> None:
         raise typer.Exit(1)
 
 
-@config_app.command("schema")
+@config_app.command("schema", cls=Command)
 def schema(
     all_packs: Annotated[
         bool, typer.Option("--all", help="With the settings of every installed pack.")
@@ -78,9 +76,6 @@ def schema(
     config: ConfigOption = None,
 ) -> None:
     """Print the JSON Schema of mcp-host.toml, with the settings of the enabled packs."""
-    from ..packs import discover
-    from ..settings import PackTable, Settings
-
     output = Output()
     settings = Settings() if all_packs else chosen_settings(config)
     if all_packs:
@@ -99,8 +94,6 @@ def file_schema(models: dict[str, Any]) -> dict[str, Any]:
 
     Wherever a scalar stands, `{ env = … }` or `{ file = … }` may stand as well.
     """
-    from ..settings import PACK_NAME, RESERVED_PACK_NAME, FileTables
-
     whole = FileTables.model_json_schema()
     whole["$schema"] = "https://json-schema.org/draft/2020-12/schema"
     whole["title"] = "mcp-host.toml"

@@ -11,21 +11,24 @@ import tempfile
 import textwrap
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Annotated, Any
 
 import importlib_metadata
+import tomli_w
 import typer
+from rich.markup import escape
 
-from ..catalog import Naming
+from ..declarations.demo import GROUP, DemoModule
 from ..errors import ERROR_KEY, SettingsError
-from ..inventory import PACKS_URI
-from ..packs import Declared, Offer
-from ..settings import PackTable
-from ..stage import GROUP, Demonstration
+from ..packs.catalog import Naming
+from ..packs.declared import Declared, Offer
+from ..packs.own_pack import PACKS_URI
+from ..settings.tables import PackTable
+from ..startup.protocol import MODERN_VERSION
+from ..testing import Person, StdioClient, stdio_client
+from ..testing.hosting import returned
 from .common import Output
-
-if TYPE_CHECKING:
-    from mcp import Client
+from .completion import installed_packs
 
 SHOWN_LINES = 14
 SHOWN_WIDTH = 110
@@ -36,8 +39,18 @@ FAREWELL = """\
                             vscode, windsurf, zed, gemini-cli or codex"""
 
 
-def demo(names: list[str] | None, keep: bool) -> None:
-    """Show these packs, or all that are installed; `keep` leaves the scratch folder."""
+def demo(
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(
+            help="Packs to show; all that are installed.", autocompletion=installed_packs
+        ),
+    ] = None,
+    keep: Annotated[
+        bool, typer.Option("--keep", help="Leave the scratch folder where it is.")
+    ] = False,
+) -> None:
+    """Start the host on a scratch folder and watch every installed pack at work."""
     output = Output()
     demonstrations = _demonstrations(names or [])
     folder = Path(tempfile.mkdtemp(prefix="mcp-host-demo-")).resolve()
@@ -51,7 +64,7 @@ def demo(names: list[str] | None, keep: bool) -> None:
     raise typer.Exit(0 if well else 1)
 
 
-def _demonstrations(names: list[str]) -> dict[str, Demonstration]:
+def _demonstrations(names: list[str]) -> dict[str, DemoModule]:
     found = {point.name: point for point in importlib_metadata.entry_points(group=GROUP)}
     for name in names:
         if name not in found:
@@ -67,10 +80,8 @@ def _demonstrations(names: list[str]) -> dict[str, Demonstration]:
     return {name: found[name].load() for name in chosen}
 
 
-def _prepare(folder: Path, demonstrations: Mapping[str, Demonstration]) -> Path:
+def _prepare(folder: Path, demonstrations: Mapping[str, DemoModule]) -> Path:
     """A scratch project for each pack, and a settings file that enables them all."""
-    import tomli_w
-
     packs: dict[str, Any] = {}
     for name, demonstration in demonstrations.items():
         own = folder / name
@@ -82,22 +93,21 @@ def _prepare(folder: Path, demonstrations: Mapping[str, Demonstration]) -> Path:
 
 
 async def _play(
-    output: Output, folder: Path, config: Path, demonstrations: Mapping[str, Demonstration]
+    output: Output, folder: Path, config: Path, demonstrations: Mapping[str, DemoModule]
 ) -> bool:
-    from mcp import Client, StdioServerParameters
-
     command = [sys.executable, "-m", "mcp_host", "serve", "--config", str(config)]
-    output.styled(f"[dim]$ {_escaped(shlex.join(['mcp-host', *command[3:]]))}[/]")
-    server = StdioServerParameters(
-        command=command[0],
-        args=[*command[1:], "--log-level", "error", "--no-catalogue"],
-        cwd=str(folder),
-        env=_scratch_environment(folder),
+    output.styled(f"[dim]$ {escape(shlex.join(['mcp-host', *command[3:]]))}[/]")
+    serving = stdio_client(
+        [*command, "--log-level", "error", "--no-catalogue"],
+        protocol=MODERN_VERSION,
+        person=Person(),
+        cwd=folder,
+        environment=_scratch_environment(folder),
     )
     well = True
-    async with Client(server, elicitation_callback=_agree) as client:
-        tools = (await client.list_tools()).tools
-        await client.read_resource(PACKS_URI)  # once it is read, the server has said that it serves
+    async with serving as client:
+        tools = await client.tools()
+        await client.read(PACKS_URI)  # once it is read, the server has said that it serves
         output.text(f"A client has connected; it sees {len(tools)} tools.")
         for name, demonstration in demonstrations.items():
             stage = _Stage(output, client, name, folder / name)
@@ -105,58 +115,58 @@ async def _play(
             try:
                 await demonstration.play(stage)
             except Exception as error:
-                output.styled(f"[red]the demonstration of {name} broke off: {_escaped(error)}[/]")
+                output.styled(
+                    f"[red]the demonstration of {name} broke off: {escape(str(error))}[/]"
+                )
                 well = False
     return well
 
 
 class _Stage:
-    """What `stage.Stage` promises, over the SDK's own client."""
+    """What `declarations.demo.Stage` promises, over a client of the host's own process."""
 
-    def __init__(self, output: Output, client: Client, pack: str, folder: Path) -> None:
+    def __init__(self, output: Output, client: StdioClient, pack: str, folder: Path) -> None:
         self.folder = folder
-        self._output, self._client = output, client
+        self._output = output
+        self._client = client
         table = PackTable(enabled=True)
         self._public = Naming(Declared(pack, Offer(pack, "", "", ""), table)).public
 
     def say(self, text: str) -> None:
-        self._output.styled(f"\n[bold]{_escaped(text)}[/]")
+        self._output.styled(f"\n[bold]{escape(text)}[/]")
 
     async def call(self, tool: str, /, **arguments: Any) -> Any:
         name = self._public(tool)
         self._asked(name, _shortened(_one_line(arguments)))
-        result = await self._client.call_tool(name, arguments)
-        if result.is_error:
-            envelope = (result.meta or {}).get(ERROR_KEY) or {}
+        result = await self._client.call(name, **arguments)
+        if result.get("isError"):
+            envelope = result["_meta"][ERROR_KEY]
             self._show(_json(envelope), "yellow")
             return envelope
-        structured = result.structured_content
-        value: Any = structured
-        if isinstance(structured, dict) and set(structured) == {"result"}:
-            value = structured["result"]
-        text = "\n".join(getattr(part, "text", "") for part in result.content)
-        self._show(_json(value) if value is not None else text)
-        return value if value is not None else text
+        value = returned(result)
+        self._show(value if isinstance(value, str) else _json(value))
+        return value
 
     async def read(self, uri: str) -> str:
         self._asked("read", uri)
-        result = await self._client.read_resource(uri)
-        text = "\n".join(getattr(part, "text", "") for part in result.contents)
+        contents = await self._client.read(uri)
+        text = "\n".join(content.get("text", "") for content in contents)
         self._show(text)
         return text
 
     async def prompt(self, name: str, /, **arguments: str) -> str:
         public = self._public(name)
         self._asked(f"prompt {public}", _shortened(_one_line(arguments)))
-        result = await self._client.get_prompt(public, arguments)
-        text = "\n".join(getattr(message.content, "text", "") for message in result.messages)
+        given = {"name": public, "arguments": arguments}
+        messages = (await self._client.request("prompts/get", given))["messages"]
+        text = "\n".join(message["content"].get("text", "") for message in messages)
         self._show(text)
         return text
 
     def _asked(self, what: str, how: str) -> None:
         head = f"→ {what}"
         first, *more = self._fitted(f"{head} {how}")
-        self._output.styled(f"[green]{head}[/]{_escaped(first.removeprefix(head))}")
+        self._output.styled(f"[green]{head}[/]{escape(first.removeprefix(head))}")
         for line in more:
             self._output.text(line)
 
@@ -164,7 +174,7 @@ class _Stage:
         lines = text.splitlines() or [""]
         for line in lines[:SHOWN_LINES]:
             for piece in self._fitted(f"  {_shortened(line)}"):
-                self._output.styled(f"[{style}]{_escaped(piece)}[/]" if style else _escaped(piece))
+                self._output.styled(f"[{style}]{escape(piece)}[/]" if style else escape(piece))
         if len(lines) > SHOWN_LINES:
             self._output.styled(f"  [dim]… {len(lines) - SHOWN_LINES} more lines[/]")
 
@@ -177,23 +187,12 @@ class _Stage:
         return textwrap.wrap(line, width, subsequent_indent=indent, break_on_hyphens=False)
 
 
-async def _agree(context: Any, params: Any) -> Any:
-    """The person of the demonstration agrees to everything."""
-    import mcp_types
-
-    properties = params.requested_schema.get("properties", {})
-    content = {name: True for name, of in properties.items() if of.get("type") == "boolean"}
-    return mcp_types.ElicitResult(action="accept", content=content)
-
-
 def _scratch_environment(folder: Path) -> dict[str, str]:
     """Nothing of the reader's own settings and data is touched."""
-    import os
-
     home = folder / "home"
     home.mkdir(exist_ok=True)
     own = {f"XDG_{kind}_HOME": str(home / kind.lower()) for kind in ("CONFIG", "DATA", "CACHE")}
-    return {**os.environ, **own, "HOME": str(home)}
+    return {**own, "HOME": str(home)}
 
 
 def _one_line(value: Any) -> str:
@@ -210,12 +209,6 @@ def _json(value: Any) -> str:
 def _shortened(text: str) -> str:
     text = " ".join(text.split("\n"))
     return text if len(text) <= SHOWN_WIDTH else text[: SHOWN_WIDTH - 1] + "…"
-
-
-def _escaped(text: object) -> str:
-    from rich.markup import escape
-
-    return escape(str(text))
 
 
 def _remove(folder: Path) -> None:

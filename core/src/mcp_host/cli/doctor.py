@@ -9,12 +9,13 @@ from datetime import datetime
 from typing import Any
 
 import typer
+from rich.markup import escape
 
-from .. import __version__
-from ..conditions import NOT_SET_UP, Finding
 from ..host import Host
-from ..inventory import Pack
-from ..settings import Settings
+from ..packs.conditions import NOT_SET_UP
+from ..packs.inventory import Pack
+from ..settings.loading import Settings
+from ..startup.version import VERSION
 from .common import (
     STATE_STYLES,
     ConfigOption,
@@ -25,8 +26,6 @@ from .common import (
     quiet_logs,
     saved_catalogue,
 )
-
-CHECK_TIMEOUT = 10.0
 
 
 def doctor(config: ConfigOption = None, as_json: JsonOption = False) -> None:
@@ -46,7 +45,7 @@ def doctor(config: ConfigOption = None, as_json: JsonOption = False) -> None:
         output.json(
             {
                 "healthy": healthy,
-                "version": __version__,
+                "version": VERSION,
                 "python": platform.python_version(),
                 "settings": str(settings.source or ""),
                 "catalogue": catalogue,
@@ -70,20 +69,12 @@ async def _examine(host: Host) -> dict[str, list[dict[str, str]]]:
 
 
 async def _checks(pack: Pack, host: Host) -> list[dict[str, str]]:
-    """What the pack's own checks find; a check that fails is a finding as well."""
-    found: list[dict[str, str]] = []
-    assert pack.declared is not None and pack.runtime is not None
-    for check in pack.declared.checks:
-        name = getattr(check, "__name__", "check")
-        try:
-            async with asyncio.timeout(CHECK_TIMEOUT):
-                finding = await pack.runtime.run(check)
-        except Exception as error:
-            finding = Finding(f"the check {name} failed: {type(error).__name__}: {error}")
-        if isinstance(finding, Finding):
-            redact = host.settings.secrets.redact
-            found.append({"problem": redact(finding.problem), "remedy": redact(finding.remedy)})
-    return found
+    """What the pack's own checks find, secrets masked."""
+    redact = host.settings.secrets.redact
+    return [
+        {"problem": redact(found.problem), "remedy": redact(found.remedy)}
+        for found in await host.running[pack.name].worker.check()
+    ]
 
 
 def _is_well(report: dict[str, Any]) -> bool:
@@ -97,20 +88,18 @@ def _catalogue(config: ConfigOption, settings: Settings) -> str:
     if not settings.host.catalogue:
         return "switched off in the settings"
     found = saved_catalogue(config)
-    if found.shown is None:
+    if found.catalogue is None:
         return found.refusal
     moment = datetime.fromtimestamp(found.time).astimezone().isoformat(" ", "seconds")
     return f"not used, {found.refusal}" if found.refusal else f"good, saved at {moment}"
 
 
 def _show(output: Output, host: Host, reports: list[dict[str, Any]], catalogue: str) -> None:
-    output.text(f"mcp-host {__version__}, Python {platform.python_version()} ({sys.executable})")
+    output.text(f"mcp-host {VERSION}, Python {platform.python_version()} ({sys.executable})")
     output.text(f"settings: {host.settings.source or 'none'}")
     output.text(f"saved catalogue for a start in this folder: {catalogue}")
     for warning in host.catalog.warnings:
         output.text(f"warning: {warning}")
-    from rich.markup import escape
-
     for report in reports:
         state = report["state"]
         style = STATE_STYLES.get(state, "")

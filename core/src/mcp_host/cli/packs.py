@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from ..trust import FILE_NAME, NO_PACKS, is_safe_mode
-from .common import ConfigOption, JsonOption, Output, chosen_settings, loaded, quiet_logs
-
-if TYPE_CHECKING:
-    from ..packs import Offer
-    from ..settings import Settings
+from ..packs.declared import Offer
+from ..packs.discovery import discover
+from ..settings.loading import Settings
+from ..startup.trust import FILE_NAME, NO_PACKS, is_safe_mode
+from .common import (
+    ConfigOption,
+    JsonOption,
+    Output,
+    chosen_settings,
+    loaded,
+    quiet_logs,
+)
 
 
 def packs(config: ConfigOption = None, as_json: JsonOption = False) -> None:
     """List the packs: enabled ones are imported and checked, none is opened."""
-    from ..packs import discover
-
     output = Output()
     settings = chosen_settings(config)
     quiet_logs(settings, "critical")

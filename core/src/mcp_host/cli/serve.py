@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import sys
 
-from .. import __version__
-from ..options import add_options, identity, overridden, quickly
-from ..serving import Serving, serve
-from ..trust import NO_PACKS, choose, is_safe_mode
+from ..serving import start
+from ..startup.options import (
+    add_options,
+    identity,
+    quickly,
+)
+from ..startup.trust import NO_PACKS, choose, is_safe_mode
+from ..startup.version import VERSION
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,24 +19,29 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import NoReturn
 
-    from ..settings import Settings
-    from ..trust import Choice
+    from ..settings.loading import Settings
+    from ..startup.options import Given
+    from ..startup.trust import Choice
 
 
 def main(arguments: Sequence[str]) -> NoReturn:
+    """Read a command line, and serve."""
+    serve(quickly(arguments, "stdio") or parser().parse_args(arguments))
+
+
+def serve(given: Given) -> NoReturn:
     """Serve the packs that the settings file enables."""
-    given = quickly(arguments, "stdio") or parser().parse_args(arguments)
     choice = choose(given.config)
     for line in _notices(choice):
         print(line, file=sys.stderr)
     no_packs = is_safe_mode()
-    what = Serving(
+    what = start.Serving(
         name="mcp-host",
-        version=lambda: __version__,
+        version=lambda: VERSION,
         transport=given.transport,
         identity=None if no_packs else identity("mcp-host", choice.file, given),
     )
-    serve(what, lambda: overridden(read_settings(choice, no_packs), given))
+    start.serve(what, lambda: read_settings(choice, no_packs, given))
 
 
 def parser() -> argparse.ArgumentParser:
@@ -46,13 +55,15 @@ def parser() -> argparse.ArgumentParser:
     return parser
 
 
-def read_settings(choice: Choice, no_packs: bool) -> Settings:
-    """The chosen settings; empty ones where there is no file."""
-    from ..settings import Settings, load  # after a client may have had its first answers
+def read_settings(choice: Choice, no_packs: bool, given: Given) -> Settings:
+    """The chosen settings, empty ones where there is no file, and what the command line says."""
+    # After a client may have had its first answers.
+    from ..settings.loading import Settings, load
+    from ..settings.overrides import overridden
 
     path = choice.path
     settings = load(path) if path is not None else Settings()
-    return settings.replace(packs={}) if no_packs else settings
+    return overridden(settings.replace(packs={}) if no_packs else settings, given)
 
 
 def _notices(choice: Choice) -> list[str]:

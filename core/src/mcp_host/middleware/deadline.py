@@ -6,38 +6,41 @@ import asyncio
 import time
 from collections.abc import Mapping
 
-from ..calls import Call, Next, Wire
-from ..contributions import Tool
+from ..declarations.tool import Tool
 from ..errors import TimedOut
-from ..settings import PackTable
+from ..settings.tables import PackTable
+from .call import Call, Next, Result
 
 
 class Deadline:
-    """The first that is set counts: the tool's setting, the pack's, the tool's own, `default`."""
+    """The first that is set counts: the tool's setting, the pack's, the tool's own, `default`.
+
+    The time in which a person was asked is not the call's: it comes here again afterwards, with
+    what is left.
+    """
 
     def __init__(self, packs: Mapping[str, PackTable], default: float) -> None:
-        self._packs, self._default = packs, default
+        self._packs = packs
+        self._default = default
 
-    async def __call__(self, call: Call, following: Next) -> Wire:
+    async def __call__(self, call: Call, following: Next) -> Result:
         limit = self._limit(call)
-        context = call.context
-        context.deadline = time.monotonic() + limit
-        scope = asyncio.timeout(limit)
+        began = time.monotonic()
+        call.context.deadline = began + max(0.0, limit - call.used)
+        scope = asyncio.timeout(max(0.0, limit - call.used))
         try:
             async with scope:
                 return await following(call)
         except TimeoutError:
-            if not scope.expired():  # the pack's own TimeoutError, which is not ours to explain
+            if not scope.expired():
                 raise
-            raise _timed_out(call, limit) from None
-        except asyncio.CancelledError:
-            context.take_back()
-            raise
+            raise TimedOut(f"{call.name[:200]} took longer than {limit:g} s") from None
+        finally:
+            call.used += time.monotonic() - began
 
     def _limit(self, call: Call) -> float:
-        assert call.entry is not None
-        table = self._packs.get(call.entry.pack)
-        contribution = call.entry.contribution
+        table = self._packs.get(call.known.pack)
+        contribution = call.known.contribution
         if table is not None and contribution.name in table.tools:
             of_tool = table.tools[contribution.name].timeout
             if of_tool is not None:
@@ -47,17 +50,3 @@ class Deadline:
         if isinstance(contribution, Tool) and contribution.timeout is not None:
             return contribution.timeout
         return self._default
-
-
-def _timed_out(call: Call, limit: float) -> TimedOut:
-    error = TimedOut(f"{call.name[:200]} took longer than {limit:g} s")
-    tell_what_may_follow(error, call)
-    return error
-
-
-def tell_what_may_follow(error: TimedOut, call: Call) -> None:
-    """Say whether a call that took too long may be made again, or its outcome is unknown."""
-    contribution = call.entry.contribution if call.entry else None
-    error.retryable = not isinstance(contribution, Tool) or contribution.repeatable
-    if not error.retryable:
-        error.details.setdefault("outcome", "unknown")

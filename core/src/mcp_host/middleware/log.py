@@ -6,18 +6,19 @@ import asyncio
 import logging
 from time import perf_counter
 
-from ..calls import Call, Next, Wire
-from ..errors import ERROR_KEY, ProtocolError
+from ..errors import ProtocolError
+from ..runtime.messages import Answered
+from .call import Call, Next, Result
 
 logger = logging.getLogger("mcp_host.calls")
 
 
-async def log(call: Call, following: Next) -> Wire:
+async def log(call: Call, following: Next) -> Result:
     start = perf_counter()
     outcome = "cancelled"
     try:
         result = await following(call)
-        outcome = _outcome(result)
+        outcome = result.code if isinstance(result, Answered) else "input_required"
         return result
     except ProtocolError as error:
         outcome = str((error.data or {}).get("code", error.number))
@@ -32,14 +33,6 @@ async def log(call: Call, following: Next) -> Wire:
             milliseconds = 1000 * (perf_counter() - start)
             # In the loop's next turn: the answer goes out first.
             asyncio.get_running_loop().call_soon(_write, call, outcome, milliseconds)
-
-
-def _outcome(result: Wire) -> str:
-    if result.get("resultType") == "input_required":
-        return "input_required"
-    if not result.get("isError"):
-        return "ok"
-    return str(result.get("_meta", {}).get(ERROR_KEY, {}).get("code", "error"))
 
 
 def _write(call: Call, outcome: str, milliseconds: float) -> None:

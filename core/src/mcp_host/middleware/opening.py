@@ -4,34 +4,33 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ..calls import Call, Next, Wire
-from ..conditions import Condition
 from ..errors import Unavailable
-from ..running import Runtime
+from ..packs.conditions import Condition
+from ..runtime.lifecycle import Lifecycle
+from .call import Call, Next, Result
 
 
 class Opening:
-    """`runtime` finds a pack by name."""
+    """`packs` finds a pack by name."""
 
-    def __init__(self, runtime: Callable[[str], Runtime]) -> None:
-        self._runtime = runtime
+    def __init__(self, packs: Callable[[str], Lifecycle]) -> None:
+        self._packs = packs
 
-    async def __call__(self, call: Call, following: Next) -> Wire:
-        assert call.entry is not None  # validation lets nothing else pass
-        await opened(self._runtime(call.entry.pack))
+    async def __call__(self, call: Call, following: Next) -> Result:
+        await wait_until_open(self._packs(call.known.pack))
         return await following(call)
 
 
-async def opened(runtime: Runtime) -> None:
+async def wait_until_open(pack: Lifecycle) -> None:
     """Wait until a pack is open; `Unavailable` where it failed to be."""
-    await runtime.decided()
-    condition = runtime.condition
+    await pack.health.decided()
+    condition = pack.health.condition
     if condition.state == "failed":
-        raise unavailable(runtime.name, condition)
+        raise unavailable(pack.name, condition)
 
 
 def unavailable(pack: str, condition: Condition) -> Unavailable:
-    """What a caller of a failed pack is told."""
+    """Make what a caller of a failed pack is told."""
     return Unavailable(
         f"The pack '{pack}' is not available: {condition.reason}",
         suggestions=[condition.remedy] if condition.remedy else (),

@@ -1,52 +1,49 @@
-"""The end of the way: the pack's function, with what the host fills in."""
+"""The end of the way: the call crosses the border to its pack's side, and its reply comes back."""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
-from typing import Any, cast
 
-from pydantic_core import to_json
-
-from ..calls import Call, Wire
-from ..contributions import Resource
-from ..running import Runtime
+from ..declarations.resource import Resource
+from ..errors import MissingCapability
+from ..runtime.lifecycle import Lifecycle
+from ..runtime.mailbox import Said
+from ..runtime.messages import Answered, Asked, CallMessage, CannotAsk
+from .answer import PackFailed
+from .call import Call, Result
 
 
 class Run:
-    """`runtime` finds a pack by name."""
+    """`packs` finds a pack by name; an answer may have `max_answer_bytes`."""
 
-    def __init__(self, runtime: Callable[[str], Runtime]) -> None:
-        self._runtime = runtime
+    def __init__(self, packs: Callable[[str], Lifecycle], max_answer_bytes: int) -> None:
+        self._packs = packs
+        self._max_answer_bytes = max_answer_bytes
 
-    async def __call__(self, call: Call) -> Wire:
-        assert call.entry is not None
-        runtime = self._runtime(call.entry.pack)
-        contribution = call.entry.contribution
-        signature = contribution.signature
-        named: dict[str, Any] = call.values
-        if signature.context is not None:
-            named = {**named, signature.context: call.context}
-        given = (runtime.service,) if signature.service is not None else ()
-        function = signature.function
+    async def __call__(self, call: Call) -> Result:
+        contribution = call.known.contribution
+        message = CallMessage(
+            kind=call.kind,
+            key=contribution.uri if isinstance(contribution, Resource) else contribution.name,
+            target=call.name,
+            arguments=call.arguments,
+            request_id=call.context.request_id,
+            caller=call.context.caller,
+            seconds=max(0.0, call.context.deadline - time.monotonic()),
+            max_answer_bytes=self._max_answer_bytes,
+            answers=call.asking.answers,
+            state=call.asking.state,
+            is_live=call.asking.ask is not None,
+        )
+        reply = await self._packs(call.known.pack).worker.call(message, _hear(call))
+        if isinstance(reply, Answered | Asked):
+            return reply
+        if isinstance(reply, CannotAsk):
+            raise MissingCapability(reply.capability)
+        raise PackFailed(reply)
 
-        # The answer is made where the value is: a large one must not hold up the host's loop, and
-        # what cannot be written as JSON is the pack's fault, not the transport's.
-        def finish(value: Any) -> Wire:
-            if isinstance(contribution, Resource):
-                answer = contribution.answer(call.name, value)
-            else:
-                answer = contribution.answer(value)
-            to_json(answer)
-            return answer
 
-        if signature.is_async:
-
-            async def work() -> Wire:
-                return finish(await function(*given, **named))
-
-        else:
-
-            def work() -> Wire:  # type: ignore[misc]  # the same, in a thread
-                return finish(function(*given, **named))
-
-        return cast(Wire, await runtime.run(work, taken_back=call.context.take_back))
+def _hear(call: Call) -> Callable[[Said], None]:
+    channel = call.context.channel
+    return lambda said: said.to(channel)

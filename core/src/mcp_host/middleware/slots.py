@@ -1,16 +1,26 @@
-"""So many calls at once, in the host and in each pack; some more wait, others hear `busy`."""
+"""So many calls at once, in the host and in each pack, shared fairly among their callers."""
 
 from __future__ import annotations
 
 import asyncio
-from collections import deque
+import math
+import time
+from collections import Counter, deque
 from collections.abc import Mapping
+from typing import TypeAlias
 
-from ..calls import Call, Next, Wire
 from ..errors import Busy
-from ..settings import PackTable
+from ..settings.tables import PackTable
+from .call import Call, Next, Result
 
-QUEUE_FACTOR = 4
+Whose: TypeAlias = tuple[str | None, str | None]
+"""A caller: a token's subject, else a connection; those without either are one."""
+
+WAITING = 256
+"""Calls of one caller that wait, for the host and for each pack."""
+ABOUT = 2.0
+"""Seconds after their last call in which a caller still counts as being about."""
+LONGEST_WAIT = 60
 
 
 class Slots:
@@ -22,54 +32,135 @@ class Slots:
             name: Gate(table.max_concurrency, f"The pack '{name}'") for name, table in packs.items()
         }
 
-    async def __call__(self, call: Call, following: Next) -> Wire:
-        assert call.entry is not None
-        gate = self._packs.get(call.entry.pack)
+    async def __call__(self, call: Call, following: Next) -> Result:
+        gate = self._packs.get(call.known.pack)
         if gate is None:
             return await following(call)
-        await gate.enter()
+        caller = call.context.caller
+        whose = (caller.subject, caller.connection if caller.subject is None else None)
+        await gate.enter(whose)
         try:
-            await self._host.enter()
+            await self._host.enter(whose)
             try:
                 return await following(call)
             finally:
-                self._host.leave()
+                self._host.leave(whose)
         finally:
-            gate.leave()
+            gate.leave(whose)
 
 
 class Gate:
-    """Lets `limit` in; up to four times as many wait in line."""
+    """Lets `limit` calls in; each caller has a line of their own for the rest.
+
+    A place that comes free goes to the next caller in turn. Alone, a caller may have every place.
+    While others are about, nobody has the last quarter of the places, so that whoever comes next
+    need not wait for a call to end; and who asks for more than all places at once has a sixteenth
+    of them, since the calls that run slow each other down as well.
+
+    Invariants: `_running` counts each caller's calls inside, `limit` of them at most; `_lines` has
+    no empty line, and its first caller is the next in turn; a future in a line is resolved by the
+    place it is given, and cancelled by the caller who waits no more.
+    """
 
     def __init__(self, limit: int, name: str) -> None:
-        self._limit, self._name = limit, name
+        self._limit = limit
+        self._name = name
         self._inside = 0
-        self._line: deque[asyncio.Future[None]] = deque()
+        self._running: Counter[Whose] = Counter()
+        self._lines: dict[Whose, deque[asyncio.Future[None]]] = {}
+        self._last_seen: dict[Whose, float] = {}
+        self._left_at: deque[float] = deque(maxlen=64)
 
-    async def enter(self) -> None:
-        if self._inside < self._limit:
-            self._inside += 1
+    async def enter(self, caller: Whose) -> None:
+        """Take a place, or wait in line for one. Raises `Busy` where the line is full."""
+        self._see(caller)
+        if caller not in self._lines and self._may_enter(caller):
+            self._take(caller)
             return
-        if len(self._line) >= QUEUE_FACTOR * self._limit:
-            raise Busy(
-                f"{self._name} is busy: {self._limit} calls run and {len(self._line)} wait",
-                details={"reason": "too_many_calls"},
-            )
+        line = self._lines.setdefault(caller, deque())
+        if len(line) >= WAITING:
+            raise self._busy(len(line))
         turn = asyncio.get_running_loop().create_future()
-        self._line.append(turn)
+        line.append(turn)
+        self._fill()
         try:
             await turn
         except asyncio.CancelledError:
-            if turn.done() and not turn.cancelled():
-                self.leave()  # the place came in the moment of the cancellation: pass it on
-            elif turn in self._line:
-                self._line.remove(turn)
+            if not turn.cancelled():  # the place came in the moment of the cancellation
+                self.leave(caller)
+            else:
+                self._leave_line(caller, turn)
             raise
 
-    def leave(self) -> None:
-        while self._line:
-            turn = self._line.popleft()
-            if not turn.done():
-                turn.set_result(None)  # the place goes on to the next in line
-                return
+    def leave(self, caller: Whose) -> None:
+        """Give the place back, to whoever is next in turn."""
         self._inside -= 1
+        self._running[caller] -= 1
+        if not self._running[caller]:
+            del self._running[caller]
+        self._see(caller)
+        self._left_at.append(self._last_seen[caller])
+        self._fill()
+
+    def _fill(self) -> None:
+        """Give the free places to those who may have them, in turn."""
+        while self._inside < self._limit:
+            following = next((one for one in self._lines if self._may_enter(one)), None)
+            if following is None:
+                return
+            self._give_place(following)
+
+    def _give_place(self, caller: Whose) -> None:
+        """Let the first of a caller's line in, and put the line behind those of the others."""
+        line = self._lines.pop(caller)
+        turn = line.popleft()
+        if line:
+            self._lines[caller] = line
+        if not turn.done():
+            self._take(caller)
+            turn.set_result(None)
+
+    def _take(self, caller: Whose) -> None:
+        self._inside += 1
+        self._running[caller] += 1
+
+    def _leave_line(self, caller: Whose, turn: asyncio.Future[None]) -> None:
+        line = self._lines.get(caller)
+        if line is None or turn not in line:
+            return  # it was passed over when its turn came
+        line.remove(turn)
+        if not line:
+            del self._lines[caller]
+
+    def _may_enter(self, caller: Whose) -> bool:
+        return self._inside < self._limit and self._running[caller] < self._share(caller)
+
+    def _share(self, caller: Whose) -> int:
+        """The places that a caller may have now."""
+        if len(self._last_seen) == 1:
+            return self._limit
+        if self._running[caller] + len(self._lines.get(caller, ())) > self._limit:
+            return max(1, self._limit // 16)
+        return self._limit - self._limit // 4
+
+    def _see(self, caller: Whose) -> None:
+        """Note who is about; `_last_seen` is in the order of the times in it."""
+        now = time.monotonic()
+        self._last_seen.pop(caller, None)
+        self._last_seen[caller] = now
+        while now - self._last_seen[first := next(iter(self._last_seen))] > ABOUT:
+            del self._last_seen[first]
+            if self._running[first] or first in self._lines:
+                self._last_seen[first] = now
+
+    def _busy(self, waiting: int) -> Busy:
+        """Say how long the line takes to empty, at the pace of the last calls that left."""
+        now = time.monotonic()
+        each = (now - self._left_at[0]) / len(self._left_at) if self._left_at else 0
+        return Busy(
+            f"{self._name} is busy: {self._inside} calls run and {waiting} of yours wait",
+            details={
+                "reason": "too_many_calls",
+                "retry_after": min(LONGEST_WAIT, max(1, math.ceil(waiting * each))),
+            },
+        )

@@ -6,7 +6,13 @@ async with hosted({"weather": "mcp_host_weather.plugin"}) as host:
 
 from __future__ import annotations
 
-from .clients import HttpServer, ServerExited, StdioClient, http_server, stdio_client
+from .clients import (
+    HttpServer,
+    ServerExited,
+    StdioClient,
+    http_server,
+    stdio_client,
+)
 from .hosting import CallFailed, Hosted, hosted
 from .person import Person
 

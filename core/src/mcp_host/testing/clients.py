@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ..startup.protocol import HANDSHAKE_VERSIONS, META, MODERN_VERSION
 from .hosting import CallFailed, returned
 from .person import Person
 
-LEGACY, MODERN = "2025-11-25", "2026-07-28"
-META = "io.modelcontextprotocol/"
+LEGACY, MODERN = HANDSHAKE_VERSIONS[-1], MODERN_VERSION
 WAIT = 30.0
 
 
@@ -25,12 +25,21 @@ class ServerExited(AssertionError):
 
 
 class StdioClient:
-    """One client of one server process; made by `stdio_client`."""
+    """One client of one server process; made by `stdio_client`.
+
+    Two tasks read what the server writes, as long as it runs: an answer ends the future in
+    `_waiting` that has its id, a notification goes to `notifications`, a question to the person,
+    and everything else to `other_frames`; standard error goes to `_stderr`. Whoever waits for one
+    of these is woken by `_news`. Where the server ends, every future in `_waiting` fails with
+    `ServerExited`.
+    """
 
     def __init__(
         self, process: asyncio.subprocess.Process, protocol: str, person: Person | None
     ) -> None:
-        self.process, self.protocol, self.person = process, protocol, person
+        self.process = process
+        self.protocol = protocol
+        self.person = person
         self.notifications: list[dict[str, Any]] = []
         self.other_frames: list[dict[str, Any]] = []
         self.initialized: dict[str, Any] = {}

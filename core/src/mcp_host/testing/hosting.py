@@ -10,13 +10,12 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from ..asking import Answers
-from ..context import Caller, Level
+from ..declarations.context import Caller, Level
 from ..errors import ERROR_KEY, ProtocolError
-from ..host import LISTS_CHANGED, Host
-from ..inventory import Inventory
-from ..packs import Offer
-from ..settings import parse
+from ..host import LISTS_CHANGED, Host, until_answered
+from ..packs.declared import Offer
+from ..packs.inventory import Inventory
+from ..settings.loading import parse
 from .person import Person
 
 
@@ -105,7 +104,7 @@ class Hosted:
         """The contents of a resource; `CallFailed` where it cannot be read."""
         context = self.host.context(self.caller, self.heard)
         try:
-            result = await self.host.read(uri, context)
+            result = (await self.host.read(uri, context)).data
         except ProtocolError as error:
             raise CallFailed(error.data or {"error": str(error)}) from None
         contents: list[dict[str, Any]] = result["contents"]
@@ -134,19 +133,16 @@ class Hosted:
 
     async def _asking(self, method: Any, name: str, arguments: Mapping[str, Any]) -> Any:
         """Call, and answer its questions, until it has a result."""
-        state, responses = None, None
-        while True:
-            context = self.host.context(self.caller, self.heard)
-            answers = Answers(responses, state)
-            try:
-                result = await method(name, arguments, context, answers=answers)
-            except ProtocolError as error:
-                raise CallFailed(error.data or {"error": str(error)}) from None
-            if result.get("resultType") != "input_required" or self.person is None:
-                return result
-            state = result["requestState"]
-            questions = result["inputRequests"]
-            responses = {key: self.person.answer(asked) for key, asked in questions.items()}
+        answer = self.person.answer if self.person is not None else None
+        try:
+            return await until_answered(
+                lambda asking: method(
+                    name, arguments, self.host.context(self.caller, self.heard), asking
+                ),
+                answer,
+            )
+        except ProtocolError as error:
+            raise CallFailed(error.data or {"error": str(error)}) from None
 
 
 @asynccontextmanager

@@ -41,6 +41,7 @@ class Seen:
     scopes: list[str] | None
     client: str | None
     protocol: str
+    connection: str | None = None
 
 
 @tool(read_only=True)
@@ -136,7 +137,7 @@ def who_am_i(context: Context) -> Seen:
     """Tell what the host knows of the caller."""
     caller = context.caller
     scopes = sorted(caller.scopes) if caller.scopes is not None else None
-    return Seen(caller.subject, scopes, caller.client, caller.protocol)
+    return Seen(caller.subject, scopes, caller.client, caller.protocol, caller.connection)
 
 
 @tool(read_only=True)

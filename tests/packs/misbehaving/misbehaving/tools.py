@@ -158,6 +158,7 @@ class Odd(Exception):
         super().__init__("no file of this name: caf\udce9")
         self.details = {"reason": "odd", "object": object(), 5: {1, 2}}
         self.suggestions = (b"bytes", 7)
+        self.retryable = "yes"
 
 
 @tool

@@ -1,0 +1,75 @@
+"""Whether a client could start the host with these settings, before it is told to."""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from ...errors import SettingsError
+from ...packs.discovery import discover
+from ...settings.loading import load
+from ...startup.trust import user_file
+from .clients import Client, Entry
+
+
+def refuse_what_cannot_start(settings_file: Path, client: Client, entry: Entry | None) -> None:
+    """Raise `SettingsError` where the host would not start for a client as it does here.
+
+    Clients start servers with an environment of their own: a variable that the settings need must
+    stand in the client's entry, where it may stand already.
+    """
+    environment = (entry or {}).get("env")
+    given = environment if isinstance(environment, Mapping) else {}
+    needed = sorted(_variables(_read(settings_file)) - given.keys())
+    if needed:
+        raise SettingsError(
+            f"{settings_file} reads {_listed(needed)} from the environment, which {client.title} "
+            f"does not pass on: give a default in the settings or read a file there, or add "
+            f"--force and set {'it' if len(needed) == 1 else 'them'} under `env` in the entry"
+        )
+    offers = discover()
+    packs = load(settings_file, {**os.environ, **given}).packs.items()
+    missing = [name for name, table in packs if table.enabled and name not in offers]
+    if missing:
+        raise SettingsError(
+            f"{settings_file} enables {_listed(missing)}, and no installed distribution offers "
+            f"{'that pack' if len(missing) == 1 else 'those packs'}: install one, or add --force"
+        )
+
+
+def project_root(settings_file: Path) -> Path | None:
+    """The project that the client's host is about: clients start it in any folder they like."""
+    host = _read(settings_file).get("host")
+    root = host.get("root") if isinstance(host, Mapping) else None
+    if isinstance(root, str):
+        return settings_file.parent / Path(root).expanduser()
+    folder = settings_file.parent
+    is_of_project = settings_file.resolve() != user_file().resolve()
+    return folder if is_of_project and folder not in (Path.home(), Path(folder.anchor)) else None
+
+
+def _read(settings_file: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(settings_file.read_text("utf-8"))
+    except (OSError, ValueError):
+        load(settings_file)  # says what is wrong with it
+        raise
+
+
+def _variables(data: Any) -> set[str]:
+    """The variables that are read and have no default."""
+    if isinstance(data, list):
+        return {name for item in data for name in _variables(item)}
+    if not isinstance(data, Mapping):
+        return set()
+    if isinstance(data.get("env"), str) and set(data) == {"env"}:
+        return {data["env"]}
+    return {name for item in data.values() for name in _variables(item)}
+
+
+def _listed(names: list[str]) -> str:
+    *most, last = names
+    return f"{', '.join(most)} and {last}" if most else last

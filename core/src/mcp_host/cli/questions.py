@@ -1,0 +1,102 @@
+"""Questions of a tool, answered by what was given beforehand or by the person at the terminal."""
+
+from __future__ import annotations
+
+import json
+import signal
+import sys
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+import typer
+
+from .arguments import pairs, value
+
+AnswerOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--answer",
+        help="Answer to a question, as name=value; may be given several times.",
+        show_default=False,
+    ),
+]
+AnswersOption = Annotated[
+    str | None,
+    typer.Option(
+        "--answers",
+        help="All answers as one JSON object; - reads it from standard input.",
+        show_default=False,
+    ),
+]
+
+
+def given_answers(whole: str | None, single: list[str] | None) -> dict[str, Any]:
+    """The answers of a command line; typer tells the person of what cannot be one."""
+    answers: Any = {}
+    if whole is not None:
+        try:
+            answers = json.loads(sys.stdin.read() if whole == "-" else whole)
+        except ValueError as error:
+            raise typer.BadParameter(f"--answers must be JSON: {error}") from None
+        if not isinstance(answers, dict):
+            raise typer.BadParameter("--answers must be a JSON object")
+    return {**answers, **{name: value(text) for name, text in pairs(single)}}
+
+
+class Answering:
+    """Answers each question once with what was given, and has the person answer the rest."""
+
+    def __init__(self, given: Mapping[str, Any]) -> None:
+        self._left = dict(given)
+        self._used: dict[str, Any] = {}
+        self._asks_a_person = sys.stdin.isatty()
+        self.is_possible = bool(given) or self._asks_a_person
+
+    def answer(self, question: Mapping[str, Any]) -> dict[str, Any]:
+        """The answer, as the protocol has it; a person who leaves the question cancels it.
+
+        Raises `typer.BadParameter` where an answer is missing, or was refused and is asked for
+        again, and there is nobody to ask.
+        """
+        if question["method"] != "elicitation/create":
+            return {}
+        params = question["params"]
+        fields = params["requestedSchema"]["properties"]
+        known = {name: self._left.pop(name) for name in fields if name in self._left}
+        asked = {name: schema for name, schema in fields.items() if name not in known}
+        refused = {name: self._used[name] for name in asked if name in self._used}
+        self._used.update(known)
+        if not asked:
+            return {"action": "accept", "content": known}
+        if not self._asks_a_person and refused:
+            raise typer.BadParameter(f"{params['message']} This was no answer: {refused}")
+        if not self._asks_a_person:
+            return {"action": "accept", "content": {**known, **_defaults(params, asked)}}
+        print(params["message"], file=sys.stderr)
+        # asyncio's own handler would only note Ctrl-C and let the prompt wait on.
+        noted = signal.signal(signal.SIGINT, signal.default_int_handler)
+        try:
+            content = {name: _field(name, schema) for name, schema in asked.items()}
+        except (typer.Abort, KeyboardInterrupt):
+            return {"action": "cancel"}
+        finally:
+            signal.signal(signal.SIGINT, noted)
+        return {"action": "accept", "content": {**known, **content}}
+
+
+def _defaults(params: Mapping[str, Any], fields: Mapping[str, Any]) -> dict[str, Any]:
+    """What stands for fields that nobody answers: their defaults, or nothing where that will do."""
+    required = params["requestedSchema"].get("required", ())
+    missing = [name for name in fields if name in required and "default" not in fields[name]]
+    if missing:
+        options = " ".join(f"--answer {name}=…" for name in missing)
+        raise typer.BadParameter(f"{params['message']} Answer with: {options}")
+    return {name: of["default"] for name, of in fields.items() if "default" in of}
+
+
+def _field(name: str, schema: Mapping[str, Any]) -> Any:
+    if schema.get("type") == "boolean":
+        return typer.confirm(name, default=schema.get("default"), err=True)
+    choices = f" ({', '.join(map(str, schema['enum']))})" if "enum" in schema else ""
+    text = typer.prompt(f"{name}{choices}", default=schema.get("default"), err=True)
+    return text if schema.get("type") == "string" else value(str(text))

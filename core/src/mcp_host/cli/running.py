@@ -1,0 +1,99 @@
+"""One call to a host of its own, from its start to what is printed and the exit code."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from collections.abc import Awaitable, Callable, Mapping
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import typer
+
+from ..declarations.context import Caller, Context, Level
+from ..errors import ERROR_KEY, MissingCapability, ProtocolError
+from ..host import Host, until_answered
+from .common import Output, chosen_settings, loaded, quiet_logs
+from .questions import Answering
+from .results import as_text, complain
+
+
+class Terminal:
+    """The person at the terminal as a caller of a host, who hears what a call tells on its way."""
+
+    def __init__(self, host: Host, answering: Answering) -> None:
+        self.host = host
+        self._answering = answering
+        offers = frozenset({"elicitation"} if answering.is_possible else ())
+        self._caller = Caller(client="mcp-host", connection="terminal", offers=offers)
+
+    def context(self) -> Context:
+        """A context for a new call."""
+        return self.host.context(self._caller, TerminalChannel())
+
+    async def asking(self, method: Any, name: str, values: Mapping[str, Any]) -> dict[str, Any]:
+        """Call, and have the person answer what is asked."""
+        return await until_answered(
+            lambda asking: method(name, values, self.context(), asking), self._answering.answer
+        )
+
+
+class TerminalChannel:
+    """What a call tells on its way, on standard error."""
+
+    def progress(self, done: float, total: float | None, message: str | None) -> None:
+        """Show how far the call is."""
+        how_far = f"{done:g}" if total is None else f"{done:g} of {total:g}"
+        print(f"… {how_far}{f': {message}' if message else ''}", file=sys.stderr)
+
+    def log(self, level: Level, data: Any, logger: str | None) -> None:
+        """Show a line of the call's log."""
+        text = data if isinstance(data, str) else json.dumps(data, ensure_ascii=False, default=str)
+        print(f"{level}: {text}", file=sys.stderr)
+
+    def close_stream(self) -> None:
+        """Do nothing: there is no stream."""
+
+
+Call: TypeAlias = Callable[[Terminal], Awaitable[dict[str, Any]]]
+
+
+def run(
+    config: Path | None, call: Call, as_json: bool, answers: Mapping[str, Any] | None = None
+) -> None:
+    """Open the host that the settings make, call, and print the result; ends with 1 on an error."""
+    output = Output()
+    settings = chosen_settings(config)
+    quiet_logs(settings)
+    host = Host(loaded(settings, wait=False), retries=False)
+    try:
+        result = asyncio.run(_called(host, call, Answering(answers or {})))
+    except ProtocolError as error:
+        data = {"error": _said(error), **(error.data or {})}
+        if as_json:
+            output.json({"error": {"code": error.number, "message": str(error), "data": data}})
+        else:
+            complain(data)
+        raise typer.Exit(1) from None
+    if as_json:
+        output.json(result)
+    elif result.get("isError"):
+        complain(result.get("_meta", {}).get(ERROR_KEY) or {"error": as_text(result)})
+    else:
+        output.text(as_text(result))
+    if result.get("isError"):
+        raise typer.Exit(1)
+
+
+async def _called(host: Host, call: Call, answering: Answering) -> dict[str, Any]:
+    async with host:
+        return await call(Terminal(host, answering))
+
+
+def _said(error: ProtocolError) -> str:
+    if isinstance(error, MissingCapability) and error.capability == "elicitation":
+        return (
+            "this asks a person, and nobody can answer here: run it in a terminal, or give --answer"
+        )
+    return str(error)

@@ -1,0 +1,109 @@
+"""`mcp-host tools`: the tools that clients will see, and the arguments of one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from ..errors import SettingsError
+from .common import (
+    ConfigOption,
+    JsonOption,
+    Output,
+    chosen_settings,
+    first_line,
+    loaded,
+    quiet_logs,
+)
+from .completion import tools_and_packs
+from .listing import items_of, show_lists
+
+COLUMNS = ("TOOL", "", "WHAT IT DOES")
+
+
+def tools(
+    name: Annotated[
+        str | None,
+        typer.Argument(
+            help="A pack, for its tools alone; or a tool, for its arguments.",
+            show_default=False,
+            autocompletion=tools_and_packs,
+        ),
+    ] = None,
+    config: ConfigOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """List the tools under the names that clients see."""
+    if name is None:
+        show_lists(config, as_json, COLUMNS, _row, "tools")
+        return
+    output = Output()
+    tool = next((item for item in items_of(config, "tools") if item["name"] == name), None)
+    if tool is None:
+        found = _of_pack(config, name)
+        if as_json:
+            output.json(found)
+        else:
+            output.table(
+                COLUMNS, map(_row, found), f"{name} has no tools; `mcp-host packs` says why"
+            )
+    elif as_json:
+        output.json(tool)
+    else:
+        _show(output, tool)
+
+
+def _of_pack(config: Path | None, name: str) -> list[Mapping[str, Any]]:
+    """The tools of one pack; `SettingsError` where the settings name none such."""
+    settings = chosen_settings(config)
+    quiet_logs(settings, "warning")
+    inventory = loaded(settings)
+    if name not in inventory.packs:
+        known = ", ".join(settings.packs) or "none"
+        raise SettingsError(f"there is no tool and no pack '{name}'; packs are: {known}")
+    return [entry.listed for entry in inventory.catalog.entries("tools") if entry.pack == name]
+
+
+def _show(output: Output, tool: Mapping[str, Any]) -> None:
+    """One tool as a person wants to know it before calling it."""
+    output.text(f"{tool['name']} ({_row(tool)[1]})")
+    if tool.get("description"):
+        output.text(f"\n{tool['description'].strip()}\n")
+    schema = tool["inputSchema"]
+    required = schema.get("required", ())
+    output.table(
+        ("ARGUMENT", "TYPE", "", "WHAT IT IS"),
+        [
+            (key, _type(of, schema), _needed(key, of, required), of.get("description", ""))
+            for key, of in schema.get("properties", {}).items()
+        ],
+        "It takes no arguments.",
+    )
+
+
+def _needed(key: str, of: Mapping[str, Any], required: Any) -> str:
+    if key in required:
+        return "required"
+    return f"else {of['default']}" if "default" in of else ""
+
+
+def _type(of: Mapping[str, Any], whole: Mapping[str, Any]) -> str:
+    """The type of an argument in a few words."""
+    if "$ref" in of:
+        return _type(whole.get("$defs", {}).get(of["$ref"].rpartition("/")[2], {}), whole)
+    if "enum" in of:
+        return " | ".join(map(str, of["enum"]))
+    arms = of.get("anyOf") or of.get("oneOf")
+    if arms:
+        return " | ".join(dict.fromkeys(_type(arm, whole) for arm in arms))
+    if of.get("type") == "array":
+        return f"list of {_type(of.get('items', {}), whole)}"
+    return str(of.get("const", of.get("type", "any")))
+
+
+def _row(tool: Mapping[str, Any]) -> tuple[str, ...]:
+    reads = "reads" if tool.get("annotations", {}).get("readOnlyHint") else "writes"
+    return tool["name"], reads, first_line(tool.get("description", ""))

@@ -1,0 +1,1 @@
+"""What a pack writes: tools, resources, prompts, questions, and what it is given."""

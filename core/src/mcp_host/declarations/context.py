@@ -1,0 +1,121 @@
+"""What a tool may ask of its running call: plain calls, never awaited, safe in threads."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol
+
+Level = Literal["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"]
+LEVELS: tuple[Level, ...] = (
+    "debug",
+    "info",
+    "notice",
+    "warning",
+    "error",
+    "critical",
+    "alert",
+    "emergency",
+)
+
+
+@dataclass(frozen=True)
+class Caller:
+    """Who calls, as far as the host knows.
+
+    `subject` and `scopes` come from the token of an HTTP request; without tokens both are None,
+    and the caller may do what the settings allow. `connection` is stable for one stdio link or one
+    session over HTTP and is shared with no other; it is None over HTTP without a session, where
+    nothing tells one client from another. `client` is what the client calls itself, and proves
+    nothing.
+    """
+
+    subject: str | None = None
+    scopes: frozenset[str] | None = None
+    client: str | None = None
+    connection: str | None = "local"
+    protocol: str = ""
+    offers: frozenset[str] = frozenset()
+
+
+class ClientChannel(Protocol):
+    """What reaches the client of one call; every method may be called in any thread."""
+
+    def progress(self, done: float, total: float | None, message: str | None) -> None: ...
+    def log(self, level: Level, data: Any, logger: str | None) -> None: ...
+    def close_stream(self) -> None: ...
+
+
+class NullChannel:
+    """The channel of a call whose client cannot be told anything."""
+
+    def progress(self, done: float, total: float | None, message: str | None) -> None:
+        """Nobody listens."""
+
+    def log(self, level: Level, data: Any, logger: str | None) -> None:
+        """Nobody listens."""
+
+    def close_stream(self) -> None:
+        """There is no stream."""
+
+
+class Context:
+    """The running call, as its tool, resource or prompt sees it.
+
+    `deadline` is a time of `time.monotonic()` in seconds; `cancelled` turns true when the caller
+    cancelled the call or the deadline passed. Code that writes looks at both before it commits.
+    """
+
+    def __init__(
+        self,
+        request_id: str,
+        caller: Caller,
+        *,
+        channel: ClientChannel | None = None,
+        on_changed: Callable[[str], None] | None = None,
+    ) -> None:
+        self.request_id = request_id
+        self.caller = caller
+        self.deadline = float("inf")
+        self._channel = channel or NullChannel()
+        self._on_changed = on_changed
+        self._is_cancelled = False
+
+    @property
+    def channel(self) -> ClientChannel:
+        """How the call reaches its client; the host's own."""
+        return self._channel
+
+    def cancel(self) -> None:
+        """Say that nobody waits for this call any more; the host calls it."""
+        self._is_cancelled = True
+
+    @property
+    def cancelled(self) -> bool:
+        """Whether nobody waits for this call any more."""
+        return self._is_cancelled or time.monotonic() >= self.deadline
+
+    @property
+    def remaining(self) -> float:
+        """Seconds until the deadline, never less than 0."""
+        return max(0.0, self.deadline - time.monotonic())
+
+    def progress(self, done: float, total: float | None = None, message: str | None = None) -> None:
+        """Tell the client how far the call is; silent where it did not ask."""
+        self._channel.progress(done, total, message)
+
+    def log(self, level: Level, data: Any, logger: str | None = None) -> None:
+        """Send a log message to the client; silent where it did not ask for this level."""
+        if level not in LEVELS:
+            raise ValueError(f"level must be one of {', '.join(LEVELS)}, not {level!r}")
+        self._channel.log(level, data, logger)
+
+    def changed(self, uri: str) -> None:
+        """Tell every client that watches this resource that it changed."""
+        if self._on_changed is not None:
+            self._on_changed(uri)
+
+    def close_stream(self) -> None:
+        """Let the client come back later for the rest (SSE polling), where that is possible."""
+        self._channel.close_stream()

@@ -1,0 +1,120 @@
+"""What tools, resources and prompts have in common."""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Self, TypeAlias, TypedDict
+
+from .content import Wire, compact
+from .errors import DeclarationError
+from .signature import Signature, read_signature
+
+Function: TypeAlias = Callable[..., Any]
+Resolve: TypeAlias = Callable[[str], str]
+"""Puts public names for the names of sibling tools into a text."""
+
+
+@dataclass(frozen=True)
+class Icon:
+    """A picture for people's lists: `src` is an https: or data: URI."""
+
+    src: str
+    mime: str | None = None
+    sizes: tuple[str, ...] = ()
+
+    def wire(self) -> Wire:
+        return present(src=self.src, mimeType=self.mime, sizes=list(self.sizes))
+
+
+@dataclass(frozen=True)
+class Contribution(ABC):
+    """A name, words about it, and the function that does it."""
+
+    function: Function
+    name: str
+    description: str = ""
+    title: str | None = None
+    icons: Sequence[Icon] = ()
+    meta: Mapping[str, Any] = field(default_factory=dict)
+
+    def replace(self, **changes: Any) -> Self:
+        """A copy with some attributes changed."""
+        return dataclasses.replace(self, **changes)
+
+    @cached_property
+    def signature(self) -> Signature:
+        return read_signature(self.function)
+
+    @abstractmethod
+    def listed(self, name: str, resolve: Resolve) -> Wire:
+        """The contribution as its list shows it under this name."""
+
+    @abstractmethod
+    def answer(self, value: Any, name: str = "") -> Wire:
+        """What the function returned, as the result of the request; `name` is what it asked for."""
+
+    def verify(self, has_service: bool) -> None:
+        """Read all that a list needs; `DeclarationError` where something cannot work."""
+        if not isinstance(self.name, str):
+            raise DeclarationError(f"name must be a string, not {self.name!r}")
+        if self.signature.service and not has_service:
+            raise DeclarationError(
+                f"{self.name}: a parameter stands before '/', so the pack must have a "
+                "mcp_host_open hook that makes a service"
+            )
+        _ = self.signature.arguments.schema
+        listed = self.listed(self.name, lambda text: text)
+        try:
+            compact(listed).encode()
+        except (TypeError, ValueError) as error:  # one such entry would spoil all packs' lists
+            raise DeclarationError(
+                f"{self.name}: what stands in the list must be JSON: {error}"
+            ) from error
+
+    def _words(self, resolve: Resolve) -> Wire:
+        return present(
+            title=resolve(self.title) if self.title else None,
+            description=resolve(self.description) if self.description else None,
+            icons=[icon.wire() for icon in self.icons],
+            _meta=dict(self.meta),
+        )
+
+
+class Words(TypedDict):
+    """The fields that every contribution has."""
+
+    function: Function
+    name: str
+    description: str
+    title: str | None
+    icons: Sequence[Icon]
+    meta: Mapping[str, Any]
+
+
+def words_of(
+    function: Function,
+    name: str | None,
+    title: str | None,
+    description: str | None,
+    icons: Sequence[Icon],
+    meta: Mapping[str, Any] | None,
+) -> Words:
+    """The fields that every contribution has, those not given read from the function."""
+    return {
+        "function": function,
+        "name": function.__name__ if name is None else name,
+        "description": (inspect.getdoc(function) or "") if description is None else description,
+        "title": title,
+        "icons": icons,
+        "meta": meta or {},
+    }
+
+
+def present(**items: Any) -> Wire:
+    """The items that say something."""
+    return {key: value for key, value in items.items() if value not in (None, {}, [], ())}

@@ -1,0 +1,67 @@
+"""Prompts: texts that a person picks to start something with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, overload
+
+from .content import Message, Wire
+from .contribution import Contribution, Function, Icon, Resolve, present, words_of
+
+
+@dataclass(frozen=True)
+class Prompt(Contribution):
+    """A text that a person picks to start something with."""
+
+    def listed(self, name: str, resolve: Resolve) -> Wire:
+        """The prompt as `prompts/list` shows it."""
+        schema = self.signature.arguments.schema
+        required = schema.get("required", ())
+        arguments = [
+            {
+                "name": argument,
+                "required": argument in required,
+                **present(title=about.get("title"), description=about.get("description")),
+            }
+            for argument, about in schema["properties"].items()
+        ]
+        return {"name": name, **self._words(resolve), **present(arguments=arguments)}
+
+    def answer(self, value: Any, name: str = "") -> Wire:
+        """What the function returned, as the result of `prompts/get`."""
+        parts = value if isinstance(value, list) else [value]
+        messages = [part if isinstance(part, Message) else Message(part) for part in parts]
+        return {
+            **present(description=self.description or None),
+            "messages": [message.wire() for message in messages],
+        }
+
+
+@overload
+def prompt(function: Function, /) -> Prompt: ...
+@overload
+def prompt(
+    *,
+    name: str | None = None,
+    title: str | None = None,
+    description: str | None = None,
+    icons: Sequence[Icon] = (),
+    meta: Mapping[str, Any] | None = None,
+) -> Callable[[Function], Prompt]: ...
+def prompt(
+    function: Function | None = None,
+    /,
+    *,
+    name: str | None = None,
+    title: str | None = None,
+    description: str | None = None,
+    icons: Sequence[Icon] = (),
+    meta: Mapping[str, Any] | None = None,
+) -> Prompt | Callable[[Function], Prompt]:
+    """Make a prompt of a function that returns a text, a message or a list of messages."""
+
+    def make(function: Function) -> Prompt:
+        return Prompt(**words_of(function, name, title, description, icons, meta))
+
+    return make if function is None else make(function)

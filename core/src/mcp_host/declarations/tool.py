@@ -1,0 +1,186 @@
+"""Tools: what a model may call."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal, TypeAlias, overload
+
+from pydantic_core import to_jsonable_python
+
+from .content import CONTENT_TYPES, Page, Result, Wire, compact
+from .contribution import Contribution, Function, Icon, Resolve, present, words_of
+from .errors import DeclarationError
+from .json_schema import Schema
+from .output_schema import OutputSchema
+from .signature import Signature, read_signature
+
+Published: TypeAlias = Literal["full", "open"] | None
+"""How much of the schema of what is returned is published."""
+
+
+@dataclass(frozen=True)
+class Tool(Contribution):
+    """Something a model may call.
+
+    A tool that is not marked `read_only` needs the caller's write scope. `timeout` is in seconds.
+    `output` "full" publishes the schema of what is returned, "open" only that it is an object;
+    None returns text alone.
+    """
+
+    read_only: bool = False
+    destructive: bool | None = None
+    idempotent: bool | None = None
+    open_world: bool | None = None
+    timeout: float | None = None
+    input_schema: Schema | None = None
+    output: Published = "full"
+
+    @cached_property
+    def signature(self) -> Signature:
+        return read_signature(self.function, self.input_schema)
+
+    @property
+    def repeatable(self) -> bool:
+        """Whether a second call does no harm, so that one which timed out may be sent again."""
+        return self.read_only or self.idempotent is True
+
+    def verify(self, has_service: bool) -> None:
+        super().verify(has_service)
+        limit = self.timeout
+        if limit is not None and not (isinstance(limit, int | float) and limit > 0):
+            raise DeclarationError(
+                f"{self.name}: timeout must be a number of seconds above 0, not {limit!r}"
+            )
+
+    def listed(self, name: str, resolve: Resolve) -> Wire:
+        """The tool as `tools/list` shows it."""
+        annotations = present(
+            readOnlyHint=self.read_only or None,
+            destructiveHint=self.destructive,
+            idempotentHint=self.idempotent,
+            openWorldHint=self.open_world,
+        )
+        output_schema = None
+        if self._output is not None:
+            output_schema = {"type": "object"} if self.output == "open" else self._output.schema
+        return {
+            "name": name,
+            **self._words(resolve),
+            "inputSchema": _resolved(self.signature.arguments.schema, resolve),
+            **present(outputSchema=output_schema, annotations=annotations),
+        }
+
+    def answer(self, value: Any, name: str = "") -> Wire:
+        """What the function returned, as the result of `tools/call`."""
+        if isinstance(value, Result):
+            return value.wire()
+        output = self._output
+        if output is None:
+            return {"content": _contents(value), "isError": False}
+        if isinstance(value, Page):
+            return _page(value, output)
+        plain = output.plain(value)
+        return {
+            "content": [{"type": "text", "text": compact(plain)}],
+            "structuredContent": {"result": plain} if output.under_result else plain,
+            "isError": False,
+        }
+
+    @property
+    def _output(self) -> OutputSchema | None:
+        """What is said of a returned value; None where it goes as content alone."""
+        return None if self.output is None else self.signature.output
+
+
+@overload
+def tool(function: Function, /) -> Tool: ...
+@overload
+def tool(
+    *,
+    name: str | None = None,
+    title: str | None = None,
+    description: str | None = None,
+    read_only: bool = False,
+    destructive: bool | None = None,
+    idempotent: bool | None = None,
+    open_world: bool | None = None,
+    timeout: float | None = None,
+    input_schema: Schema | None = None,
+    output: Published = "full",
+    icons: Sequence[Icon] = (),
+    meta: Mapping[str, Any] | None = None,
+) -> Callable[[Function], Tool]: ...
+def tool(
+    function: Function | None = None,
+    /,
+    *,
+    name: str | None = None,
+    title: str | None = None,
+    description: str | None = None,
+    read_only: bool = False,
+    destructive: bool | None = None,
+    idempotent: bool | None = None,
+    open_world: bool | None = None,
+    timeout: float | None = None,
+    input_schema: Schema | None = None,
+    output: Published = "full",
+    icons: Sequence[Icon] = (),
+    meta: Mapping[str, Any] | None = None,
+) -> Tool | Callable[[Function], Tool]:
+    """Make a tool of a function: its signature is the schema, its docstring the description."""
+
+    def make(function: Function) -> Tool:
+        return Tool(
+            **words_of(function, name, title, description, icons, meta),
+            read_only=read_only,
+            destructive=destructive,
+            idempotent=idempotent,
+            open_world=open_world,
+            timeout=timeout,
+            input_schema=input_schema,
+            output=output,
+        )
+
+    return make if function is None else make(function)
+
+
+def _resolved(schema: Any, resolve: Resolve) -> Any:
+    """The schema with sibling tools named in its descriptions by their public names."""
+    if isinstance(schema, list):
+        return [_resolved(item, resolve) for item in schema]
+    if not isinstance(schema, dict):
+        return schema
+    resolved: Schema = {}
+    for key, value in schema.items():
+        if isinstance(value, str):
+            resolved[key] = resolve(value) if key == "description" else value
+        else:
+            resolved[key] = _resolved(value, resolve)
+    return resolved
+
+
+def _contents(value: Any) -> list[Wire]:
+    """The content of a result without structured content."""
+    if value is None:
+        return []
+    if isinstance(value, str):
+        return [{"type": "text", "text": value}]
+    parts = value if isinstance(value, list) else [value]
+    if all(isinstance(part, CONTENT_TYPES) for part in parts):
+        return [part.wire() for part in parts]
+    return [{"type": "text", "text": compact(to_jsonable_python(value, by_alias=True))}]
+
+
+def _page(page: Page[Any], output: OutputSchema) -> Wire:
+    """The result for a part of a list: the array alone, then what there is to say of the rest."""
+    items = output.plain(list(page.items))
+    content = [{"type": "text", "text": compact(items)}]
+    if page.next_cursor is not None or page.notes:
+        content.append({"type": "text", "text": compact(page.rest)})
+    return {
+        "content": content,
+        "structuredContent": {**page.rest, "result": items},
+        "isError": False,
+    }

@@ -1,0 +1,63 @@
+"""One call on its way through the middleware: the shapes that every middleware knows."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+from ..declarations.context import Context
+from ..declarations.tool import Tool
+from ..packs.catalog import Entry
+from ..runtime.messages import Answered, Asked, Kind
+
+AskLive: TypeAlias = Callable[[Mapping[str, Any]], Awaitable[Mapping[str, Any]]]
+"""Sends one question to a client that can be asked during a call, and brings its raw answer."""
+
+
+@dataclass(frozen=True)
+class Asking:
+    """How the client of one call is asked, and what it has answered.
+
+    `ask` asks it while the call waits. Without it the call ends with its questions, and `answers`
+    and `state` are what the client brought when it called again.
+    """
+
+    answers: Mapping[str, Any] = field(default_factory=dict)
+    state: str | None = None
+    ask: AskLive | None = None
+
+
+@dataclass
+class Call:
+    """A request for a tool, a resource or a prompt.
+
+    `name` is what the client sent (for a resource, its URI); `entry` is None when nothing has that
+    name. `used` are the seconds that the call has had already, before a person was asked.
+    """
+
+    kind: Kind
+    name: str
+    entry: Entry | None
+    arguments: Mapping[str, Any]
+    context: Context
+    asking: Asking = field(default_factory=Asking)
+    used: float = 0.0
+
+    @property
+    def known(self) -> Entry:
+        """The entry that the call is for; `names` lets nothing else pass."""
+        assert self.entry is not None
+        return self.entry
+
+    @property
+    def may_be_repeated(self) -> bool:
+        """Whether a second call does no harm, so that one which failed may be sent again."""
+        contribution = self.entry.contribution if self.entry else None
+        return not isinstance(contribution, Tool) or contribution.repeatable
+
+
+Result: TypeAlias = Answered | Asked
+"""How a call ends that does not raise."""
+Next: TypeAlias = Callable[[Call], Awaitable[Result]]
+Middleware: TypeAlias = Callable[[Call, Next], Awaitable[Result]]

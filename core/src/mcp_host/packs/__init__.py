@@ -1,0 +1,1 @@
+"""Finds, loads and asks packs, and knows what they contribute."""

@@ -1,0 +1,212 @@
+"""Names: what every pack contributes, under the names that clients know, as plain data."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from fnmatch import fnmatchcase
+from typing import Any, Literal, cast
+
+from ..declarations.contribution import Contribution
+from ..declarations.resource import Resource
+from ..declarations.tool import Tool
+from ..settings.tables import PackTable
+from ..startup.protocol import LISTS as METHODS
+from .declared import Declared, LoadError
+
+NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
+LONG_NAME = 49
+LONGEST_URI = 4096
+"""Longer ones are nobody's: several `{+x}` in a template are tried in many ways."""
+SIBLING = re.compile(r"\{tool:([A-Za-z0-9_-]+)\}")
+
+What = Literal["tools", "resources", "resourceTemplates", "prompts"]
+LISTS: tuple[What, ...] = tuple(METHODS.values())
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One contribution under its public name (for a resource: its URI).
+
+    `refusal` says why the settings keep a tool from everybody; empty when they do not.
+    """
+
+    pack: str
+    name: str
+    contribution: Contribution
+    listed: Mapping[str, Any]
+    refusal: str = ""
+    errors: Mapping[type[BaseException], str] = field(default_factory=dict)
+
+    @property
+    def has_name(self) -> bool:
+        """Whether it goes by a name with a prefix, and not by a URI of the pack's own."""
+        return not isinstance(self.contribution, Resource)
+
+    @property
+    def key(self) -> str:
+        """What no other of its kind may have."""
+        contribution = self.contribution
+        return contribution.template.shape if isinstance(contribution, Resource) else self.name
+
+    @property
+    def scope(self) -> str:
+        """The scope that a caller needs."""
+        writes = isinstance(self.contribution, Tool) and not self.contribution.read_only
+        return f"{self.pack}:{'write' if writes else 'read'}"
+
+
+class Catalog:
+    """Everything that is contributed, in the order of the settings file."""
+
+    def __init__(self) -> None:
+        self.tools: dict[str, Entry] = {}
+        self.prompts: dict[str, Entry] = {}
+        self.resources: dict[str, Entry] = {}
+        self.templates: dict[str, Entry] = {}
+        self.warnings: list[str] = []
+
+    def add(self, declared: Declared, *, prefixed: bool = True) -> None:
+        """Take in all that a pack declares, or nothing: `LoadError` names the clash or the name."""
+        self._check_settings(declared)
+        entries = list(self._entries(declared, prefixed))
+        tables = (self.tools, self.prompts, self.resources, self.templates)
+        taken = {(id(table), entry.key): entry for table in tables for entry in table.values()}
+        for table, entry in entries:
+            self._check(declared, entry, taken.get((id(table), entry.key)))
+            taken[id(table), entry.key] = entry
+        for table, entry in entries:
+            table[entry.name] = entry
+            if len(entry.name) > LONG_NAME and entry.has_name:
+                self.warnings.append(
+                    f"{entry.name}: {len(entry.name)} characters; some clients cut names of more "
+                    f"than {LONG_NAME}; a shorter prefix in [packs.{declared.name}] helps"
+                )
+
+    def resource(self, uri: str) -> tuple[Entry | None, dict[str, str]]:
+        """Which resource a URI means, and the values of its template."""
+        if len(uri) > LONGEST_URI:
+            return None, {}
+        if uri in self.resources:
+            return self.resources[uri], {}
+        for entry in self.templates.values():
+            try:
+                values = cast(Resource, entry.contribution).template.match(uri)
+            except UnicodeDecodeError:
+                continue
+            if values is not None:
+                return entry, values
+        return None, {}
+
+    def entries(self, what: What) -> Iterable[Entry]:
+        """The entries of one list, in its order."""
+        tables: Mapping[What, Mapping[str, Entry]] = {
+            "tools": self.tools,
+            "prompts": self.prompts,
+            "resources": self.resources,
+            "resourceTemplates": self.templates,
+        }
+        return tables[what].values()
+
+    def _entries(
+        self, declared: Declared, prefixed: bool
+    ) -> Iterable[tuple[dict[str, Entry], Entry]]:
+        naming = Naming(declared, prefixed)
+        for tool in declared.tools:
+            refusal = _refusal(tool, declared.table)
+            yield self.tools, _entry(declared, naming.public(tool.name), tool, naming, refusal)
+        for prompt in declared.prompts:
+            yield self.prompts, _entry(declared, naming.public(prompt.name), prompt, naming)
+        for resource in declared.resources:
+            table = self.templates if resource.is_template else self.resources
+            yield table, _entry(declared, resource.uri, resource, naming)
+
+    def _check_settings(self, declared: Declared) -> None:
+        """Settings of tools that the pack does not have are mistakes of the file."""
+        where, names = f"packs.{declared.name}", [tool.name for tool in declared.tools]
+        for name in declared.table.tools:
+            if name not in names:
+                near = get_close_matches(name, names, 1)
+                hint = f"did you mean '{near[0]}'?" if near else f"known are {', '.join(names)}"
+                raise LoadError("settings_invalid", f"{where}.tools.{name}: no such tool; {hint}")
+        for key in ("include", "exclude"):
+            for glob in getattr(declared.table, key):
+                if not any(fnmatchcase(name, glob) for name in names):
+                    self.warnings.append(f"{where}.{key}: {glob!r} matches none of its tools")
+
+    def _check(self, declared: Declared, entry: Entry, other: Entry | None) -> None:
+        """`LoadError` where the name cannot be, or is `other`'s already."""
+        kind = type(entry.contribution).__name__.lower()
+        if entry.has_name and not NAME.fullmatch(entry.name):
+            raise LoadError(
+                "name_invalid",
+                f"the {kind} name {entry.name!r} is not of A-Z, a-z, 0-9, _ and -, up to 64",
+                f"rename it, or set a shorter prefix in [packs.{declared.name}]",
+            )
+        if other is not None and other.pack == declared.name:
+            raise LoadError("name_clash", f"it declares two {kind}s called {entry.name}")
+        if other is not None:
+            remedy = (
+                f"set another prefix in [packs.{declared.name}]"
+                if entry.has_name
+                else f"disable {declared.name} or {other.pack}: URIs are the packs' own"
+            )
+            raise LoadError(
+                "name_clash",
+                f"{declared.name} and {other.pack} both have a {kind} {entry.name}",
+                remedy,
+            )
+
+
+class Naming:
+    """How a pack's own names become public ones."""
+
+    def __init__(self, declared: Declared, prefixed: bool = True) -> None:
+        given = declared.table.prefix
+        self._prefix = (declared.name if given is None else given) if prefixed else ""
+        self._tools = {tool.name for tool in declared.tools}
+        self._where = declared.name
+
+    def public(self, name: str) -> str:
+        """The public name; one that begins with the prefix already is left alone."""
+        if not self._prefix or name.startswith((f"{self._prefix}_", f"{self._prefix}-")):
+            return name
+        return f"{self._prefix}_{name}"
+
+    def resolve(self, text: str) -> str:
+        """A text with each `{tool:name}` replaced by that tool's public name."""
+        return SIBLING.sub(self._sibling, text) if "{tool:" in text else text
+
+    def _sibling(self, found: re.Match[str]) -> str:
+        name = found.group(1)
+        if name not in self._tools:
+            raise LoadError(
+                "declaration_invalid",
+                f"a text names {{tool:{name}}}, but {self._where} has no tool {name}",
+            )
+        return self.public(name)
+
+
+def _entry(
+    declared: Declared,
+    name: str,
+    contribution: Contribution,
+    naming: Naming,
+    refusal: str = "",
+) -> Entry:
+    shown = contribution.name if isinstance(contribution, Resource) else name
+    resolve: Callable[[str], str] = naming.resolve
+    listed = contribution.listed(shown, resolve)
+    return Entry(declared.name, name, contribution, listed, refusal, declared.errors)
+
+
+def _refusal(tool: Tool, table: PackTable) -> str:
+    if table.include and not any(fnmatchcase(tool.name, glob) for glob in table.include):
+        return "the settings do not include this tool"
+    if any(fnmatchcase(tool.name, glob) for glob in table.exclude):
+        return "the settings exclude this tool"
+    if table.read_only and not tool.read_only:
+        return "the settings allow only reading"
+    return ""

@@ -1,0 +1,82 @@
+"""What a loaded host's lists were made of: the files and variables that a saved catalogue names."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterable
+from itertools import chain
+from pathlib import Path
+
+import importlib_metadata
+
+from ..startup.saved import Dependencies, names_in
+from .inventory import Inventory
+
+OWN_DISTRIBUTIONS = ("mcp-host", "mcp", "mcp-types", "pydantic", "pydantic-core")
+
+
+def dependencies(inventory: Inventory, variables: Iterable[str] = ()) -> Dependencies:
+    """The files and variables of an inventory; `variables` are those its own command reads."""
+    packs = [pack.declared for name, pack in inventory.packs.items() if name != "host"]
+    loaded = [declared for declared in packs if declared is not None]
+    offers = [declared.offer for declared in loaded]
+    sources = _Sources()
+    for name in (*OWN_DISTRIBUTIONS, *(offer.distribution for offer in offers)):
+        sources.files += _metadata_file(name)
+    sources.add(Path(__file__).with_name("__init__.py"), "mcp-host")
+    for offer in offers:
+        module = sys.modules.get(offer.module.partition(":")[0].partition(".")[0])
+        if place := getattr(module, "__file__", None):
+            sources.add(Path(place), offer.distribution)
+    read = [getattr(declared.settings_model, "reads_environment", ()) for declared in loaded]
+    secrets = inventory.settings.secrets
+    return Dependencies(
+        files=tuple(dict.fromkeys(sources.files)),
+        folders=tuple(sources.folders),
+        variables=tuple(sorted({*variables, *chain(*read)} - secrets.variables)),
+        secret_variables=tuple(sorted(secrets.variables)),
+        secret_files=tuple(sorted(secrets.files)),
+    )
+
+
+class _Sources:
+    """The files that packages are made of, where those can be edited in place."""
+
+    def __init__(self) -> None:
+        self.files: list[str] = []
+        self.folders: list[str] = []
+
+    def add(self, module: Path, distribution: str) -> None:
+        """Add a package with its data; `module` is its own file, or all that there is of it."""
+        if _is_copy(module, distribution):
+            return
+        if module.name != "__init__.py":
+            self.files.append(str(module))
+            return
+        for folder, inner, _ in os.walk(module.parent):
+            names = names_in(folder)
+            inner[:] = sorted(set(inner) & set(names))
+            self.folders.append(folder)
+            self.files += [str(Path(folder, name)) for name in names if name not in inner]
+
+
+def _metadata_file(distribution: str) -> list[str]:
+    """The file that an installer writes anew with every version."""
+    try:
+        found = importlib_metadata.distribution(distribution)
+    except importlib_metadata.PackageNotFoundError:
+        return []
+    place = getattr(found, "_path", None)  # the one place that knows; absent, the folder tells
+    return [str(Path(place) / "METADATA")] if place is not None else []
+
+
+def _is_copy(module: Path, distribution: str) -> bool:
+    """Whether a package was installed as a copy, which nobody edits in place.
+
+    `module` is the package's own file, or the one file of a pack that has no more.
+    """
+    place = module.parent if module.name == "__init__.py" else module
+    metadata = _metadata_file(distribution)
+    is_beside = place.parent.name in ("site-packages", "dist-packages")
+    return bool(metadata) and is_beside and Path(metadata[0]).parent.parent == place.parent

@@ -1,0 +1,239 @@
+"""What there is: the packs of the settings file, loaded and asked, and the lists that they make.
+
+Nothing runs yet, and no event loop is imported: this is all that the first lists need.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from ..errors import McpHostError
+from ..settings.loading import Settings
+from ..settings.tables import RESERVED_PACK_NAME, PackTable
+from .catalog import (
+    Catalog,
+    Naming,
+)
+from .conditions import (
+    DISABLED,
+    LOADING,
+    OPENING,
+    Condition,
+)
+from .declared import Declared, LoadError, Offer, Outcome
+from .lists import Lists
+from .loading import Loading
+from .own_pack import own_pack
+
+log = logging.getLogger("mcp_host")
+
+
+class RequiredPackError(McpHostError):
+    """A pack without which the host must not serve has failed; the message says why."""
+
+
+class Pack:
+    """One pack of the settings file: what is known of it, from loading to closing.
+
+    `condition` is how it is now; the host that opens the pack keeps it up to date.
+    """
+
+    def __init__(self, name: str, table: PackTable, condition: Condition) -> None:
+        self.name = name
+        self.table = table
+        self.condition = condition
+        self.declared: Declared | None = None
+
+    @property
+    def is_loading(self) -> bool:
+        """Whether it is being imported still."""
+        return self.condition is LOADING
+
+    @property
+    def sentence(self) -> str:
+        """How it is, in one sentence for people."""
+        condition = self.condition
+        text = f"pack {self.name} is {condition.state}"
+        if condition.reason:
+            text += f": {condition.reason}"
+        if condition.remedy:
+            text += f" ({condition.remedy})"
+        return text
+
+    def report(self) -> dict[str, Any]:
+        """What a person wants to know of it, as plain data."""
+        about: dict[str, Any] = {"name": self.name, **self.condition.as_data()}
+        if self.declared is not None:
+            about["distribution"] = self.declared.offer.distribution
+            about["version"] = self.declared.offer.version
+            about["tools"] = len(self.declared.tools)
+            about["resources"] = len(self.declared.resources)
+            about["prompts"] = len(self.declared.prompts)
+        return about
+
+
+class Inventory:
+    """Loads the packs that the settings enable; their names and lists.
+
+    `alone` names the one pack of a stand-alone server: its names get no prefix and nothing of the
+    host shows. `exposed` says that the host is reachable from other machines. `offers` tells where
+    the packs are, in place of the metadata of what is installed.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        *,
+        alone: str | None = None,
+        exposed: bool = False,
+        offers: Mapping[str, Sequence[Offer]] | None = None,
+    ) -> None:
+        self.settings = settings
+        self.alone = alone
+        self._exposed = exposed
+        self._offers = offers
+        self.catalog = Catalog()
+        self.packs: dict[str, Pack] = {}
+        self.fatal: str | None = None
+        self._late: list[tuple[str, Outcome]] = []
+        self._follower: Callable[[str, Outcome], None] | None = None
+        self._arrival = threading.Condition()
+        self.lists = Lists(
+            self.catalog, settings.host.page_size, lambda pack: self.packs[pack].condition.listed
+        )
+
+    def load(self) -> None:
+        """Import, check and ask the enabled packs; may run in any thread.
+
+        Raises `RequiredPackError`. A pack that fails, or is slow, does not hold up the others.
+        """
+        for name, table in self.settings.packs.items():
+            self.packs[name] = Pack(name, table, LOADING if table.enabled else DISABLED)
+        if self.alone is None:
+            own = own_pack(self.report)
+            self.packs[own.name] = Pack(own.name, own.table, OPENING)
+            self.take_in(own.name, own)
+        loading = Loading(self.settings, self._arrives_late, self._offers)
+        for name, outcome in loading.load().items():
+            if outcome is not None:
+                self.take_in(name, outcome)
+        if self.fatal:
+            raise RequiredPackError(self.fatal)
+
+    @property
+    def is_loading(self) -> bool:
+        """Whether a pack is being imported still."""
+        return any(pack.is_loading for pack in self.packs.values())
+
+    def wait_loaded(self) -> None:
+        """Wait until every pack is imported or given up; after `load`, before `follow`."""
+        loading = sum(pack.is_loading for pack in self.packs.values())
+        with self._arrival:
+            self._arrival.wait_for(lambda: len(self._late) == loading)
+            late, self._late = self._late, []
+        for name, outcome in late:
+            self.take_in(name, outcome)
+
+    def follow(self, follower: Callable[[str, Outcome], None]) -> None:
+        """Tell of each pack that is imported late, from any thread; of those there are at once."""
+        with self._arrival:
+            self._follower = follower
+            late, self._late = self._late, []
+        for name, outcome in late:
+            follower(name, outcome)
+
+    def _arrives_late(self, name: str, outcome: Outcome) -> None:
+        with self._arrival:
+            follower = self._follower
+            if follower is None:
+                self._late.append((name, outcome))
+                self._arrival.notify_all()
+                return
+        follower(name, outcome)
+
+    def take_in(self, name: str, outcome: Outcome) -> None:
+        """Add what a pack has declared, or note why it is not served."""
+        pack = self.packs[name]
+        if isinstance(outcome, Condition):
+            self._refuse(pack, outcome)
+            return
+        try:
+            self._refuse_exposed(outcome)
+            Naming(outcome, self.alone is None).resolve(outcome.instructions)
+            self.catalog.add(outcome, prefixed=self.alone is None)
+        except LoadError as error:
+            self._refuse(pack, error.condition)
+            return
+        pack.declared, pack.condition = outcome, OPENING
+        self.lists.forget()
+
+    def _refuse(self, pack: Pack, why: Condition) -> None:
+        if not why.remedy and self.alone is None:
+            remedy = f"correct the pack, or do without it: mcp-host disable {pack.name}"
+            why = replace(why, remedy=remedy)
+        self.change(pack, why)
+
+    def _refuse_exposed(self, declared: Declared) -> None:
+        if self._exposed and declared.acts_as_server_user and not declared.table.shared:
+            raise LoadError(
+                "not_shared",
+                "it works on the files of the user who runs this server, and the server can be "
+                "reached from other machines",
+                f"if every caller may use them, set shared = true in [packs.{declared.name}]",
+            )
+
+    def redacted(self, condition: Condition) -> Condition:
+        """Return the condition with every secret in its words masked."""
+        redact = self.settings.secrets.redact
+        return replace(condition, reason=redact(condition.reason), remedy=redact(condition.remedy))
+
+    def is_required(self, pack: Pack) -> bool:
+        """Whether the host must not serve without it."""
+        return pack.table.required or pack.name == self.alone
+
+    def change(self, pack: Pack, condition: Condition) -> None:
+        """Keep and log a pack's new condition; where it must not be so, `fatal` says why."""
+        pack.condition = condition = self.redacted(condition)
+        ends_all = condition.state == "failed" and self.is_required(pack)
+        if ends_all:
+            self.fatal = self.fatal or pack.sentence
+        is_quiet = condition.state in ("ready", "opening", "disabled") or ends_all
+        level = logging.DEBUG if is_quiet else logging.WARNING
+        log.log(level, "%s", pack.sentence, extra={"pack": pack.name, "code": condition.code})
+
+    def input_schema(self, name: str) -> dict[str, Any] | None:
+        """The input schema of a tool by its public name."""
+        entry = self.catalog.tools.get(name)
+        return entry.contribution.signature.arguments.schema if entry else None
+
+    @property
+    def instructions(self) -> str | None:
+        """What models should know of the packs."""
+        texts = []
+        for pack in self.packs.values():
+            if pack.declared is not None and pack.declared.instructions and pack.condition.listed:
+                naming = Naming(pack.declared, self.alone is None)
+                texts.append(naming.resolve(pack.declared.instructions))
+        return "\n\n".join(texts) or None
+
+    def owners(self, name: str) -> list[Pack]:
+        """The packs that a name of a tool or prompt may belong to.
+
+        Those whose prefix it begins with; where there is none, those without a prefix.
+        """
+        prefixes = {pack.name: self._prefix(pack) for pack in self.packs.values()}
+        named = [n for n, p in prefixes.items() if p and name.startswith((f"{p}_", f"{p}-"))]
+        return [self.packs[n] for n in named or (n for n, p in prefixes.items() if not p)]
+
+    def _prefix(self, pack: Pack) -> str:
+        if self.alone is not None:
+            return ""
+        return pack.name if pack.table.prefix is None else pack.table.prefix
+
+    def report(self) -> list[dict[str, Any]]:
+        """Every pack and how it is, in the order of the settings file."""
+        return [pack.report() for name, pack in self.packs.items() if name != RESERVED_PACK_NAME]

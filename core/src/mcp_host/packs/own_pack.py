@@ -1,0 +1,32 @@
+"""What the host contributes itself: the resource that says how every pack is."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+from ..declarations.resource import Resource
+from ..settings.tables import RESERVED_PACK_NAME, PackTable
+from ..startup.version import VERSION
+from .declared import Declared, Offer
+
+PACKS_URI = "host://packs"
+
+
+def own_pack(report: Callable[[], list[dict[str, Any]]]) -> Declared:
+    """Return the host's own pack; `report` tells of every pack when the resource is read."""
+
+    def packs() -> str:
+        return json.dumps(report(), indent=2, ensure_ascii=False)
+
+    resource = Resource(
+        function=packs,
+        name="packs",
+        title="Packs of this host",
+        description="Every pack of this host: its state, and why one is missing.",
+        uri=PACKS_URI,
+        mime="application/json",
+    )
+    offer = Offer(RESERVED_PACK_NAME, "mcp_host", "mcp-host", VERSION)
+    return Declared(RESERVED_PACK_NAME, offer, PackTable(), resources=(resource,))

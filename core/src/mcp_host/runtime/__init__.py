@@ -1,0 +1,1 @@
+"""A pack at work, on its own side of the border."""

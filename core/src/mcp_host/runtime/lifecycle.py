@@ -1,0 +1,110 @@
+"""A pack from its opening to its end: opened, tried again after a failure, noticed when lost.
+
+Nothing of a pack runs on the host's loop. The host hands work to the pack's worker and waits for it
+only as long as the call's deadline allows; what still runs then is abandoned and counted.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from dataclasses import dataclass, replace
+
+from ..packs.conditions import READY, Condition
+from .health import Health
+from .messages import Reason
+from .worker import ServiceError, Worker
+
+log = logging.getLogger("mcp_host.packs")
+
+LAST_RETRY = 300.0
+"""The longest pause in seconds before a pack that failed is tried again."""
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Seconds for a pack's opening and closing, and until it is tried again after a failure.
+
+    `retry_after` is None for a pack that is not tried again, as when the host ends without it.
+    """
+
+    open: float
+    close: float
+    retry_after: float | None
+
+
+class Lifecycle:
+    """Opens one pack and keeps it open; its methods belong to the host's loop.
+
+    `hint` is what to do where a pack fails in a way that it has not declared.
+    """
+
+    def __init__(
+        self, name: str, worker: Worker, health: Health, limits: Limits, *, hint: str = ""
+    ) -> None:
+        self.name = name
+        self.worker = worker
+        self.health = health
+        self._limits = limits
+        self._hint = hint
+
+    async def run(self) -> None:
+        """Open the pack, and after a failure again and again, ever more rarely; until cancelled.
+
+        A service that ends while it is open, since a background task of it died, is a failure too.
+        """
+        pause = self._limits.retry_after
+        while True:
+            began = time.monotonic()
+            if await self._open(pause):
+                await self._lost(pause)
+            if self._limits.retry_after is None or pause is None:
+                return
+            was_open_long = time.monotonic() - began > LAST_RETRY
+            await asyncio.sleep(pause)
+            pause = self._limits.retry_after if was_open_long else min(pause * 2, LAST_RETRY)
+
+    async def close(self) -> None:
+        """Close the pack in the task that opened it."""
+        await self.worker.close(self._limits.close)
+
+    async def _open(self, pause: float | None) -> bool:
+        try:
+            async with asyncio.timeout(self._limits.open):
+                await self.worker.open()
+        except asyncio.CancelledError:
+            self.worker.drop()
+            raise
+        except ServiceError as error:
+            why = error.why
+            if not why.expected:
+                trace = {"traceback": why.traceback}
+                log.warning("pack %s could not be opened: %s", self.name, why.reason, extra=trace)
+            self._fail("open_failed", self._with_hint(why), pause)
+            return False
+        except TimeoutError:
+            reason = f"it did not open within {self._limits.open:g} s"
+            self._fail(
+                "open_timeout", Reason(reason, "look at what its `mcp_host_open` waits for"), pause
+            )
+            return False
+        self.health.became(READY)
+        return True
+
+    async def _lost(self, pause: float | None) -> None:
+        """Wait until the service ends without having been told to, and say so."""
+        why = await self.worker.lost()
+        trace = {"traceback": why.traceback}
+        log.warning("pack %s ended by itself: %s", self.name, why.reason, extra=trace)
+        reason = f"what it had opened ended by itself: {why.reason}"
+        self._fail("service_lost", Reason(reason, self._with_hint(why).remedy), pause)
+
+    def _with_hint(self, why: Reason) -> Reason:
+        return why if why.expected or why.remedy else replace(why, remedy=self._hint)
+
+    def _fail(self, code: str, why: Reason, pause: float | None) -> None:
+        self.worker.drop()
+        again = "" if pause is None else f"it is tried again in {pause:g} s"
+        remedy = "; ".join(filter(None, (why.remedy, again)))
+        self.health.became(Condition("failed", code, why.reason, remedy))

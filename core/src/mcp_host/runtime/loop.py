@@ -1,0 +1,51 @@
+"""One event loop in one thread, for one pack."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any
+
+log = logging.getLogger("mcp_host.packs")
+
+MOMENT = 0.3
+"""Seconds that work which was cancelled gets to end."""
+
+
+class PackLoop:
+    """One event loop in one thread, for one pack."""
+
+    def __init__(self, name: str) -> None:
+        self.loop = asyncio.new_event_loop()
+        self.stopping = False
+        self._name = name
+
+    def start(self) -> None:
+        """Begin to run."""
+        threading.Thread(target=self._run, name=f"pack-{self._name}", daemon=True).start()
+
+    def post(self, function: Callable[..., Any], *arguments: Any) -> None:
+        """Have the loop call a function; silent where the loop has ended."""
+        with suppress(RuntimeError):
+            self.loop.call_soon_threadsafe(function, *arguments)
+
+    def stop(self) -> None:
+        """End the loop as soon as what runs on it lets go."""
+        self.stopping = True
+        self.post(self.loop.stop)
+
+    def _run(self) -> None:
+        asyncio.set_event_loop(self.loop)
+        while not self.stopping:
+            try:
+                self.loop.run_forever()
+            except BaseException:
+                log.exception("a background task of the pack ended its event loop; it goes on")
+        if rest := asyncio.all_tasks(self.loop):  # calls that still run hear that it is over
+            for task in rest:
+                task.cancel()
+            self.loop.run_until_complete(asyncio.wait(rest, timeout=MOMENT))
+        self.loop.close()

@@ -1,0 +1,213 @@
+"""What a pack says outside its answers: merged and bounded on its side, taken on the host's loop.
+
+A pack may say things a hundred thousand times a second, in any thread. The host is woken once for
+many of them, and not again before `PAUSE` has passed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections import deque
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Protocol
+
+from ..declarations.context import ClientChannel, Level
+from ..packs.conditions import Condition
+from .bounds import text
+from .messages import URI_BYTES
+
+PAUSE = 0.01
+"""Seconds between two looks into one mailbox."""
+CHANGED = 1000
+"""The most URIs that wait in one mailbox; of more, the newest are dropped and counted."""
+RING = 4096
+"""The most progress and log messages of one call that wait; of more, the oldest are dropped."""
+PORTION = 64
+"""The most messages of one call that are taken at once; the loop has other things to do between."""
+
+
+@dataclass(frozen=True, slots=True)
+class ProgressMessage:
+    """How far a call is."""
+
+    done: float
+    total: float | None
+    message: str | None
+
+    def to(self, channel: ClientChannel) -> None:
+        channel.progress(self.done, self.total, self.message)
+
+
+@dataclass(frozen=True, slots=True)
+class LogMessage:
+    """A log message of a call to its client; `data` is JSON data."""
+
+    level: Level
+    data: object
+    logger: str | None
+
+    def to(self, channel: ClientChannel) -> None:
+        channel.log(self.level, self.data, self.logger)
+
+
+@dataclass(frozen=True, slots=True)
+class CloseStream:
+    """A call lets its client come back later for the rest."""
+
+    def to(self, channel: ClientChannel) -> None:
+        channel.close_stream()
+
+
+Said = ProgressMessage | LogMessage | CloseStream
+
+
+class Listener(Protocol):
+    """Hears what a pack says; every method is called on the host's loop."""
+
+    def changed(self, uri: str) -> None: ...
+    def lists_changed(self) -> None: ...
+    def reported(self, condition: Condition | None) -> None: ...
+    def dropped(self, count: int) -> None: ...
+
+
+class Mailbox:
+    """One pack's mailbox. The methods that put something in may be called in any thread."""
+
+    def __init__(self, listener: Listener, loop: asyncio.AbstractEventLoop) -> None:
+        self._listener = listener
+        self._loop = loop
+        self._lock = threading.Lock()
+        self._changed: dict[str, None] = {}
+        self._dropped = 0
+        self._lists_changed = False
+        self._report: tuple[Condition | None] | None = None
+        self._calls: dict[CallMailbox, None] = {}
+        self._is_woken = False
+
+    def changed(self, uri: str) -> None:
+        """Put in that a resource changed."""
+        uri = text(uri, URI_BYTES)
+        with self._lock:
+            if uri in self._changed:
+                return
+            if len(self._changed) >= CHANGED:
+                self._dropped += 1
+                return
+            self._changed[uri] = None
+            self._wake()
+
+    def lists_changed(self) -> None:
+        """Put in that the lists changed."""
+        with self._lock:
+            self._lists_changed = True
+            self._wake()
+
+    def report(self, condition: Condition | None) -> None:
+        """Put in what the pack says of itself; the latest counts."""
+        with self._lock:
+            self._report = (condition,)
+            self._wake()
+
+    def call(self, hear: Callable[[Said], None]) -> CallMailbox:
+        """Make the mailbox of one call; `hear` is called on the host's loop."""
+        return CallMailbox(self, hear)
+
+    def look(self) -> None:
+        """Take out all that is in it, and look again after a pause; on the host's loop."""
+        if self.empty():
+            self._loop.call_later(PAUSE, self.look)
+
+    def empty(self) -> bool:
+        """Take out all that is in it, on the host's loop; return whether there was anything."""
+        with self._lock:
+            changed, self._changed = self._changed, {}
+            dropped, self._dropped = self._dropped, 0
+            lists, self._lists_changed = self._lists_changed, False
+            report, self._report = self._report, None
+            calls, self._calls = self._calls, {}
+            if not (changed or lists or report or calls):
+                self._is_woken = False
+                return False
+        if report is not None:
+            self._listener.reported(report[0])
+        for uri in changed:
+            self._listener.changed(uri)
+        if dropped:
+            self._listener.dropped(dropped)
+        if lists:
+            self._listener.lists_changed()
+        for call in calls:
+            call.take()
+        return True
+
+    def has_said(self, call: CallMailbox) -> None:
+        """Note that a call has something to say; the caller holds the lock of `guard`."""
+        self._calls[call] = None
+        self._wake()
+
+    @property
+    def guard(self) -> threading.Lock:
+        """The lock that every mailbox of a call shares with its pack's."""
+        return self._lock
+
+    def _wake(self) -> None:
+        if not self._is_woken:
+            self._is_woken = True
+            with suppress(RuntimeError):  # the host's loop has ended: nobody is left to hear it
+                self._loop.call_soon_threadsafe(self.look)
+
+
+class CallMailbox:
+    """What one call says to its client while it runs; closed when the call is answered.
+
+    The oldest messages make room for the newest; how many were dropped is said at the end.
+    """
+
+    def __init__(self, mailbox: Mailbox, hear: Callable[[Said], None]) -> None:
+        self._mailbox = mailbox
+        self._hear = hear
+        self._ring: deque[Said] = deque()
+        self._dropped = 0
+        self._is_closed = False
+
+    def say(self, said: Said) -> None:
+        """Put a message in, from any thread; nothing where the call has been answered."""
+        with self._mailbox.guard:
+            if self._is_closed:
+                return
+            if len(self._ring) >= RING:
+                self._ring.popleft()
+                self._dropped += 1
+            self._ring.append(said)
+            self._mailbox.has_said(self)
+
+    def take(self) -> None:
+        """Have a portion of the messages heard; on the host's loop."""
+        with self._mailbox.guard:
+            taken = [self._ring.popleft() for _ in range(min(PORTION, len(self._ring)))]
+            if self._ring:
+                self._mailbox.has_said(self)
+        for said in taken:
+            self._hear(said)
+
+    async def drain(self) -> None:
+        """Take nothing more, and have the rest heard, a portion at a time."""
+        with self._mailbox.guard:
+            self._is_closed = True
+        while self._ring:
+            self.take()
+            await asyncio.sleep(0)
+
+    def close(self) -> None:
+        """Take nothing more; have a last portion heard, and how many messages were dropped."""
+        with self._mailbox.guard:
+            self._is_closed = True
+        self.take()
+        with self._mailbox.guard:
+            dropped = self._dropped + len(self._ring)
+            self._ring.clear()
+        if dropped:
+            self._hear(LogMessage("warning", f"{dropped} messages of this call were dropped", None))

@@ -1,0 +1,133 @@
+"""What crosses the border between the host and a pack's side: finished, bounded, plain data.
+
+The messages are the same whatever carries them: a queue between threads, or a pipe. Nothing in them
+is an object of the pack, so that the host may look at any of it on its own loop.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeAlias
+
+from pydantic_core import from_json
+
+from ..declarations.context import Caller
+
+VERSION = 1
+"""Of the messages; a side that speaks another version is refused."""
+
+REASON_BYTES = 2048
+"""The longest reason, remedy, log message or other text for people that leaves a pack's side."""
+TRACEBACK_BYTES = 16 * 1024
+URI_BYTES = 4096
+ENTRIES = 50
+"""The most suggestions of an error that leave a pack's side."""
+
+Kind = Literal["tool", "resource", "prompt"]
+
+
+@dataclass(frozen=True, slots=True)
+class CallMessage:
+    """A call, to a pack's side.
+
+    `key` is what the pack's own catalog finds the contribution by, `target` what the client sent.
+    `seconds` are left until the deadline. `answers` are a client's raw answers to questions, and
+    `state` what it brought back with them; `is_live` says that it is asked while the call waits.
+    """
+
+    kind: Kind
+    key: str
+    target: str
+    arguments: Mapping[str, Any]
+    request_id: str
+    caller: Caller
+    seconds: float
+    max_answer_bytes: int
+    answers: Mapping[str, Any] = field(default_factory=dict)
+    state: str | None = None
+    is_live: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ProposalsMessage:
+    """A request for proposals for one argument, to a pack's side."""
+
+    kind: Kind
+    key: str
+    argument: str
+    value: str
+    given: Mapping[str, str]
+    limit: int
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """A call's result as the JSON of the protocol, written where the value was made."""
+
+    body: bytes
+    code: str = "ok"
+
+    @property
+    def data(self) -> dict[str, Any]:
+        """The result as plain data."""
+        return from_json(self.body)  # type: ignore[no-any-return]  # the writer wrote an object
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """Questions that must be answered before the call can run; `state` comes back with them."""
+
+    questions: Mapping[str, Mapping[str, Any]]
+    state: str
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """A call that failed: what the client is told, and what is for the log alone.
+
+    `details` are JSON data; `retryable` is None where the code alone decides.
+    """
+
+    code: str
+    message: str
+    suggestions: tuple[str, ...] = ()
+    details: Mapping[str, Any] = field(default_factory=dict)
+    retryable: bool | None = None
+    traceback: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class CannotAsk:
+    """A call needs to ask what this client cannot be asked."""
+
+    capability: str
+
+
+@dataclass(frozen=True, slots=True)
+class Proposed:
+    """Proposals for an argument: those that fit, and how many there are in all."""
+
+    values: tuple[str, ...]
+    total: int
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """Why a pack could not be opened or was lost; `expected` where the pack has declared it."""
+
+    reason: str
+    remedy: str = ""
+    expected: bool = False
+    traceback: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What one of a pack's own checks found wrong."""
+
+    problem: str
+    remedy: str = ""
+
+
+Reply: TypeAlias = Answered | Asked | Failed | CannotAsk

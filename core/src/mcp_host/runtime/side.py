@@ -1,0 +1,254 @@
+"""A pack's side of a call: checks, questions, the pack's function, and the writing of its answer.
+
+All that is code of a pack, or looks at an object of it, happens here: in the pack's own threads and
+under the call's deadline. What goes back is plain and bounded.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Generator, Mapping
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Any
+
+from pydantic_core import to_json
+
+from ..declarations.asking import ANSWER_ERRORS, ROUNDS, Answers, Form, Question
+from ..declarations.context import Context
+from ..declarations.contribution import Contribution
+from ..declarations.signature import Signature
+from ..errors import (
+    BY_CODE,
+    REQUEST_ID_KEY,
+    CallError,
+    Cancelled,
+    InternalError,
+    InvalidInput,
+    MissingCapability,
+    Unsupported,
+)
+from . import bounds
+from .messages import (
+    Answered,
+    Asked,
+    CallMessage,
+    CannotAsk,
+    Failed,
+    ProposalsMessage,
+    Proposed,
+    Reason,
+    Reply,
+)
+
+INTERNAL = "Something went wrong on the server; its log says what"
+MOST_PROPOSALS = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A piece of a call that may run code of the pack; `quick` where it surely is none of that."""
+
+    function: Callable[..., Any]
+    given: tuple[Any, ...] = ()
+    named: Mapping[str, Any] = field(default_factory=dict)
+    quick: bool = False
+
+
+Steps = Generator[Step, Any, Reply]
+"""One call: each step that it gives is run by whoever drives it, and its outcome sent back."""
+
+
+def steps(
+    message: CallMessage, contribution: Contribution, service: object, context: Context
+) -> Steps:
+    """Make the steps of one call; its end is the reply. Exceptions of steps come through."""
+    signature = contribution.signature
+    arguments = signature.arguments
+    check = arguments.check if message.kind == "tool" else arguments.check_texts
+    values: dict[str, Any] = yield Step(check, (message.arguments,), quick=not arguments.runs_code)
+    if signature.questions:
+        answers = yield from _answers(message, signature, values)
+        if isinstance(answers, Asked | CannotAsk):
+            return answers
+        values = {**values, **answers}
+    if signature.context is not None:
+        values = {**values, signature.context: context}
+    given = (service,) if signature.service is not None else ()
+    value = yield Step(signature.function, given, values)
+    answered: Answered = yield Step(_written, (message, contribution, value), quick=True)
+    return answered
+
+
+def failed(raised: BaseException, mapping: Mapping[type[BaseException], str]) -> Reply:
+    """Return what is told of an exception: a pack's by its mapping, the host's own as it is.
+
+    The most derived class of the mapping wins; anything that it does not name is internal, and its
+    text is for the log alone.
+    """
+    if isinstance(raised, MissingCapability):
+        return CannotAsk(raised.capability)
+    try:
+        known = _known(raised, mapping)
+    except BaseException as error:  # the mapping or the exception is faulty itself
+        return Failed("internal_error", INTERNAL, traceback=bounds.trace(error))
+    if known.code == "internal_error":
+        return Failed("internal_error", INTERNAL, traceback=bounds.trace(raised))
+    return known
+
+
+def _known(raised: BaseException, mapping: Mapping[type[BaseException], str]) -> Failed:
+    if isinstance(raised, CallError):
+        return Failed(
+            raised.code,
+            bounds.cut(str(raised)),
+            bounds.texts(raised.suggestions),
+            bounds.details(raised.details),
+            raised.retryable,
+        )
+    if isinstance(raised, BaseExceptionGroup) and len(raised.exceptions) == 1:
+        return _known(raised.exceptions[0], mapping)
+    for kind in type(raised).__mro__:
+        if kind in mapping:
+            return Failed(
+                mapping[kind],
+                bounds.cut(str(raised)) or kind.__name__,
+                bounds.texts(getattr(raised, "suggestions", ())),
+                bounds.details(getattr(raised, "details", None)),
+                _retryable(raised),
+            )
+    return Failed("internal_error", INTERNAL)
+
+
+def reason(raised: BaseException, mapping: Mapping[type[BaseException], str]) -> Reason:
+    """Return in words why a pack could not be opened, or was lost."""
+    while isinstance(raised, BaseExceptionGroup) and len(raised.exceptions) == 1:
+        raised = raised.exceptions[0]
+    known = failed(raised, mapping)
+    if isinstance(known, Failed) and known.code != "internal_error":
+        return Reason(known.message, bounds.cut("; ".join(known.suggestions)), expected=True)
+    name = type(raised).__name__
+    words = f"{name}: {bounds.text(raised)}"
+    if not isinstance(raised, Exception):  # the call for an end of the process, or a cancellation
+        words = f"{name} while opening"
+    return Reason(bounds.cut(words), traceback=bounds.trace(raised))
+
+
+def proposals(message: ProposalsMessage, contribution: Contribution, service: object) -> Step:
+    """Return the step that asks for proposals, which gives the function only what it takes."""
+    function = contribution.signature.proposals[message.argument]
+    parameters = inspect.signature(function).parameters.values()
+    takes_service = any(p.kind is p.POSITIONAL_ONLY for p in parameters)
+    takes_given = any(p.name == "arguments" for p in parameters)
+    return Step(
+        function,
+        (service, message.value) if takes_service else (message.value,),
+        {"arguments": dict(message.given)} if takes_given else {},
+    )
+
+
+def proposed(values: Any, limit: int) -> Proposed:
+    """Return the first proposals as texts; of an iterable without an end, those looked at."""
+    looked_at = [bounds.text(value) for value in islice(values or (), MOST_PROPOSALS)]
+    return Proposed(tuple(looked_at[:limit]), len(looked_at))
+
+
+def _retryable(raised: BaseException) -> bool | None:
+    """Return what the exception says of itself; None where it says nothing."""
+    said = getattr(raised, "retryable", None)
+    return None if said is None else bool(said)
+
+
+def as_call_error(reply: Failed) -> CallError:
+    """Return the exception that stands for a failure on the host's side."""
+    error = BY_CODE.get(reply.code, InternalError)(
+        reply.message, suggestions=reply.suggestions, details=reply.details
+    )
+    if reply.retryable is not None:
+        error.retryable = reply.retryable
+    return error
+
+
+def _written(message: CallMessage, contribution: Contribution, value: Any) -> Answered:
+    """Write the answer, here where the value is; one that is too large is refused.
+
+    What is surely too large is refused unwritten: writing it would hold the interpreter for long.
+    """
+    limit = message.max_answer_bytes
+    if (least := _least_bytes(value)) > limit:
+        raise _too_large(f"at least {least}", least, limit)
+    answer = contribution.answer(value, message.target)
+    code = "error" if answer.get("isError") else "ok"
+    meta = {**answer.get("_meta", {}), REQUEST_ID_KEY: message.request_id}
+    body = to_json({**answer, "_meta": meta}, inf_nan_mode="null")
+    if len(body) > limit:
+        raise _too_large(str(len(body)), len(body), limit)
+    return Answered(body, code)
+
+
+def _least_bytes(value: Any) -> int:
+    """Return how many bytes a value takes as JSON at the least, without looking into it."""
+    if isinstance(value, str | bytes):
+        return len(value)
+    return 2 * len(value) if isinstance(value, list | tuple | dict | set | frozenset) else 0
+
+
+def _too_large(size: str, least: int, limit: int) -> Unsupported:
+    return Unsupported(
+        f"The answer is {size} bytes long; {limit} are allowed",
+        suggestions=["Ask for less at once, such as a page or a part of it"],
+        details={"reason": "answer_too_large", "bytes": least, "limit": limit},
+    )
+
+
+def _answers(
+    message: CallMessage, signature: Signature, arguments: Mapping[str, Any]
+) -> Generator[Step, Any, dict[str, Any] | Asked | CannotAsk]:
+    """Find the values of the parameters that are asked for, or what must be asked first."""
+    answers = Answers(message.answers, message.state)
+    values: dict[str, Any] = {}
+    for names in signature.rounds:
+        unanswered: dict[str, Question] = {}
+        for name in names:
+            parameter = signature.questions[name]
+            question = parameter.ask.question
+            known = {**arguments, **values}
+            if isinstance(question, str):
+                question = Form(question.format_map(known), parameter.accepts, name)
+            elif not isinstance(question, Question):
+                wanted = {key: known[key] for key in parameter.needs}
+                question = yield Step(question, named=wanted)
+            if not isinstance(question, Question):
+                values[name] = question
+            elif question.capability not in message.caller.offers:
+                if parameter.on_refusal == "none":
+                    values[name] = None  # an optional answer of a client that cannot give one
+                    continue
+                if not message.is_live:
+                    return CannotAsk(question.capability)
+                raise Unsupported(
+                    "This needs a client that can be asked: it did not offer "
+                    f"'{question.capability}'",
+                    details={"reason": "missing_capability", "capability": question.capability},
+                )
+            else:
+                try:
+                    answer = answers.take(name, question)
+                except ANSWER_ERRORS:
+                    if message.is_live and name in message.answers:
+                        raise InvalidInput(
+                            f"The client's answer to '{name}' does not fit the question",
+                            details={"reason": "answer_invalid"},
+                        ) from None
+                    unanswered[name] = question
+                else:
+                    values[name] = parameter.value(answer)
+        if unanswered:
+            if answers.round >= ROUNDS:
+                raise Cancelled(
+                    f"The questions did not end after {ROUNDS} rounds",
+                    details={"reason": "too_many_rounds"},
+                )
+            questions = {name: question.wire() for name, question in unanswered.items()}
+            return Asked(questions, answers.state(unanswered))
+    return values

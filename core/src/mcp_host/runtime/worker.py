@@ -1,0 +1,312 @@
+"""Where a pack's side lives: the shape, and the one of threads in this process."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import logging
+import time
+from collections.abc import Awaitable, Callable, Coroutine
+from contextlib import suppress
+from typing import Any, Protocol, TypeVar
+
+from ..declarations.context import Context
+from ..declarations.contribution import Contribution
+from ..declarations.handle import Finding, PackHandle
+from ..errors import Busy, McpHostError, Unavailable
+from ..packs.declared import Declared
+from . import bounds
+from .channel import SideChannel
+from .driver import drive, drive_on_loop, run
+from .jobs import Job
+from .loop import MOMENT, PackLoop
+from .mailbox import Mailbox, Said
+from .messages import (
+    CallMessage,
+    Failed,
+    Found,
+    ProposalsMessage,
+    Proposed,
+    Reason,
+    Reply,
+)
+from .service_task import ServiceTask
+from .side import Step, failed, proposals, proposed, steps
+from .threads import WorkerThreads
+
+log = logging.getLogger("mcp_host.packs")
+
+T = TypeVar("T")
+
+ABANDONED_LIMIT = 32
+CHECK_TIMEOUT = 10.0
+"""Seconds that one of a pack's checks may take."""
+CLOSED = Failed("unavailable", "The pack was closed while the call ran")
+
+
+class ServiceError(McpHostError):
+    """A pack's service could not be opened; `why` says it in words."""
+
+    def __init__(self, why: Reason) -> None:
+        super().__init__(why.reason)
+        self.why = why
+
+
+class Worker(Protocol):
+    """A pack's side as the host sees it; every method belongs to the host's loop.
+
+    The host waits for none of them longer than it wants to: whatever the pack does, a cancelled
+    method returns at once. What comes back is plain and bounded, whatever the pack made.
+    """
+
+    async def open(self) -> None:
+        """Open the service; `ServiceError` says why it cannot be."""
+
+    async def lost(self) -> Reason:
+        """Wait until the open service ends without being told to; return why it did."""
+
+    def drop(self) -> None:
+        """Give the open or half-open service up; nobody waits until it lets go."""
+
+    async def close(self, limit: float) -> None:
+        """Close the service within `limit` seconds, and end the worker."""
+
+    async def call(self, message: CallMessage, hear: Callable[[Said], None]) -> Reply:
+        """Have a call run; `hear` is told what it says to its client, before the reply.
+
+        When the caller is cancelled, cancel the call in the pack, and stop waiting for it. Raises
+        `Busy` where too many abandoned calls still run, and `Unavailable` where the pack is closed.
+        """
+
+    async def propose(self, message: ProposalsMessage) -> Proposed | Failed:
+        """Have an argument's function propose values; as `call`."""
+
+    async def check(self) -> list[Found]:
+        """Have the pack's own checks run, one after the other; as `call`."""
+
+
+class ThreadWorker:
+    """A pack's side in threads of this process: an event loop, and more for plain functions.
+
+    `on_abandoned` hears how many cancelled calls still run, whenever that changes. The loop is new
+    at each opening; the threads and the mailbox serve as long as the worker.
+    """
+
+    def __init__(
+        self,
+        declared: Declared,
+        handle: PackHandle,
+        mailbox: Mailbox,
+        on_abandoned: Callable[[int], None],
+    ) -> None:
+        self._declared = declared
+        self._handle = handle
+        self._mailbox = mailbox
+        self._on_abandoned = on_abandoned
+        self._name = declared.name
+        self._abandoned = 0
+        self._loop: PackLoop | None = None
+        self._service_task: ServiceTask | None = None
+        self._threads = WorkerThreads(declared.name)
+        self._contributions: dict[tuple[str, str], Contribution] = {
+            **{("tool", tool.name): tool for tool in declared.tools},
+            **{("prompt", prompt.name): prompt for prompt in declared.prompts},
+            **{("resource", resource.uri): resource for resource in declared.resources},
+        }
+
+    @property
+    def service(self) -> Any:
+        """What the pack opened; None before, and for a pack without a service."""
+        return self._service_task.service if self._service_task is not None else None
+
+    async def open(self) -> None:
+        """As `Worker.open`."""
+        self._loop = PackLoop(self._name)
+        self._loop.start()
+        if self._declared.opens is None:
+            return
+        self._service_task = ServiceTask(
+            self._loop, self._declared.opens, self._handle, self._declared.errors
+        )
+        self._service_task.start()
+        why = await self._service_task.opened
+        if why is not None:
+            raise ServiceError(why)
+
+    async def lost(self) -> Reason:
+        """As `Worker.lost`."""
+        if self._service_task is None:
+            await asyncio.Event().wait()  # there is nothing to lose
+            raise AssertionError
+        await asyncio.wait({self._service_task.closed})
+        return self._service_task.closed.result() or Reason("nothing was raised", expected=True)
+
+    def drop(self) -> None:
+        """As `Worker.drop`."""
+        if self._service_task is not None:
+            self._service_task.let_go(and_stop=True)
+
+    async def close(self, limit: float) -> None:
+        """As `Worker.close`.
+
+        A pack with abandoned calls may have lost its loop to one of them: it gets a moment only.
+        """
+        if self._service_task is not None and self._service_task.is_open:
+            self._service_task.let_go()
+            limit = MOMENT if self._abandoned else limit
+            try:
+                async with asyncio.timeout(limit):
+                    why = await self._service_task.closed
+            except TimeoutError:
+                log.warning("pack %s did not close within %g s", self._name, limit)
+            else:
+                if why is not None:
+                    trace = {"traceback": why.traceback}
+                    log.warning("pack %s failed to close: %s", self._name, why.reason, extra=trace)
+        if self._loop is not None:
+            self._loop.stop()
+        self._threads.stop()
+
+    async def call(self, message: CallMessage, hear: Callable[[Said], None]) -> Reply:
+        """As `Worker.call`: on the pack's loop where one of its functions is `async def`."""
+        contribution = self._contributions[message.kind, message.key]
+        mailbox = self._mailbox.call(hear)
+        context = Context(
+            message.request_id,
+            message.caller,
+            channel=SideChannel(mailbox),
+            on_changed=self._mailbox.changed,
+        )
+        context.deadline = time.monotonic() + message.seconds
+        work = steps(message, contribution, self.service, context)
+        mapping = self._declared.errors
+        try:
+            reply: Reply
+            if _needs_loop(contribution):
+                reply = await self._on_loop(
+                    lambda: drive_on_loop(work, mapping, self._in_thread), CLOSED
+                )
+            else:
+                reply = await self._in_new_thread(lambda: drive(work, mapping), CLOSED)
+            self._mailbox.empty()  # what was said before the answer is heard before it
+            await mailbox.drain()
+            return reply
+        except asyncio.CancelledError:
+            context.cancel()
+            raise
+        finally:
+            mailbox.close()
+
+    async def propose(self, message: ProposalsMessage) -> Proposed | Failed:
+        """As `Worker.propose`."""
+        contribution = self._contributions[message.kind, message.key]
+
+        async def work() -> Proposed | Failed:
+            try:
+                step = proposals(message, contribution, self.service)
+                values = await run(step, self._in_thread)
+                return await self._in_thread(lambda: proposed(values, message.limit))
+            except BaseException as raised:
+                reply = failed(raised, self._declared.errors)
+                return reply if isinstance(reply, Failed) else CLOSED
+
+        return await self._on_loop(work, CLOSED)
+
+    async def check(self) -> list[Found]:
+        """As `Worker.check`; a check that fails is a finding as well."""
+        found: list[Found] = []
+        for check in self._declared.checks:
+
+            async def work(check: Callable[[], Any] = check) -> Found | None:
+                name = getattr(check, "__name__", "check")
+                try:
+                    finding = await run(Step(check), self._in_thread)
+                except BaseException as error:
+                    why = f"{type(error).__name__}: {bounds.text(error)}"
+                    return Found(bounds.cut(f"the check {name} failed: {why}"))
+                if not isinstance(finding, Finding):
+                    return None
+                return Found(bounds.text(finding.problem), bounds.text(finding.remedy))
+
+            try:
+                async with asyncio.timeout(CHECK_TIMEOUT):
+                    one = await self._on_loop(work, None)
+            except TimeoutError:
+                name = bounds.text(getattr(check, "__name__", "check"))
+                one = Found(f"the check {name} took longer than {CHECK_TIMEOUT:g} s")
+            if one is not None:
+                found.append(one)
+        return found
+
+    async def _on_loop(self, work: Callable[[], Coroutine[Any, Any, T]], closed: T) -> T:
+        """Do a piece of work on the pack's loop."""
+        loop = self._open_loop()
+        job: Job[T] = Job(self._came_back)
+        loop.post(job.begin, loop, work, closed)
+        return await self._outcome(job, loop)
+
+    async def _in_new_thread(self, work: Callable[[], T], closed: T) -> T:
+        """Do a piece of work in one of the pack's threads."""
+        loop = self._open_loop()
+        job: Job[T] = Job(self._came_back)
+        self._threads.post(lambda: job.call(work, closed))
+        return await self._outcome(job, loop)
+
+    def _open_loop(self) -> PackLoop:
+        if self._abandoned >= ABANDONED_LIMIT:
+            raise Busy(
+                f"The pack '{self._name}' has {self._abandoned} calls that never came back",
+                details={"reason": "calls_abandoned"},
+            )
+        if self._loop is None:
+            raise Unavailable(f"The pack '{self._name}' is not open")
+        return self._loop
+
+    async def _outcome(self, job: Job[T], loop: PackLoop) -> T:
+        try:
+            return await job.outcome
+        except asyncio.CancelledError:
+            if not job.ended:  # else at the same moment
+                job.abandoned = True
+                self._abandoned += 1
+                loop.post(job.cancel)
+                self._on_abandoned(self._abandoned)
+            raise
+
+    def _came_back(self) -> None:
+        self._abandoned -= 1
+        self._on_abandoned(self._abandoned)
+
+    def _in_thread(self, function: Callable[[], T]) -> Awaitable[T]:
+        """Call a function in one of the pack's threads; awaited on the pack's loop."""
+        loop = asyncio.get_running_loop()
+        done: asyncio.Future[T] = loop.create_future()
+
+        def settle(value: T | None, error: BaseException | None) -> None:
+            if done.cancelled():
+                return
+            if error is None:
+                done.set_result(value)  # type: ignore[arg-type]  # there where nothing was raised
+            else:
+                done.set_exception(error)
+
+        def call() -> None:
+            value, error = None, None
+            try:
+                value = function()
+            except StopIteration as raised:  # no future takes this one
+                error = RuntimeError("StopIteration in a pack")
+                error.__cause__ = raised
+            except BaseException as raised:
+                error = raised  # type: ignore[assignment]
+            with suppress(RuntimeError):  # the pack's loop has ended, and nobody waits any more
+                loop.call_soon_threadsafe(settle, value, error)
+
+        self._threads.post(call)
+        return done
+
+
+def _needs_loop(contribution: Contribution) -> bool:
+    signature = contribution.signature
+    functions = (asked.ask.question for asked in signature.questions.values())
+    return signature.is_async or any(inspect.iscoroutinefunction(f) for f in functions)

@@ -1,0 +1,241 @@
+"""One host as a server of the SDK: the protocol's requests, handed on as plain data.
+
+With what is beside it in this room, the only code of the core that imports the SDK. Handlers return
+plain dicts in wire names: the SDK sieves them for the protocol version and stamps them, so nothing
+of the host is translated into SDK models and back.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import uuid
+import warnings
+from collections.abc import Awaitable, Callable
+from functools import partial
+from typing import Any, TypeAlias
+
+import mcp_types as types
+from mcp.server.caching import CacheHint
+from mcp.server.request_state import RequestStateBoundary, RequestStateSecurity
+from mcp.shared.exceptions import MCPDeprecationWarning, MCPError
+from opentelemetry import trace
+from pydantic import BaseModel
+
+from ..errors import Busy, CallError, ProtocolError, as_protocol_error
+from ..host import LISTS_CHANGED, Host
+from ..middleware.call import Asking
+from ..packs.catalog import What
+from ..runtime.messages import Answered
+from ..startup.protocol import LIST_TTL_MS, LISTS
+from .borrowed import without_spans
+from .changes import Changes
+from .channel import CallChannel
+from .connections import Connections
+from .questions import LiveQuestions
+from .requests import Ctx, is_modern
+from .server import LegacyAwareServer
+
+log = logging.getLogger("mcp_host.server")
+
+# Asking and logging are deprecated in the protocol, and served all the same.
+warnings.filterwarnings("ignore", category=MCPDeprecationWarning, module=r"mcp_host\.serving")
+
+Handler: TypeAlias = Callable[[Ctx, Any], Awaitable[dict[str, Any]]]
+
+LARGE = 64 * 1024
+"""Bytes of an answer that is parsed in a thread."""
+WATCHED = 10_000
+"""How many resources one connection may watch."""
+
+
+class Adapter:
+    """One host, served by the SDK; transports run `server`.
+
+    `stateless` says that no session is kept, `stale` that the client was shown lists which have
+    changed since. It is made on the loop that serves.
+    """
+
+    def __init__(
+        self,
+        host: Host,
+        *,
+        name: str,
+        version: str,
+        title: str | None = None,
+        stateless: bool = False,
+        stale: bool = False,
+    ) -> None:
+        self.host = host
+        self.connections = Connections(keeps_sessions=not stateless)
+        self._changes = Changes(self.connections, is_stale=stale)
+        self._questions = LiveQuestions()
+        self.server = LegacyAwareServer(
+            name,
+            version=version,
+            title=title,
+            instructions=host.instructions,
+            get_tool_input_schema=host.input_schema,
+            cache_hints={method: CacheHint(ttl_ms=LIST_TTL_MS) for method in LISTS},  # type: ignore[misc]  # a Literal's values, told once
+        )
+        self.server.reaches_legacy = not stateless
+        if not _is_traced():
+            without_spans(self.server)
+        key = host.settings.host.state_key
+        security = RequestStateSecurity(keys=[key]) if key else RequestStateSecurity.ephemeral()
+        self.server.middleware.append(RequestStateBoundary(security, default_audience=name))
+        self._register(stateless)
+
+    def attach(self) -> Callable[[], None]:
+        """Pass the host's changes on to clients, until the returned function is called."""
+        return self.host.listen(self._changed)
+
+    def close_streams(self) -> None:
+        """End every open `subscriptions/listen` stream with its result."""
+        self._changes.close_streams()
+
+    def stop_asking(self) -> None:
+        """End the calls that wait for a client's answer: its input has ended."""
+        self._questions.end()
+
+    def _changed(self, what: str) -> None:
+        if what == LISTS_CHANGED:
+            self.server.instructions = self.host.instructions
+            self._changes.lists_changed()
+        else:
+            self._changes.resource_changed(what)
+
+    # -- the protocol's methods
+
+    def _register(self, stateless: bool) -> None:
+        for method, what in LISTS.items():
+            self._add(method, types.PaginatedRequestParams, partial(self._list, what))
+        self._add("tools/call", types.CallToolRequestParams, self._call_tool)
+        self._add("prompts/get", types.GetPromptRequestParams, self._get_prompt)
+        self._add("resources/read", types.ReadResourceRequestParams, self._read)
+        self._add("completion/complete", types.CompleteRequestParams, self._complete)
+        self._add("logging/setLevel", types.SetLevelRequestParams, self._set_level)
+        self._add("resources/subscribe", types.SubscribeRequestParams, self._subscribe)
+        self._add("resources/unsubscribe", types.UnsubscribeRequestParams, self._unsubscribe)
+        self.server.add_request_handler(
+            "subscriptions/listen", types.SubscriptionsListenRequestParams, self._listen
+        )
+        if not stateless:
+            self.server.add_notification_handler(
+                "notifications/initialized", types.NotificationParams, self._initialized
+            )
+
+    def _add(self, method: str, params: type[BaseModel], handle: Handler) -> None:
+        async def guarded(ctx: Ctx, given: Any) -> dict[str, Any]:
+            try:
+                result = await handle(ctx, given)
+            except ProtocolError as error:
+                raise MCPError(error.number, str(error), error.data) from None
+            except CallError as error:
+                raise _as_mcp_error(error) from None
+            except MCPError:
+                raise
+            except Exception:  # the handshake era would send its text to the client
+                log.exception("%s failed", method)
+                raise MCPError(types.INTERNAL_ERROR, "Internal error") from None
+            if is_modern(ctx):
+                return {"resultType": "complete", **result}
+            return result
+
+        self.server.add_request_handler(method, params, guarded)
+
+    async def _list(self, what: What, ctx: Ctx, params: Any) -> dict[str, Any]:
+        cursor = params.cursor if params is not None else None
+        return self.host.page(what, cursor, self.connections.caller(ctx))
+
+    async def _call_tool(self, ctx: Ctx, params: types.CallToolRequestParams) -> dict[str, Any]:
+        return await self._call(
+            ctx, partial(self.host.call_tool, params.name, params.arguments or {})
+        )
+
+    async def _get_prompt(self, ctx: Ctx, params: types.GetPromptRequestParams) -> dict[str, Any]:
+        return await self._call(
+            ctx, partial(self.host.get_prompt, params.name, params.arguments or {})
+        )
+
+    async def _read(self, ctx: Ctx, params: types.ReadResourceRequestParams) -> dict[str, Any]:
+        return await self._call(ctx, partial(self.host.read, str(params.uri)))
+
+    async def _call(self, ctx: Ctx, call: Callable[..., Awaitable[Answered]]) -> dict[str, Any]:
+        channel = CallChannel(ctx, self.connections.of(ctx))
+        context = self.host.context(self.connections.caller(ctx), channel)
+        answered = await call(context, self._asking(ctx))
+        await channel.flush()  # what the call said must reach the client before its answer
+        return await _data(answered)
+
+    def _asking(self, ctx: Ctx) -> Asking:
+        """How the client is asked: with what it answered already, or during the call."""
+        if is_modern(ctx):
+            raw = ctx.params or {}  # plain data, its request state already unsealed
+            return Asking(raw.get("inputResponses") or {}, raw.get("requestState"))
+        return Asking(ask=partial(self._questions.ask, ctx))
+
+    async def _complete(self, ctx: Ctx, params: types.CompleteRequestParams) -> dict[str, Any]:
+        earlier = params.context.arguments if params.context else None
+        return await self.host.complete(
+            params.ref.model_dump(by_alias=True),
+            params.argument.name,
+            params.argument.value,
+            earlier or {},
+            self.connections.caller(ctx),
+        )
+
+    async def _initialized(self, ctx: Ctx, params: Any) -> None:
+        connection = self.connections.of(ctx)
+        if connection is not None:
+            connection.session = ctx.session
+            self._changes.tell_if_stale()
+
+    async def _set_level(self, ctx: Ctx, params: types.SetLevelRequestParams) -> dict[str, Any]:
+        connection = self.connections.of(ctx)
+        if connection is not None:
+            connection.level = params.level
+        return {}
+
+    async def _subscribe(self, ctx: Ctx, params: types.SubscribeRequestParams) -> dict[str, Any]:
+        self.host.check_access(str(params.uri), self.connections.caller(ctx))
+        connection = self.connections.of(ctx)
+        if connection is not None:
+            if len(connection.watched) >= WATCHED:
+                raise Busy(f"This connection watches {WATCHED} resources already")
+            connection.watched.add(str(params.uri))
+        return {}
+
+    async def _unsubscribe(
+        self, ctx: Ctx, params: types.UnsubscribeRequestParams
+    ) -> dict[str, Any]:
+        connection = self.connections.of(ctx)
+        if connection is not None:
+            connection.watched.discard(str(params.uri))
+        return {}
+
+    async def _listen(self, ctx: Ctx, params: types.SubscriptionsListenRequestParams) -> Any:
+        caller = self.connections.caller(ctx)
+        for uri in params.notifications.resource_subscriptions or ():
+            try:
+                self.host.check_access(str(uri), caller)
+            except CallError as error:
+                raise _as_mcp_error(error, str(uri)) from None
+        return await self._changes.listen(ctx, params)
+
+
+def _as_mcp_error(error: CallError, uri: str | None = None) -> MCPError:
+    plain = as_protocol_error(error, error.envelope(str(uuid.uuid4())), uri)
+    return MCPError(plain.number, str(plain), plain.data)
+
+
+def _is_traced() -> bool:
+    """Whether OpenTelemetry was set up: its API alone makes spans that go nowhere, 30 µs a call."""
+    return not isinstance(trace.get_tracer_provider(), trace.ProxyTracerProvider)
+
+
+async def _data(answered: Answered) -> dict[str, Any]:
+    """Return an answer as the SDK takes it; a large one is parsed off the loop."""
+    if len(answered.body) > LARGE:
+        return await asyncio.to_thread(lambda: answered.data)
+    return answered.data

@@ -1,0 +1,86 @@
+"""The connections of the handshake era: how each can be reached, and what it asked for."""
+
+from __future__ import annotations
+
+import uuid
+from collections import OrderedDict
+from typing import Any
+
+from ..declarations.context import Caller, Level
+from .requests import Ctx, headers, identity, is_modern
+
+STDIO = "stdio"
+CONNECTIONS = 10_000
+"""How many are remembered; then the one that was quiet for longest is forgotten."""
+
+
+class Connection:
+    """One connection: how to reach it outside a call, and what it asked for.
+
+    `session` is None until the client has said that it is initialized.
+    """
+
+    def __init__(self) -> None:
+        self.id = uuid.uuid4().hex
+        self.session: Any = None
+        self.level: Level = "debug"
+        self.watched: set[str] = set()
+
+
+class Connections:
+    """Every connection by the session it belongs to; stdio is a session of its own.
+
+    `keeps_sessions` says that sessions are this server's own: in a stateless mode they are not.
+    """
+
+    def __init__(self, *, keeps_sessions: bool = True) -> None:
+        self._keeps_sessions = keeps_sessions
+        self._by_session: OrderedDict[str, Connection] = OrderedDict()
+
+    def of(self, ctx: Ctx) -> Connection | None:
+        """The connection of a request; None in the stateless era, and without a session."""
+        if is_modern(ctx):
+            return None
+        session_id = headers(ctx).get("mcp-session-id") if ctx.request is not None else STDIO
+        return None if session_id is None else self._remembered(session_id)
+
+    def reachable(self) -> list[Connection]:
+        """The connections that take notifications."""
+        return [found for found in self._by_session.values() if found.session is not None]
+
+    def forget(self, session_id: str) -> None:
+        """Remove the connection of a session that has ended."""
+        self._by_session.pop(session_id, None)
+
+    def caller(self, ctx: Ctx) -> Caller:
+        """Who sent a request, and over which connection."""
+        session = ctx.session
+        info = session.client_params.client_info if session.client_params else None
+        subject, scopes = identity(ctx)
+        return Caller(
+            subject=subject,
+            scopes=scopes,
+            client=info.name if info else None,
+            connection=self._id(ctx),
+            protocol=ctx.protocol_version,
+            offers=frozenset(
+                name for name, value in session.client_capabilities or () if value is not None
+            ),
+        )
+
+    def _id(self, ctx: Ctx) -> str | None:
+        """What proves that two calls come from one client: the stdio link, or a session that this
+        server began. An address proves nothing, nor does a session id in a stateless mode."""
+        if ctx.request is None:
+            return self._remembered(STDIO).id
+        connection = self.of(ctx) if self._keeps_sessions else None
+        return connection.id if connection is not None else None
+
+    def _remembered(self, session_id: str) -> Connection:
+        connection = self._by_session.get(session_id)
+        if connection is None:
+            connection = self._by_session[session_id] = Connection()
+        self._by_session.move_to_end(session_id)
+        if len(self._by_session) > CONNECTIONS:  # sessions that ended without a word
+            self._by_session.popitem(last=False)
+        return connection

@@ -1,0 +1,30 @@
+"""What the SDK's context of a request tells: its era, its headers, and who sent it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, TypeAlias
+
+from mcp.server.context import ServerRequestContext
+from mcp_types.version import MODERN_PROTOCOL_VERSIONS
+
+Ctx: TypeAlias = ServerRequestContext[Any, Any]
+
+
+def is_modern(ctx: Ctx) -> bool:
+    """Whether the request is of the stateless era, 2026-07-28 and later."""
+    return ctx.protocol_version in MODERN_PROTOCOL_VERSIONS
+
+
+def headers(ctx: Ctx) -> Mapping[str, str]:
+    """The headers of a request over HTTP; none on stdio."""
+    return getattr(ctx.request, "headers", {})
+
+
+def identity(ctx: Ctx) -> tuple[str | None, frozenset[str] | None]:
+    """The subject and scopes of the request's token; None and None without tokens."""
+    user = (getattr(ctx.request, "scope", None) or {}).get("user")
+    token = getattr(user, "access_token", None)
+    if token is None:
+        return None, None
+    return token.subject, frozenset(token.scopes)

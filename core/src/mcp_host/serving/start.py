@@ -1,0 +1,291 @@
+"""From a command line to a running server and its exit code; what `serve` and packs alone share.
+
+A client's first questions may be answered while the SDK is still loading, from the saved catalogue
+even before the settings are read. So what this module needs later is imported where it is needed:
+an import at its top would be paid before the first answer.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import signal
+import sys
+import threading
+
+from ..startup import saved
+from ..startup.catalogue import Catalogue
+from ..startup.protocol import LISTS
+from ..startup.records import Record
+from ..startup.saved import Saved
+from . import transports
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from typing import NoReturn
+
+    from ..host import Host
+    from ..packs.declared import Offer
+    from ..packs.inventory import Inventory
+    from ..settings.loading import Settings
+    from ..startup.options import TransportName
+    from ..startup.saved import Identity
+    from .transports import Transport
+
+EXIT_OK, EXIT_ERROR, EXIT_REQUIRED_PACK = 0, 1, 3
+SWITCH_INTERVAL = 0.0005
+"""Seconds that the loading thread may hold the interpreter while a client's answer is due."""
+
+
+class Serving(Record):
+    """What is to be served, and as whom; `version` is asked once the first answers are out.
+
+    `identity` finds the saved catalogue; None does without. `alone` names the one pack of a
+    stand-alone server, and `offers` where packs are without asking the metadata of all that is
+    installed. `started` is the line that is written to standard error once requests can be taken.
+    `variables` are the names of the environment that the command itself reads.
+    """
+
+    name: str
+    version: Callable[[], str]
+    transport: TransportName = "stdio"
+    alone: str | None = None
+    title: str | None = None
+    offers: Mapping[str, Sequence[Offer]] | None = None
+    started: str | None = None
+    identity: Identity | None = None
+    variables: tuple[str, ...] = ()
+
+
+def serve(what: Serving, read_settings: Callable[[], Settings]) -> NoReturn:
+    """Serve until the client or a signal ends it; ends the process with its exit code."""
+    gc.disable()  # nothing of what is imported goes away again; looking for it costs a tenth
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: os._exit(EXIT_OK))  # there is nothing to finish yet
+    try:
+        code = _Start(what, read_settings).run()
+    except BaseException as error:
+        code = _explained(error)
+    leave(code)
+
+
+def leave(code: int) -> NoReturn:
+    """End the process now: a thread that hangs must not hold the exit."""
+    for stream in (sys.stdout, sys.__stdout__, sys.stderr):
+        try:
+            if stream is not None:
+                stream.flush()
+        except (OSError, ValueError):
+            continue
+    os._exit(code)
+
+
+class _Start:
+    """One start of a server.
+
+    The main thread answers a client's first questions while the thread "loading" loads the rest.
+    That thread alone sets `_inventory`, `_version` and `_error`; the main thread reads the last two
+    when it has been woken, and `_inventory`, once set, at any time. Where the transport gives no
+    first answers, the main thread does both, one after the other. `_shown` is the catalogue that
+    the first answers were given from; None where none were given.
+    """
+
+    def __init__(self, what: Serving, read_settings: Callable[[], Settings]) -> None:
+        self._what = what
+        self._read_settings = read_settings
+        self._transport: Transport = transports.find(what.transport)
+        self._version = ""
+        self._inventory: Inventory | None = None
+        self._error: BaseException | None = None
+        self._shown: Catalogue | None = None
+        self._saved = Saved(None, "it is switched off")
+        self._saving = threading.Lock()
+
+    def run(self) -> int:
+        """Claim what the transport needs, load and answer at once, then serve."""
+        self._transport.claim(self._read_settings)
+        if not self._transport.answers_first:
+            self._load()
+            self._import_sdk()
+        elif not self._answer_while_loading():
+            return EXIT_OK
+        return self._serve()
+
+    # -- loading
+
+    def _load(self) -> None:
+        """Read the settings and load the packs; then `_inventory` is there."""
+        from ..packs.inventory import Inventory
+        from . import logs
+
+        what = self._what
+        self._version = what.version()
+        settings = self._read_settings()
+        logs.configure(settings.host.log_level, settings.host.log_format, settings.secrets)
+        exposed = self._transport.is_exposed(settings)
+        self._inventory = Inventory(settings, alone=what.alone, exposed=exposed, offers=what.offers)
+        self._inventory.load()
+
+    def _import_sdk(self) -> None:
+        from .. import host  # noqa: F401 - loaded here, used later
+        from . import adapter  # noqa: F401 - as above
+
+        self._transport.load()
+        gc.freeze()
+        gc.enable()
+
+    # -- the first answers
+
+    def _answer_while_loading(self) -> bool:
+        """Answer what can be answered while a thread loads; False where the client has left."""
+        if self._what.identity is not None:
+            self._saved = saved.read(self._what.identity)
+        if self._saved.is_good:
+            self._shown = self._saved.catalogue
+        else:
+            self._load()
+            self._shown = self._catalogue()
+        assert self._shown is not None
+        wake, loaded = os.pipe()
+        usual = sys.getswitchinterval()
+        sys.setswitchinterval(SWITCH_INTERVAL)
+        threading.Thread(
+            target=self._load_the_rest, args=(loaded,), name="loading", daemon=True
+        ).start()
+        stays = self._transport.answer(self._shown, wake, self._may_leave)
+        sys.setswitchinterval(usual)
+        os.close(wake)
+        if not stays:
+            self._save()
+        elif self._error is not None:
+            raise self._error
+        return stays
+
+    def _load_the_rest(self, loaded: int) -> None:
+        try:
+            if self._inventory is None:
+                self._load()
+            else:
+                self._save()
+            self._import_sdk()
+        except BaseException as error:
+            self._error = error
+        os.write(loaded, b".")
+        os.close(loaded)
+
+    def _may_leave(self) -> bool:
+        """Whether the process may end before it has loaded: not when a pack must open first."""
+        if self._what.alone is not None or self._error is not None:
+            return False
+        if self._inventory is None:
+            return not self._saved.must_stay
+        return not _must_stay(self._inventory)
+
+    def _catalogue(self) -> Catalogue:
+        """What the loaded packs show first."""
+        from ..declarations.context import Caller
+
+        inventory, what = self._loaded, self._what
+        pages = {str(name): inventory.lists.page(name, None, Caller()) for name in LISTS.values()}
+        return Catalogue(what.name, self._version, what.title, inventory.instructions, pages)
+
+    def _save(self) -> None:
+        """Save what was loaded for the next start; not while a pack is still loading."""
+        inventory, identity = self._inventory, self._what.identity
+        if inventory is None or identity is None or inventory.is_loading:
+            return
+        if not inventory.settings.host.catalogue:
+            return
+        from ..packs.dependencies import dependencies
+
+        with self._saving:
+            now = self._catalogue()
+            if now != self._saved.catalogue or not self._saved.is_good:
+                depends = dependencies(inventory, self._what.variables)
+                saved.write(identity, now, depends, must_stay=_must_stay(inventory))
+                self._saved = Saved(now, "")
+
+    # -- serving
+
+    def _serve(self) -> int:
+        """Serve with the SDK, from where the first answers left off."""
+        import asyncio
+
+        from ..host import Host
+
+        is_stale = False
+        if self._shown is not None:
+            now = self._catalogue()
+            is_stale = self._transport.has_listed and now.pages != self._shown.pages
+            if now != self._shown:
+                _log("the saved catalogue was not what the packs now show; it is replaced")
+                self._save()
+        for warning in self._loaded.catalog.warnings:
+            _log(warning)
+        host = Host(self._loaded)
+        asyncio.run(self._serve_host(host, is_stale))
+        return _failed(EXIT_REQUIRED_PACK, host.fatal) if host.fatal else EXIT_OK
+
+    async def _serve_host(self, host: Host, is_stale: bool) -> None:
+        """Serve until the transport has done, or a required pack fails."""
+        import asyncio
+
+        from .adapter import Adapter
+
+        what, transport = self._what, self._transport
+        await host.open()
+        adapter = Adapter(
+            host,
+            name=what.name,
+            version=self._version,
+            title=what.title,
+            stateless=not transport.keeps_sessions(host.settings),
+            stale=is_stale,
+        )
+        detach = adapter.attach()
+        serving = asyncio.create_task(transport.serve(host, adapter, lambda: leave(EXIT_OK)))
+        failing = asyncio.create_task(host.failed())
+        line = what.started or f"{what.name} {self._version} {transport.described}"
+        print(line, file=sys.stderr, flush=True)  # noqa: T201 - for a person who waits
+        await asyncio.wait({serving, failing}, return_when=asyncio.FIRST_COMPLETED)
+        if failing.done():
+            serving.cancel()
+        failing.cancel()
+        await asyncio.gather(serving, failing, return_exceptions=True)
+        detach()
+        await host.close()
+
+    @property
+    def _loaded(self) -> Inventory:
+        assert self._inventory is not None  # `_load` has run
+        return self._inventory
+
+
+def _must_stay(inventory: Inventory) -> bool:
+    return any(pack.table.required for pack in inventory.packs.values())
+
+
+def _explained(error: BaseException) -> int:
+    """The exit code of what ended the start, which one clear line explains."""
+    from ..errors import SettingsError
+    from ..packs.inventory import RequiredPackError
+
+    if isinstance(error, RequiredPackError):
+        return _failed(EXIT_REQUIRED_PACK, str(error))
+    if isinstance(error, SettingsError | OSError):
+        return _failed(EXIT_ERROR, str(error))
+    if isinstance(error, KeyboardInterrupt):
+        return EXIT_OK
+    raise error
+
+
+def _failed(code: int, reason: str) -> int:
+    print(f"error: {reason}", file=sys.stderr, flush=True)  # noqa: T201 - the one clear line
+    return code
+
+
+def _log(text: str) -> None:
+    import logging
+
+    logging.getLogger("mcp_host").warning("%s", text)

@@ -1,0 +1,84 @@
+"""How clients reach the host: standard input and output, and streamable HTTP.
+
+A new transport is a module with a `Transport`, and a row in `TRANSPORTS`.
+"""
+
+from __future__ import annotations
+
+import sys
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ...host import Host
+    from ...settings.loading import Settings
+    from ...startup.catalogue import Catalogue
+    from ..adapter import Adapter
+
+TRANSPORTS = {
+    "stdio": "windows:WindowsStdio" if sys.platform == "win32" else "stdio:Stdio",
+    "http": "http:Http",
+}
+"""Where each transport is: a module of this folder and the class in it."""
+
+
+class Transport:
+    """One way in which clients reach a host; a start calls the methods in the order in which they
+    stand here.
+
+    A transport's module is loaded before the settings are read and before a client's first answer:
+    what needs packs or the SDK, it imports in `load`.
+    """
+
+    answers_first = False
+    """Whether `answer` can give first answers while the rest is being loaded."""
+    has_listed = False
+    """Whether a first answer was a list."""
+
+    def claim(self, read_settings: Callable[[], Settings]) -> None:
+        """Take what must be had before a pack is imported, such as a port.
+
+        Raises `SettingsError` where it is not to be had.
+        """
+
+    def answer(self, catalogue: Catalogue, wake: int, may_leave: Callable[[], bool]) -> bool:
+        """Answer what can be answered until the descriptor `wake` is readable.
+
+        `may_leave` says whether the process may end as soon as the client does. Returns False where
+        the client has left and nothing is to be served any more.
+        """
+        raise NotImplementedError
+
+    def load(self) -> None:
+        """Import what `serve` needs; called in the thread that loads."""
+        raise NotImplementedError
+
+    def is_exposed(self, settings: Settings) -> bool:
+        """Whether clients on other machines can reach the host."""
+        return False
+
+    def keeps_sessions(self, settings: Settings) -> bool:
+        """Whether clients of the handshake era can be reached outside their requests."""
+        return True
+
+    @property
+    def described(self) -> str:
+        """Where the host is reached, for the line that says that it serves."""
+        return "serving on stdio"
+
+    async def serve(self, host: Host, adapter: Adapter, at_once: Callable[[], None]) -> None:
+        """Serve an open host until its client leaves, a signal comes, or this is cancelled.
+
+        `at_once` is called on a second signal.
+        """
+        raise NotImplementedError
+
+
+def find(name: str) -> Transport:
+    """The transport of that name, one of `TRANSPORTS`."""
+    from importlib import import_module
+
+    module, _, kind = TRANSPORTS[name].partition(":")
+    transport: Transport = getattr(import_module(f".{module}", __name__), kind)()
+    return transport

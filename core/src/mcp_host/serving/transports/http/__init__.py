@@ -1,0 +1,54 @@
+"""Streamable HTTP: who may call, what every route checks, and a graceful end."""
+
+from __future__ import annotations
+
+from ...addresses import is_loopback, listening_socket, refuse_open_address
+from .. import Transport
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import socket
+    from collections.abc import Callable
+
+    from ....host import Host
+    from ....settings.loading import Settings
+    from ...adapter import Adapter
+
+PATH = "/mcp"
+
+
+class Http(Transport):
+    """Serves many clients until a signal comes; an address that is refused is refused first."""
+
+    def __init__(self) -> None:
+        self._listening: socket.socket | None = None
+
+    def claim(self, read_settings: Callable[[], Settings]) -> None:
+        http = read_settings().http
+        refuse_open_address(http)
+        self._listening = listening_socket(http.host, http.port)
+
+    def load(self) -> None:
+        from . import server  # noqa: F401 - loaded here, used later
+
+    def is_exposed(self, settings: Settings) -> bool:
+        return not is_loopback(settings.http.host)
+
+    def keeps_sessions(self, settings: Settings) -> bool:
+        return not settings.http.stateless
+
+    @property
+    def described(self) -> str:
+        host, port = self._claimed.getsockname()[:2]
+        name = f"[{host}]" if ":" in host else host
+        return f"listening on http://{name}:{port}{PATH}"
+
+    async def serve(self, host: Host, adapter: Adapter, at_once: Callable[[], None]) -> None:
+        from .server import serve
+
+        await serve(host, adapter, self._claimed, at_once)
+
+    @property
+    def _claimed(self) -> socket.socket:
+        assert self._listening is not None  # `claim` was called first
+        return self._listening

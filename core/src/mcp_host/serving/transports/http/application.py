@@ -1,0 +1,61 @@
+"""The ASGI application: the endpoint with its tokens and sessions, and the routes beside it."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from mcp.server.auth.middleware.auth_context import AuthContextMiddleware
+from mcp.server.auth.middleware.bearer_auth import BearerAuthBackend, RequireAuthMiddleware
+from mcp.server.streamable_http_manager import StreamableHTTPASGIApp
+from starlette.applications import Starlette
+from starlette.middleware import Middleware
+from starlette.middleware.authentication import AuthenticationMiddleware
+from starlette.middleware.cors import CORSMiddleware
+from starlette.routing import Route
+from starlette.types import ASGIApp
+
+from ....settings.tables import HttpTable
+from ...adapter import Adapter
+from . import PATH
+from .guard import Guard
+from .routes import HealthRoutes
+from .sessions import SessionWatch, make_sessions
+from .tokens import Verifier
+
+
+def application(
+    adapter: Adapter, http: HttpTable, port: int, routes: HealthRoutes, verifier: Verifier
+) -> ASGIApp:
+    """The application for a server on this port."""
+    sessions = make_sessions(adapter, http)
+    endpoint: ASGIApp = SessionWatch(StreamableHTTPASGIApp(sessions), adapter)
+    if http.tokens:
+        known = AuthContextMiddleware(RequireAuthMiddleware(endpoint, [], None))
+        endpoint = AuthenticationMiddleware(known, backend=BearerAuthBackend(verifier))
+
+    @asynccontextmanager
+    async def lifespan(_: Starlette) -> AsyncIterator[None]:
+        async with sessions.run():
+            yield
+
+    app = Starlette(
+        routes=[
+            Route(PATH, endpoint),
+            Route("/healthz", routes.alive),
+            Route("/readyz", routes.ready),
+        ],
+        middleware=[_cors(http)] if http.allowed_origins else [],
+        lifespan=lifespan,
+    )
+    return Guard(app, http, port)
+
+
+def _cors(http: HttpTable) -> Middleware:
+    return Middleware(
+        CORSMiddleware,
+        allow_origins=http.allowed_origins,
+        allow_methods=["GET", "POST", "DELETE"],
+        allow_headers=["*"],
+        expose_headers=["Mcp-Session-Id"],
+    )

@@ -1,0 +1,48 @@
+"""The application on uvicorn, from its first request to its end."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections.abc import Callable
+
+import uvicorn
+
+from ....host import Host
+from ...adapter import Adapter
+from ...borrowed import GracefulServer
+from .application import application
+from .routes import HealthRoutes
+from .tokens import Verifier
+
+
+async def serve(
+    host: Host, adapter: Adapter, listening: socket.socket, at_once: Callable[[], None]
+) -> None:
+    """Serve until a signal comes; when this is cancelled, the server ends at once."""
+    http = host.settings.http
+    verifier = Verifier(http.tokens)
+    routes = HealthRoutes(host, verifier)
+
+    def stopping() -> None:
+        routes.stopping = True
+        adapter.stop_asking()
+        adapter.close_streams()
+
+    config = uvicorn.Config(
+        application(adapter, http, listening.getsockname()[1], routes, verifier),
+        log_config=None,
+        log_level="warning",
+        access_log=False,
+        lifespan="on",
+        server_header=False,
+        timeout_graceful_shutdown=max(1, round(host.settings.host.grace)),
+    )
+    server = GracefulServer(config, stopping, at_once)
+    serving = asyncio.create_task(server.serve(sockets=[listening]))
+    try:
+        await asyncio.shield(serving)
+    except asyncio.CancelledError:
+        server.end_at_once()
+        await serving
+        raise

@@ -1,0 +1,63 @@
+"""Standard input and output: our own link under the SDK's lowlevel server."""
+
+from __future__ import annotations
+
+import os
+import signal
+
+from ....startup import stdout
+from ....startup.first_answers import FirstAnswers
+from ....startup.first_loop import FirstLoop
+from .. import Transport
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ....host import Host
+    from ....settings.loading import Settings
+    from ....startup.catalogue import Catalogue
+    from ....startup.frames import Handover
+    from ...adapter import Adapter
+
+FIRST_LIMIT = 4 * 1024 * 1024
+"""The longest line in bytes, until the settings tell another."""
+
+
+class Stdio(Transport):
+    """Serves one client until its input ends; its first questions are answered while all loads."""
+
+    answers_first = True
+
+    def __init__(self) -> None:
+        self._descriptors = (0, 1)
+        self._before: Handover | None = None
+
+    @property
+    def has_listed(self) -> bool:  # type: ignore[override]  # known when it has answered
+        return self._before is not None and self._before.listed
+
+    def claim(self, read_settings: Callable[[], Settings]) -> None:
+        self._descriptors = stdout.claim()
+
+    def answer(self, catalogue: Catalogue, wake: int, may_leave: Callable[[], bool]) -> bool:
+        loop = FirstLoop(*self._descriptors, FIRST_LIMIT, FirstAnswers(catalogue), may_leave)
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, lambda *_: _stop(loop))
+        self._before = loop.run(wake)
+        return self._before is not None
+
+    def load(self) -> None:
+        from . import session  # noqa: F401 - loaded here, used later
+
+    async def serve(self, host: Host, adapter: Adapter, at_once: Callable[[], None]) -> None:
+        from .session import serve
+
+        await serve(host, adapter, self._descriptors, self._before, at_once)
+
+
+def _stop(loop: FirstLoop) -> None:
+    """A signal while loading: whoever waits for an answer gets it, then the process ends."""
+    if loop.stopping or not loop.owes:
+        os._exit(0)
+    loop.stopping = True

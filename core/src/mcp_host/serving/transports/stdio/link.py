@@ -1,0 +1,241 @@
+"""Frames over standard input and output: a line in, a line out, JSON in each.
+
+One thread reads, another writes what the client does not take at once, and a ledger holds what was
+accepted and not yet answered, so that the end of input or a signal loses no answer. Nothing here
+knows the SDK.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import select
+import threading
+import time
+from queue import SimpleQueue
+
+from ....startup.frames import TOO_LONG, Handover, Id, Line, Splitter
+
+FRAMES, BYTES = 10_000, 32 * 1024 * 1024
+"""How much may wait for a client to take it, until that client is read no further."""
+
+
+class StdioLink:
+    """The two descriptors of one client.
+
+    `limit` is the longest line in bytes; `before` is what was begun already. `lines` gives what
+    came in, in order; None is the end of input, or of our interest in it.
+
+    What holds at every moment:
+
+    - All but the two threads' `os.read` and `os.write` runs on the loop, and all counts change
+      there; a thread tells `_gone` and `_moved` alone.
+    - `_unsent` frames of `_unsent_bytes` are in `_out` or being written. While there is one, every
+      further frame goes through `_out` as well, so frames keep their order; else a frame that a
+      pipe takes whole is written at once.
+    - `_open` are the requests that were accepted and not yet answered. `_idle` is set while there
+      is neither one of them nor anything unsent.
+    - The source is read while `_is_read`, not while `_is_paused`, and no more once `ended` is set;
+      after `ended`, `lines` gets nothing but one None.
+    - Once `_gone`, nothing is written any more, and every frame counts as sent.
+    """
+
+    def __init__(self, source: int, sink: int, limit: int, before: Handover | None = None) -> None:
+        self._source = source
+        self._sink = sink
+        self._limit = limit
+        self._before = before or Handover()
+        self._splitter = self._before.splitter or Splitter(limit)
+        self._splitter.limit_to(limit)
+        self._loop = asyncio.get_running_loop()
+        self.lines: asyncio.Queue[Line | None] = asyncio.Queue()
+        self.ended = asyncio.Event()
+        self._out: SimpleQueue[tuple[bytes, asyncio.Future[None]]] = SimpleQueue()
+        self._unsent = 0
+        self._unsent_bytes = 0
+        self._is_read = False
+        self._is_paused = False
+        self._moved = 0.0
+        self._gone = False
+        self._writable = select.poll()
+        self._writable.register(sink, select.POLLOUT)
+        self._open: set[Id] = set()
+        self._idle = asyncio.Event()
+        self._idle.set()
+
+    def start(self) -> None:
+        """Begin to read, after what was read and answered before."""
+        threading.Thread(target=self._write_all, name="stdout", daemon=True).start()
+        if self._before.unsent:
+            self._enqueue(self._before.unsent)
+        self._take([self._limited(line) for line in self._before.lines])
+        if self._before.ended or self._before.stopping:
+            self.stop()
+        else:
+            self._begin_to_read()
+
+    def _limited(self, line: Line) -> Line:
+        """A line that was read before the settings told how long one may be."""
+        return TOO_LONG if isinstance(line, bytes) and len(line) > self._limit else line
+
+    def was_answered(self, request_id: str | int) -> bool:
+        """Whether this answer was given before the SDK was there; asked once for each."""
+        key = (type(request_id), request_id)
+        if key not in self._before.answered:
+            return False
+        self._before.answered.remove(key)
+        return True
+
+    def stop(self) -> None:
+        """Take no more: what comes in from now on is not looked at."""
+        if not self.ended.is_set():
+            self.ended.set()
+            self.lines.put_nowait(None)
+
+    # -- in
+
+    def _begin_to_read(self) -> None:
+        try:
+            self._loop.add_reader(self._source, self._readable)
+            self._is_read = True
+        except (NotImplementedError, PermissionError):  # Windows, and a file in place of a pipe
+            threading.Thread(target=self._read, name="stdin", daemon=True).start()
+
+    def _readable(self) -> None:
+        # A pipe that is readable gives what it has at once; a thread would cost a switch a line.
+        try:
+            chunk = os.read(self._source, 65536)
+        except OSError:
+            chunk = b""
+        if chunk:
+            self._take(self._splitter.feed(chunk))
+        else:
+            self._read_no_more()
+            self._take(self._splitter.rest())
+            self.stop()
+
+    def _read_no_more(self) -> None:
+        self._is_read = False
+        self._loop.remove_reader(self._source)
+
+    def _look_how_full(self) -> None:
+        """Read on only while the client takes what it is sent: a flood waits in its own pipe."""
+        is_full = self._unsent > FRAMES or self._unsent_bytes > BYTES
+        if is_full and self._is_read:
+            self._is_paused = True
+            self._read_no_more()
+        elif self._is_paused and self._unsent <= FRAMES // 2 and self._unsent_bytes <= BYTES // 2:
+            self._is_paused = False
+            self._begin_to_read()
+
+    def _read(self) -> None:
+        # os.read in a daemon thread: no lock of a buffered reader that could hold up the exit.
+        try:
+            while chunk := os.read(self._source, 65536):
+                lines = self._splitter.feed(chunk)
+                if lines:
+                    self._loop.call_soon_threadsafe(self._take, lines)
+            self._loop.call_soon_threadsafe(self._take, self._splitter.rest())
+            self._loop.call_soon_threadsafe(self.stop)
+        except OSError:
+            self._loop.call_soon_threadsafe(self.stop)
+        except RuntimeError:
+            return  # the loop has ended
+
+    def _take(self, lines: list[Line]) -> None:
+        if not self.ended.is_set():
+            for line in lines:
+                self.lines.put_nowait(line)
+
+    # -- out
+
+    async def write(self, frame: bytes) -> None:
+        """Write one frame whole, after all that came before; wait until the client has it."""
+        done = self.post(frame)
+        if done is not None:
+            await done
+
+    def post(self, frame: bytes) -> asyncio.Future[None] | None:
+        """As `write`, without waiting; None where the client has it already, or has gone."""
+        data = frame + b"\n"
+        if self._gone:
+            return None
+        if self._unsent or len(data) > select.PIPE_BUF or not self._writable.poll(0):
+            return self._enqueue(data)
+        try:
+            os.write(self._sink, data)
+        except OSError:
+            self._lost()
+        return None
+
+    def is_stuck(self, seconds: float) -> bool:
+        """Whether the client took nothing for so long, although there is something for it."""
+        return self._unsent > 0 and time.monotonic() - self._moved >= seconds
+
+    def _enqueue(self, data: bytes) -> asyncio.Future[None]:
+        if not self._unsent:
+            self._moved = time.monotonic()
+        self._unsent += 1
+        self._unsent_bytes += len(data)
+        self._idle.clear()
+        done: asyncio.Future[None] = self._loop.create_future()
+        self._out.put((data, done))
+        self._look_how_full()
+        return done
+
+    def _write_all(self) -> None:
+        # In a thread, since a client that does not read must not stop the loop; whoever waits may
+        # be cancelled, the frame is written to its end all the same.
+        while True:
+            data, done = self._out.get()
+            rest = memoryview(data)
+            try:
+                while rest and not self._gone:
+                    rest = rest[os.write(self._sink, rest) :]
+                    self._moved = time.monotonic()
+            except OSError:
+                self._gone = True
+            try:
+                self._loop.call_soon_threadsafe(self._written, done, len(data))
+            except RuntimeError:
+                return  # the loop has ended
+
+    def _written(self, done: asyncio.Future[None], length: int) -> None:
+        self._unsent -= 1
+        self._unsent_bytes -= length
+        self._look_how_full()
+        if not done.done():
+            done.set_result(None)
+        if self._gone:
+            self._lost()
+        self._look_whether_idle()
+
+    def _lost(self) -> None:
+        """The client has closed its end: nobody reads, and nothing more is to be expected."""
+        self._gone = True
+        self.stop()
+
+    # -- the ledger
+
+    def accepted(self, request_id: str | int) -> bool:
+        """Note a request; False where one of this id is being answered still."""
+        key = (type(request_id), request_id)
+        if key in self._open:
+            return False
+        self._open.add(key)
+        self._idle.clear()
+        return True
+
+    def answered(self, request_id: str | int | None) -> None:
+        """Note that a request has its answer, or was cancelled and gets none."""
+        if request_id is not None:
+            self._open.discard((type(request_id), request_id))
+        self._look_whether_idle()
+
+    def _look_whether_idle(self) -> None:
+        if not self._open and not self._unsent:
+            self._idle.set()
+
+    async def drained(self) -> None:
+        """Wait until every accepted request is answered and all that was written is sent."""
+        await self._idle.wait()

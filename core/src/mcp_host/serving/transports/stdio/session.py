@@ -1,0 +1,204 @@
+"""One client on standard input and output: our link as the SDK's pair of message streams."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import signal
+from collections import deque
+from collections.abc import Callable
+from functools import partial
+from typing import Any, Literal
+
+import mcp_types as types
+from mcp.server import runner
+from mcp.server.lowlevel.server import Server
+from mcp.shared.message import ServerMessageMetadata, SessionMessage
+
+from ....host import Host
+from ....startup.frames import Handover, TooLong
+from ....startup.protocol import MODERN_VERSION
+from ...adapter import Adapter
+from ...borrowed import serve_modern_stream
+from .faults import Fault, fault, has_id
+from .link import StdioLink
+
+AHEAD = 8
+OTHER_ERA = f"this conversation began with a handshake, and takes no envelope of {MODERN_VERSION}"
+
+
+class StdioSession:
+    """A link as the SDK's pair of message streams."""
+
+    def __init__(self, link: StdioLink, adapter: Adapter, drained: Callable[[], Any]) -> None:
+        self._link = link
+        self._adapter = adapter
+        self._drained = drained
+        self._ahead: deque[SessionMessage] = deque()
+        self._serves_handshake = False
+
+    async def era(self) -> Literal["handshake", "modern"] | None:
+        """Which era the client's first request opens; None where none comes.
+
+        What was read up to it is read again; of more than `AHEAD` earlier frames the rest is lost.
+        """
+        while True:
+            try:
+                item = await self._next()
+            except StopAsyncIteration:
+                return None
+            is_request = isinstance(item.message, types.JSONRPCRequest)
+            if is_request or len(self._ahead) < AHEAD:
+                self._ahead.append(item)
+            if isinstance(item.message, types.JSONRPCRequest):
+                self._serves_handshake = not _opens_modern(item.message)
+                return "handshake" if self._serves_handshake else "modern"
+
+    async def __anext__(self) -> SessionMessage:
+        return self._ahead.popleft() if self._ahead else await self._next()
+
+    async def _next(self) -> SessionMessage:
+        while True:
+            line = await self._link.lines.get()
+            if line is None:
+                self._link.lines.put_nowait(None)  # the SDK asks again where nothing came at all
+                self._adapter.stop_asking()
+                self._adapter.close_streams()
+                await self._drained()
+                raise StopAsyncIteration
+            if isinstance(line, TooLong):
+                self._refuse(Fault(None, types.INVALID_REQUEST, "The message is too long"))
+                continue
+            message = self._message(line)
+            if isinstance(message, types.JSONRPCRequest):
+                # Told also when the SDK answers nothing, as to a cancelled request.
+                unanswered = partial(self._unanswered, message.id)
+                metadata = ServerMessageMetadata(on_request_unanswered=unanswered)
+                return SessionMessage(message, metadata=metadata)
+            if message is not None:
+                return SessionMessage(message)
+
+    def _message(self, line: bytes) -> types.JSONRPCMessage | None:
+        try:
+            message = types.jsonrpc_message_adapter.validate_json(line, by_name=False)
+        except ValueError:
+            self._refuse(fault(line))
+            return None
+        if isinstance(message, types.JSONRPCNotification) and has_id(line):
+            self._refuse(fault(line))  # the model takes it for a notification
+            return None
+        if not isinstance(message, types.JSONRPCRequest):
+            return message
+        if self._serves_handshake and _opens_modern(message):
+            said = f"Invalid request: {OTHER_ERA}"
+            self._refuse(Fault(message.id, types.INVALID_REQUEST, said))
+            return None
+        if self._link.accepted(message.id):
+            return message
+        self._refuse(Fault(message.id, types.INVALID_REQUEST, "This id is in use already"))
+        return None
+
+    async def _unanswered(self, request_id: str | int) -> None:
+        self._link.answered(request_id)
+
+    def _refuse(self, wrong: Fault) -> None:
+        error = {"code": wrong.code, "message": wrong.message}
+        frame = {"jsonrpc": "2.0", "id": wrong.request_id, "error": error}
+        self._link.post(json.dumps(frame).encode())  # who does not read is listened to all the same
+
+    async def send(self, item: SessionMessage) -> None:
+        message = item.message
+        answers = None
+        if isinstance(message, types.JSONRPCResponse | types.JSONRPCError):
+            answers = message.id
+        if answers is None or not self._link.was_answered(answers):
+            frame = message.model_dump_json(by_alias=True, exclude_unset=True)
+            await self._link.write(frame.encode())
+        if answers is not None:
+            self._link.answered(answers)
+
+    # -- what else the SDK wants of a stream
+
+    def __aiter__(self) -> StdioSession:
+        return self
+
+    async def receive(self) -> SessionMessage:
+        return await self.__anext__()
+
+    async def aclose(self) -> None:
+        """The link outlives the SDK's interest in it."""
+
+    async def __aenter__(self) -> StdioSession:
+        return self
+
+    async def __aexit__(self, *exc: object) -> None:
+        """As `aclose`."""
+
+
+def _opens_modern(request: types.JSONRPCRequest) -> bool:
+    """Whether a request carries the envelope of 2026-07-28, or a part of it."""
+    meta = (request.params or {}).get("_meta")
+    has_envelope = isinstance(meta, dict) and types.PROTOCOL_VERSION_META_KEY in meta
+    return has_envelope and request.method != "initialize"
+
+
+async def run(server: Server[Any], session: StdioSession) -> None:
+    """Serve one session until its input ends, as the SDK's `Server.run` does."""
+    era = await session.era()
+    if era == "handshake":
+        options = server.create_initialization_options()
+        await runner.serve_loop(server, session, session, lifespan_state={}, init_options=options)
+    elif era == "modern":
+        await serve_modern_stream(server, session)
+
+
+async def serve(
+    host: Host,
+    adapter: Adapter,
+    descriptors: tuple[int, int],
+    before: Handover | None,
+    at_once: Callable[[], None],
+) -> None:
+    """Serve one client until its input ends or a signal comes.
+
+    `before` is what was answered and kept while the SDK was loading; `at_once` is called on a
+    second signal.
+    """
+    link = StdioLink(*descriptors, host.settings.host.max_message_bytes, before)
+    stopping = asyncio.Event()
+    if before is not None and before.stopping:
+        stopping.set()
+
+    def stop() -> None:
+        if stopping.is_set():
+            at_once()
+        stopping.set()
+        adapter.close_streams()
+        link.stop()
+
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, stop)
+    link.start()
+    await run(adapter.server, StdioSession(link, adapter, lambda: _drain(host, link, stopping)))
+
+
+async def _drain(host: Host, link: StdioLink, stopping: asyncio.Event) -> None:
+    """Let accepted calls end: at the end of input by their deadlines, after a signal by `grace`.
+
+    A client that has ended its input and takes nothing for as long as `grace` has gone.
+    """
+    grace = host.settings.host.grace
+    stopped = asyncio.create_task(stopping.wait())
+    ended = asyncio.create_task(_all_answered(host, link))
+    while not (stopped.done() or ended.done() or link.is_stuck(grace)):
+        await asyncio.wait({stopped, ended}, timeout=grace, return_when=asyncio.FIRST_COMPLETED)
+    if stopping.is_set() and not ended.done():
+        await asyncio.wait({ended}, timeout=grace)
+    stopped.cancel()
+    ended.cancel()
+
+
+async def _all_answered(host: Host, link: StdioLink) -> None:
+    await link.drained()
+    await host.required_decided()

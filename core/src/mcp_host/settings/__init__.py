@@ -1,0 +1,1 @@
+"""What may stand in mcp-host.toml, and how it is read."""

@@ -1,0 +1,51 @@
+"""What is wrong in a settings file: one finding as `key: what is wrong`, and what is right."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Sequence
+from typing import Any, get_args, get_origin
+
+from pydantic import BaseModel, ValidationError
+
+from .keys import Keys, dotted
+from .tables import FileTables
+
+
+def explain(error: ValidationError, model: type[BaseModel]) -> str:
+    """pydantic's first finding as `key: what is wrong`, with the nearest known key."""
+    items = error.errors(include_url=False, include_input=False, include_context=False)
+    # A misspelt key is also a missing one: the name that is there explains both.
+    item = next((item for item in items if item["type"] == "extra_forbidden"), items[0])
+    where = dotted(tuple(part for part in item["loc"] if part != "[key]"))
+    more = f" (and {len(items) - 1} more)" if len(items) > 1 else ""
+    if item["type"] != "extra_forbidden":
+        return f"{where or 'settings'}: {item['msg'].removeprefix('Value error, ')}{more}"
+    problem = unknown_key(str(item["loc"][-1]), _known_keys(model, item["loc"][:-1]))
+    is_of_pack = model is FileTables and len(item["loc"]) == 3 and item["loc"][0] == "packs"
+    if is_of_pack and "did you mean" not in problem:
+        problem += f"; the pack's own settings stand in [packs.{item['loc'][1]}.settings]"
+    return f"{where}: {problem}{more}"
+
+
+def unknown_key(key: str, known: Sequence[str]) -> str:
+    """What to say of a key that nothing knows."""
+    near = difflib.get_close_matches(key, known, 1)
+    hint = f"did you mean '{near[0]}'?" if near else f"known are {', '.join(known)}"
+    return f"unknown key; {hint}"
+
+
+def _known_keys(model: type[BaseModel], keys: Keys) -> list[str]:
+    """The keys that may stand at a place of a file that this model checks."""
+    here: Any = model
+    for key in keys:
+        if isinstance(here, type) and issubclass(here, BaseModel) and key in here.model_fields:
+            here = here.model_fields[str(key)].annotation
+        elif get_origin(here) in (dict, list):
+            here = get_args(here)[-1]
+        arms = [arm for arm in get_args(here) if isinstance(arm, type)]
+        if get_origin(here) not in (dict, list) and arms:
+            here = next((arm for arm in arms if issubclass(arm, BaseModel)), here)
+    if isinstance(here, type) and issubclass(here, BaseModel):
+        return [info.alias or name for name, info in here.model_fields.items()]
+    return []

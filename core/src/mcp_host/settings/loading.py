@@ -1,0 +1,154 @@
+"""From mcp-host.toml to settings that the host can use."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from pydantic import ValidationError
+
+from ..errors import SettingsError
+from .explaining import explain
+from .keys import Keys, dotted
+from .secrets import SecretReader, Secrets
+from .tables import RESERVED_PACK_NAME, FileTables, HostTable, HttpTable, PackTable
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Settings as the host uses them: checked, secrets read, relative paths made absolute.
+
+    `problems` says for a pack why its own settings could not be read: that pack alone fails.
+    """
+
+    host: HostTable = field(default_factory=HostTable)
+    http: HttpTable = field(default_factory=HttpTable)
+    packs: Mapping[str, PackTable] = field(default_factory=dict)
+    source: Path | None = None
+    secrets: Secrets = field(default_factory=Secrets)
+    problems: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def folder(self) -> Path:
+        """Where relative paths start."""
+        return self.source.parent if self.source else Path.cwd()
+
+    def replace(self, **changes: Any) -> Settings:
+        """A copy with some attributes changed."""
+        return dataclasses.replace(self, **changes)
+
+    def shown(self) -> dict[str, Any]:
+        """Everything as plain data, secrets masked, defaults filled in."""
+        tables = FileTables(host=self.host, http=self.http, packs=dict(self.packs))
+        data = tables.model_dump(mode="json")
+        self.secrets.mask_places(data)
+        return data
+
+
+def load(path: Path, environment: Mapping[str, str] | None = None) -> Settings:
+    """Read a settings file; `SettingsError` names the file, the key, and what is right."""
+    try:
+        data = tomllib.loads(path.read_bytes().decode("utf-8"))
+    except FileNotFoundError:
+        raise SettingsError(f"{path}: there is no such file; `mcp-host init` makes one") from None
+    except OSError as error:
+        raise SettingsError(f"{path}: cannot be read: {error.strerror or error}") from None
+    except UnicodeDecodeError:
+        raise SettingsError(f"{path}: must be UTF-8 text") from None
+    except tomllib.TOMLDecodeError as error:
+        raise SettingsError(f"{path}: is not valid TOML: {error}") from None
+    return parse(data, path.absolute(), environment)
+
+
+def parse(
+    data: Mapping[str, Any], source: Path | None, environment: Mapping[str, str] | None = None
+) -> Settings:
+    """Check a settings file's data; as `load`."""
+    where = str(source or "settings")
+    folder = source.parent if source else Path.cwd()
+    reader = SecretReader(folder, os.environ if environment is None else environment)
+    own = _read_own(data, reader)
+    try:
+        # The two are named so that no defaults need be made of them apart from the file's check.
+        named = {"host": {}, "http": {}, **reader.resolve(own.rest, ())}
+        tables = FileTables.model_validate(named)
+    except SettingsError as error:
+        raise SettingsError(f"{where}: {error}") from None
+    except ValidationError as error:
+        raise SettingsError(f"{where}: {explain(error, FileTables)}") from None
+    if RESERVED_PACK_NAME in tables.packs:
+        raise SettingsError(f"{where}: packs.host: this name is the host's own")
+    _check_secret(where, tables, reader.secrets)
+    host = tables.host
+    if host.root is not None and source is not None:
+        try:
+            host = host.model_copy(update={"root": folder / host.root.expanduser()})
+        except RuntimeError as error:  # "~nobody/x"
+            raise SettingsError(f"{where}: host.root: {error}") from None
+    return Settings(
+        host=host,
+        http=tables.http,
+        packs={
+            name: table.model_copy(update={"settings": own.settings.get(name, {})})
+            for name, table in tables.packs.items()
+        },
+        source=source,
+        secrets=reader.secrets,
+        problems=own.problems,
+    )
+
+
+class _Own(NamedTuple):
+    """A file's data with the packs' own settings apart: those read, and those that could not be."""
+
+    rest: Mapping[str, Any]
+    settings: Mapping[str, Mapping[str, Any]]
+    problems: Mapping[str, str]
+
+
+def _read_own(data: Mapping[str, Any], reader: SecretReader) -> _Own:
+    """Read the secrets of each pack's own settings: what is wrong in them fails that pack alone."""
+    packs = data.get("packs")
+    if not isinstance(packs, Mapping):
+        return _Own(data, {}, {})
+    settings: dict[str, Mapping[str, Any]] = {}
+    problems: dict[str, str] = {}
+    rest = dict(packs)
+    for name, table in packs.items():
+        if not (isinstance(table, Mapping) and isinstance(table.get("settings"), Mapping)):
+            continue
+        rest[name] = {key: value for key, value in table.items() if key != "settings"}
+        keys: Keys = ("packs", name, "settings")
+        try:
+            # Each on its own: the whole may have a key `file` and is still no secret.
+            settings[name] = {
+                key: reader.resolve(value, (*keys, key), str)
+                for key, value in table["settings"].items()
+            }
+        except SettingsError as error:
+            problems[name] = str(error)
+    return _Own({**data, "packs": rest}, settings, problems)
+
+
+def _check_secret(where: str, tables: FileTables, secrets: Secrets) -> None:
+    """`SettingsError` where what opens the server stands in the file, even as a default."""
+    found: dict[Keys, str] = {
+        ("http", "tokens", index, "token"): token.token
+        for index, token in enumerate(tables.http.tokens)
+    }
+    if len(set(found.values())) < len(found):
+        raise SettingsError(f"{where}: http.tokens: two subjects have the same token")
+    if tables.host.state_key is not None:
+        found["host", "state_key"] = tables.host.state_key
+    for keys, value in found.items():
+        if keys not in secrets.keys or value not in secrets.values:
+            what = str(keys[-1]).replace("_", " ")
+            raise SettingsError(
+                f"{where}: {dotted(keys)}: write no {what} here; name where it is kept: "
+                '{ env = "NAME_OF_A_VARIABLE" } or { file = "name-of-a-file" }'
+            )

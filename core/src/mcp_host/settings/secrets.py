@@ -1,0 +1,140 @@
+"""Values that come from the environment or from files: read once, and masked wherever shown."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from ..errors import SettingsError
+from .keys import Keys, dotted
+
+MASK = "********"
+SHORTEST_MASKED = 4
+"""A secret shorter than this stands in every other word: texts with it masked would say nothing."""
+
+
+@dataclass(frozen=True)
+class Secrets:
+    """What came from the environment or from files: values to mask, and where they stood."""
+
+    keys: frozenset[Keys] = frozenset()
+    values: frozenset[str] = frozenset()
+    variables: frozenset[str] = frozenset()
+    files: frozenset[str] = frozenset()
+
+    def __or__(self, other: Secrets) -> Secrets:
+        return Secrets(
+            self.keys | other.keys,
+            self.values | other.values,
+            self.variables | other.variables,
+            self.files | other.files,
+        )
+
+    def redact(self, text: str) -> str:
+        """The text with every secret value masked, also as JSON, `repr` or a URL writes it."""
+        for written in self._written:
+            text = text.replace(written, MASK)
+        return text
+
+    def redact_data(self, data: Any) -> Any:
+        """Plain data with every secret value in its strings masked."""
+        if not self.values:
+            return data
+        if isinstance(data, str):
+            return self.redact(data)
+        if isinstance(data, dict):
+            return {key: self.redact_data(value) for key, value in data.items()}
+        if isinstance(data, list):
+            return [self.redact_data(item) for item in data]
+        return data
+
+    def mask_places(self, data: Any) -> None:
+        """Mask every place of plain data that holds a secret, whatever its value is now."""
+        for keys in self.keys:
+            place = data
+            try:
+                for key in keys[:-1]:
+                    place = place[key]
+                _ = place[keys[-1]]
+            except (KeyError, IndexError, TypeError):
+                continue
+            if isinstance(place, dict | list):
+                place[keys[-1]] = MASK  # type: ignore[index]  # str for a dict, int for a list
+
+    @cached_property
+    def _written(self) -> list[str]:
+        """The values in every way that they are written, long ones first."""
+        values = [value for value in self.values if len(value) >= SHORTEST_MASKED]
+        ways = {w for v in values for w in (v, json.dumps(v)[1:-1], repr(v)[1:-1], quote(v, ""))}
+        return sorted(ways, key=len, reverse=True)
+
+
+class SecretText(str):
+    """A text from the environment or a file: the one place where "8000" may stand for a number."""
+
+    __slots__ = ()
+
+
+class SecretReader:
+    """Puts their values for `{ env = "X" }` and `{ file = "…" }`, and remembers which."""
+
+    def __init__(self, folder: Path, environment: Mapping[str, str]) -> None:
+        self.secrets = Secrets()
+        self._folder = folder
+        self._environment = environment
+
+    def resolve(self, value: Any, keys: Keys, text: type[str] = SecretText) -> Any:
+        """The value with its secrets read; `text` is the type that they get."""
+        if isinstance(value, Mapping):
+            if isinstance(value.get("env"), str) and set(value) <= {"env", "default"}:
+                found = self._from_environment(value, keys)
+                return text(found) if isinstance(found, str) else found
+            if set(value) == {"file"} and isinstance(value["file"], str):
+                return text(self._from_file(value["file"], keys))
+            return {key: self.resolve(item, (*keys, key), text) for key, item in value.items()}
+        if isinstance(value, list):
+            return [self.resolve(item, (*keys, i), text) for i, item in enumerate(value)]
+        return value
+
+    def _from_environment(self, value: Mapping[str, Any], keys: Keys) -> Any:
+        variable = value["env"]
+        if not variable:
+            raise SettingsError(f"{dotted(keys)}: env must name a variable")
+        if isinstance(value.get("default"), list | Mapping):
+            raise SettingsError(f"{dotted(keys)}: default must be a string, a number or a boolean")
+        if variable in self._environment:
+            return self._keep(self._environment[variable], keys, variable)
+        if "default" in value:
+            self.secrets |= Secrets(keys=frozenset({keys}), variables=frozenset({variable}))
+            return value["default"]
+        raise SettingsError(
+            f"{dotted(keys)}: the environment variable {variable} is not set, and there is no "
+            "default"
+        )
+
+    def _from_file(self, name: str, keys: Keys) -> str:
+        try:
+            path = self._folder / Path(name).expanduser()
+        except RuntimeError as error:  # "~nobody/x"
+            raise SettingsError(f"{dotted(keys)}: {error}") from None
+        self.secrets |= Secrets(files=frozenset({str(path)}))
+        try:
+            return self._keep(path.read_text("utf-8").strip(), keys)
+        except UnicodeDecodeError:
+            raise SettingsError(f"{dotted(keys)}: {path} must be UTF-8 text") from None
+        except (OSError, ValueError) as error:  # a ValueError: NUL in the name
+            reason = getattr(error, "strerror", None) or error
+            raise SettingsError(f"{dotted(keys)}: cannot read {path}: {reason}") from None
+
+    def _keep(self, value: str, keys: Keys, variable: str | None = None) -> str:
+        self.secrets |= Secrets(
+            frozenset({keys}),
+            frozenset({value}) if value else frozenset(),
+            frozenset({variable}) if variable else frozenset(),
+        )
+        return value

@@ -1,0 +1,173 @@
+"""The tables of mcp-host.toml as frozen models: what may stand in each, and what it means."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, model_validator
+
+from .secrets import SecretText
+
+PACK_NAME = r"^[a-z][a-z0-9_]{0,31}$"
+RESERVED_PACK_NAME = "host"
+SCOPE = r"^(\*|[a-z][a-z0-9_]{0,31}:(read|write))$"
+
+Seconds = Annotated[float, Field(gt=0, le=86400)]
+Count = Annotated[int, Field(ge=1, le=100_000)]
+
+
+class _Table(BaseModel):
+    """What all tables share. What checks them is made at the first check, for all at once."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, defer_build=True)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _read_texts(cls, data: Any) -> Any:
+        if not isinstance(data, Mapping):
+            return data
+        return {
+            key: cls._read_text(key, value) if isinstance(value, SecretText) else value
+            for key, value in data.items()
+        }
+
+    @classmethod
+    def _read_text(cls, key: str, text: str) -> Any:
+        if key not in cls.model_fields:
+            return text
+        annotation: Any = cls.model_fields[key].annotation
+        try:
+            return TypeAdapter(annotation).validate_python(str(text))
+        except ValidationError:
+            return text  # the field itself says what is wrong with it
+
+
+class HostTable(_Table):
+    """The table [host]."""
+
+    root: Path | None = Field(
+        None, strict=False, description="The project's folder, for packs about a project."
+    )
+    timeout: Seconds = Field(30, description="Seconds a call may take, where nothing else says so.")
+    max_concurrency: Count = Field(
+        64, description="Calls that run at once; 256 of each caller wait, more hear `busy`."
+    )
+    page_size: Count = Field(1000, description="Entries on one page of a list.")
+    asking_timeout: Seconds = Field(300, description="Seconds a call waits for a person's answer.")
+    grace: Seconds = Field(
+        5, description="Seconds that running calls get when the host stops, and then its packs."
+    )
+    start_timeout: Seconds = Field(
+        10, description="Seconds a pack may take for each step: import, each answer, opening."
+    )
+    retry_after: Seconds = Field(
+        5,
+        description="Seconds until a pack that could not be opened is tried again; doubled each "
+        "time, up to 5 minutes.",
+    )
+    max_message_bytes: Annotated[int, Field(ge=1024)] = Field(
+        4 * 1024 * 1024, description="The longest message that is read, in bytes."
+    )
+    max_answer_bytes: Annotated[int, Field(ge=1024)] = Field(
+        4 * 1024 * 1024, description="The longest answer of a call that is sent, in bytes."
+    )
+    state_key: str | None = Field(
+        None,
+        min_length=32,
+        description="Seals questions carried by the client, so that another process can take the "
+        "answer; at least 32 characters, from a secret. Without it, each start makes its own.",
+    )
+    catalogue: bool = Field(
+        True, description="Save what clients see first, to show it at once at the next start."
+    )
+    log_level: Literal["debug", "info", "warning", "error"] = Field(
+        "info", description="The least level that is logged."
+    )
+    log_format: Literal["text", "json"] = Field("text", description="How the log is written.")
+
+
+class TokenTable(_Table):
+    """One of [[http.tokens]]."""
+
+    token: str = Field(min_length=16, description="The bearer token; from a secret.")
+    subject: str = Field(min_length=1, description="Who presents it; packs see this as the caller.")
+    scopes: list[Annotated[str, Field(pattern=SCOPE)]] = Field(
+        default_factory=list, description="What it may do: `PACK:read`, `PACK:write`, `*`."
+    )
+
+
+class HttpTable(_Table):
+    """The table [http]."""
+
+    host: str = Field("127.0.0.1", description="The address to listen on.")
+    port: Annotated[int, Field(ge=0, le=65535)] = Field(
+        8000, description="The port to listen on; 0 takes a free one."
+    )
+    tokens: list[TokenTable] = Field(default_factory=list, description="Who may call.")
+    allow_unauthenticated: bool = Field(
+        False, description="Serve beyond this machine without tokens: everybody may do everything."
+    )
+    allowed_hosts: list[str] = Field(
+        default_factory=list,
+        description="Host headers to accept besides the address itself, such as `mcp.example.org`.",
+    )
+    allowed_origins: list[str] = Field(
+        default_factory=list,
+        description="Origins of web pages that may call, such as `https://app.example.org`.",
+    )
+    stateless: bool = Field(
+        False,
+        description="Keep no sessions, so that several processes can serve: clients of the "
+        "handshake era then get no notifications and cannot be asked.",
+    )
+    max_body_bytes: Annotated[int, Field(ge=1024)] = Field(
+        4 * 1024 * 1024, description="The longest request body that is read, in bytes."
+    )
+    session_idle_timeout: Seconds = Field(
+        1800, description="Seconds after which an unused session ends."
+    )
+
+
+class ToolTable(_Table):
+    """One of [packs.X.tools.T]."""
+
+    timeout: Seconds | None = Field(None, description="Seconds a call of this tool may take.")
+
+
+class PackTable(_Table):
+    """One of [packs.X]."""
+
+    enabled: bool = Field(True, description="Whether the pack is imported and served.")
+    required: bool = Field(False, description="Whether the host ends when the pack fails.")
+    distribution: str | None = Field(
+        None, description="Which distribution, where several offer a pack of this name."
+    )
+    prefix: str | None = Field(
+        None,
+        pattern=r"^[A-Za-z0-9_-]{0,32}$",
+        description="What stands before the names of its tools and prompts; the pack's name.",
+    )
+    timeout: Seconds | None = Field(None, description="Seconds a call of this pack may take.")
+    max_concurrency: Count = Field(32, description="Calls of this pack that run at once.")
+    include: list[str] = Field(
+        default_factory=list, description="Tools to serve, as globs of their own names; else all."
+    )
+    exclude: list[str] = Field(default_factory=list, description="Tools to leave out, as globs.")
+    read_only: bool = Field(False, description="Serve only what is marked read-only.")
+    shared: bool = Field(
+        False, description="Serve it beyond this machine although it acts as the server's user."
+    )
+    tools: dict[str, ToolTable] = Field(default_factory=dict, description="Settings of one tool.")
+    settings: dict[str, Any] = Field(
+        default_factory=dict, description="The pack's own settings, checked by its model."
+    )
+
+
+class FileTables(_Table):
+    """The whole of mcp-host.toml."""
+
+    host: HostTable = Field(default_factory=HostTable)
+    http: HttpTable = Field(default_factory=HttpTable)
+    packs: dict[Annotated[str, Field(pattern=PACK_NAME)], PackTable] = Field(default_factory=dict)

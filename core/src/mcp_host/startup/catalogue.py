@@ -1,0 +1,29 @@
+"""What a server shows of itself first."""
+
+from __future__ import annotations
+
+from .protocol import LISTS
+from .records import Record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+
+class Catalogue(Record):
+    """Who a server is, and the first page of each of its lists."""
+
+    name: str
+    version: str
+    title: str | None
+    instructions: str | None
+    pages: Mapping[str, Mapping[str, Any]]
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether every list is there, as a page of data."""
+        return set(self.pages) == set(LISTS.values()) and all(
+            isinstance(page, dict) and isinstance(page.get(what), list)
+            for what, page in self.pages.items()
+        )

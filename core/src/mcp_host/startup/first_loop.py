@@ -1,0 +1,125 @@
+"""The time before the SDK is there: first questions are answered, the others kept for later.
+
+A plain loop over two descriptors, without asyncio, which would cost more than the answers.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+
+from .frames import Handover, Splitter
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from .first_answers import FirstAnswers
+
+FULL = 8 * 1024 * 1024
+"""Bytes that are kept of a client, either way; then it is read no more until the SDK is there."""
+
+
+class FirstLoop:
+    """Reads one client's lines and writes the first answers, until it is woken.
+
+    `limit` is the longest line in bytes. `may_leave` says whether the process may end as soon as
+    the client does, when nothing of it waits for an answer. Once `stopping` is set, nothing more is
+    read.
+    """
+
+    def __init__(
+        self,
+        source: int,
+        sink: int,
+        limit: int,
+        answers: FirstAnswers,
+        may_leave: Callable[[], bool],
+    ) -> None:
+        self._source = source
+        self._sink = sink
+        self._answers = answers
+        self._splitter = Splitter(limit)
+        self._may_leave = may_leave
+        self._out = bytearray()
+        self._kept = 0
+        self._ended = False
+        self.stopping = False
+
+    def run(self, wake: int) -> Handover | None:
+        """Serve until `wake` is readable; None where the client has left and nothing is owed."""
+        poll = select.poll()
+        poll.register(wake, select.POLLIN)
+        while True:
+            self._watch(poll)
+            ready = dict(poll.poll())
+            if self._sink in ready and self._out:
+                self._flush()
+            if self._source in ready and not self._ended and not self.stopping:
+                self._read()
+            if wake in ready:
+                return self._handover()
+            if self._nothing_left() and self._may_leave():
+                return None
+
+    @property
+    def owes(self) -> bool:
+        """Whether somebody waits for an answer."""
+        return bool(self._answers.waiting or self._answers.refuses or self._out)
+
+    def _nothing_left(self) -> bool:
+        return (self._ended or self.stopping) and not self.owes
+
+    def _watch(self, poll: select.poll) -> None:
+        if self._ended or self.stopping or len(self._out) > FULL or self._kept > FULL:
+            _forget(poll, self._source)
+        else:
+            poll.register(self._source, select.POLLIN | select.POLLHUP)
+        if self._out:
+            poll.register(self._sink, select.POLLOUT)
+        else:
+            _forget(poll, self._sink)
+
+    def _read(self) -> None:
+        chunk = os.read(self._source, 65536)
+        lines = self._splitter.feed(chunk) if chunk else self._splitter.rest()
+        self._ended = not chunk
+        for line in lines:
+            answer = self._answers.answer(line)
+            if answer is not None:
+                self._out += answer + b"\n"
+            elif isinstance(line, bytes):
+                self._kept += len(line)
+        if self._out:
+            self._flush()
+
+    def _flush(self) -> None:
+        """Write what can be written at once; a ready pipe takes `select.PIPE_BUF` bytes whole."""
+        ready = select.poll()
+        ready.register(self._sink, select.POLLOUT)
+        while self._out and ready.poll(0):
+            try:
+                written = os.write(self._sink, self._out[: select.PIPE_BUF])
+            except OSError:
+                self._out.clear()
+                self._ended = True
+                return
+            del self._out[:written]
+
+    def _handover(self) -> Handover:
+        return Handover(
+            lines=self._answers.replay,
+            answered=self._answers.answered,
+            unsent=bytes(self._out),
+            ended=self._ended,
+            stopping=self.stopping,
+            splitter=self._splitter,
+            listed=self._answers.listed,
+        )
+
+
+def _forget(poll: select.poll, descriptor: int) -> None:
+    try:
+        poll.unregister(descriptor)
+    except KeyError:
+        return

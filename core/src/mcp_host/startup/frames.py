@@ -1,0 +1,89 @@
+"""Lines cut out of a stream of bytes: what our link reads, before and after the SDK is there."""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import Final
+
+Id = tuple[type, str | int]
+"""A JSON-RPC id: 1 and "1" are two."""
+
+
+class TooLong:
+    """Stands for a line over the limit, which was skipped to its end."""
+
+
+TOO_LONG: Final = TooLong()
+Line = bytes | TooLong
+
+
+class Splitter:
+    """Cuts chunks into lines; one of over `limit` bytes is skipped, and remembered."""
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self._parts: list[bytes] = []
+        self._length = 0
+
+    def feed(self, chunk: bytes) -> list[Line]:
+        """The lines that end in this chunk; blank ones are left out."""
+        *ends, rest = chunk.split(b"\n")
+        lines: list[Line] = []
+        for end in ends:
+            lines += self._line(end)
+        self._keep(rest)
+        return lines
+
+    def rest(self) -> list[Line]:
+        """What came after the last newline."""
+        return self._line(b"")
+
+    def limit_to(self, limit: int) -> None:
+        """Take another limit from now on."""
+        self._limit = limit
+
+    def _keep(self, part: bytes) -> None:
+        self._length += len(part)
+        if self._length > self._limit:
+            self._parts.clear()
+        elif part:
+            self._parts.append(part)
+
+    def _line(self, end: bytes) -> list[Line]:
+        self._keep(end)
+        too_long, line = self._length > self._limit, b"".join(self._parts)
+        self._parts, self._length = [], 0
+        if too_long:
+            return [TOO_LONG]
+        return [line] if line.strip() else []
+
+
+class Handover:
+    """What was begun before the SDK was there, for the link to go on with.
+
+    `lines` are to be read as if they came now; the answers to `answered` were given already, and
+    the SDK's are dropped. `unsent` is what the client has not taken yet, `splitter` holds what came
+    of an unfinished line. `ended` says that the input has ended, `stopping` that a signal came, and
+    `listed` that the client has seen a list.
+    """
+
+    def __init__(
+        self,
+        *,
+        lines: Iterable[Line] = (),
+        answered: Iterable[Id] = (),
+        unsent: bytes = b"",
+        ended: bool = False,
+        stopping: bool = False,
+        splitter: Splitter | None = None,
+        listed: bool = False,
+    ) -> None:
+        self.lines = list(lines)
+        self.answered = set(answered)
+        self.unsent = unsent
+        self.ended = ended
+        self.stopping = stopping
+        self.splitter = splitter
+        self.listed = listed

@@ -1,0 +1,246 @@
+"""The saved catalogue: what a server showed first when it last started, to show it at once again.
+
+A file of JSON in the user's cache folder, one for each command, settings file, Python environment
+and project. A fingerprint of everything that the lists depend on decides whether it is still good;
+what it cannot see is found when the packs have loaded, and told to the client then. Reading it is
+most of what a client waits for: nothing here imports pydantic, the SDK or a pack, nor typing or
+pathlib, which take 3 ms each.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import stat
+import sys
+
+from . import folders
+from .catalogue import Catalogue
+from .records import Record
+from .version import VERSION
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from pathlib import Path
+    from typing import Any
+
+FORMAT = 3
+LARGEST = 8 * 1024 * 1024
+FOLDER = "catalogues"
+DRAFT = ".catalogue-"
+OLD_DRAFT, OLD = 3600, 90 * 86400
+"""Seconds after which a draft is that of a process that was killed, and a catalogue nobody's."""
+
+
+class Identity(Record):
+    """Which server this is: one saved catalogue belongs to each.
+
+    `program` is the command's name, `root` the folder of the project or of the start. What else a
+    command line says is about logs and HTTP, and shows in no list.
+    """
+
+    program: str
+    source: str | Path | None
+    root: str
+
+    @property
+    def file(self) -> str:
+        """The file that the catalogue is saved in."""
+        text = json.dumps([self.program, str(self.source), self.root, sys.prefix])
+        name = f"{hashlib.sha256(text.encode()).hexdigest()[:32]}.json"
+        return os.path.join(folders.cache(), FOLDER, name)
+
+
+class Dependencies(Record):
+    """What the lists of a server were made of, besides its settings file.
+
+    `files` are those whose change matters, `folders` those where what is new or gone does;
+    `variables` and `secret_variables` the names of the environment that were read; `secret_files`
+    those that settings took secrets from.
+    """
+
+    files: tuple[str, ...] = ()
+    folders: tuple[str, ...] = ()
+    variables: tuple[str, ...] = ()
+    secret_variables: tuple[str, ...] = ()
+    secret_files: tuple[str, ...] = ()
+
+
+class Saved(Record):
+    """A catalogue as it was read; `refusal` says why it must not be shown, empty where it may."""
+
+    catalogue: Catalogue | None
+    refusal: str
+    must_stay: bool = False
+    dependencies: Dependencies = Dependencies()
+    time: float = 0
+
+    @property
+    def is_good(self) -> bool:
+        """Whether it may be shown."""
+        return self.catalogue is not None and not self.refusal
+
+
+def read(identity: Identity, environment: Mapping[str, str] | None = None) -> Saved:
+    """The saved catalogue of a server, and whether it is still good; never raises."""
+    env = os.environ if environment is None else environment
+    try:
+        data = _read_own_file(identity.file)
+        saved = dict(data["fingerprint"])
+        depends = Dependencies(**{k: tuple(v) for k, v in data["dependencies"].items()})
+        now = fingerprint(identity, depends, env, data["salt"])
+        catalogue = Catalogue(**data["catalogue"])
+        if not catalogue.is_whole:
+            return Saved(None, "it is damaged")
+        must_stay, when = bool(data["must_stay"]), float(data["time"])
+    except FileNotFoundError:
+        return Saved(None, "there is none yet")
+    except _NotOurs as error:
+        return Saved(None, str(error))
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        return Saved(None, "it is damaged")
+    changed = [part for part in sorted({*now, *saved}) if now.get(part) != saved.get(part)]
+    refusal = f"changed since: {', '.join(changed)}" if changed else ""
+    return Saved(catalogue, refusal, must_stay, depends, when)
+
+
+def write(
+    identity: Identity,
+    catalogue: Catalogue,
+    depends: Dependencies,
+    *,
+    must_stay: bool,
+    environment: Mapping[str, str] | None = None,
+) -> None:
+    """Save a catalogue atomically, readable for its owner alone; silent where that cannot be."""
+    import tempfile
+    import time
+
+    env = os.environ if environment is None else environment
+    salt = os.urandom(16).hex()
+    data = {
+        "format": FORMAT,
+        "time": time.time(),
+        "salt": salt,
+        "must_stay": must_stay,
+        "fingerprint": fingerprint(identity, depends, env, salt),
+        "dependencies": vars(depends),
+        "catalogue": vars(catalogue),
+    }
+    path = identity.file
+    text = json.dumps(data, separators=(",", ":"))
+    if len(text) > LARGEST:
+        return
+    folder = os.path.dirname(path)
+    try:
+        os.makedirs(folder, exist_ok=True, mode=0o700)
+        handle, temporary = tempfile.mkstemp(dir=folder, prefix=DRAFT)
+    except OSError:
+        return
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(text)  # mkstemp made it with mode 0600
+        os.replace(temporary, path)
+    except OSError:
+        _remove(temporary)
+    _tidy(folder, time.time())
+
+
+def fingerprint(
+    identity: Identity, depends: Dependencies, environment: Mapping[str, str], salt: str
+) -> dict[str, str]:
+    """Everything that the lists depend on, by part, as digests that give no secret away."""
+    names = [*depends.variables]
+    return {
+        "host and Python versions": _digest([FORMAT, VERSION, sys.version, sys.prefix]),
+        "Python path": _digest([*sys.path, *_times(_site_folders())]),
+        "settings file": _digest(_content(identity.source)),
+        "project": _digest([identity.root]),
+        "environment": _digest([salt, *(f"{n}={environment.get(n)}" for n in names)]),
+        "secrets": _digest(
+            [
+                *(f"{n} {n in environment}" for n in depends.secret_variables),
+                *(f"{n} {os.path.exists(n)}" for n in depends.secret_files),
+            ]
+        ),
+        "installed files": _digest([*_times(depends.files), *map(names_in, depends.folders)]),
+    }
+
+
+class _NotOurs(Exception):
+    """A file that somebody else could have written."""
+
+
+def _read_own_file(path: str) -> dict[str, Any]:
+    handle = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0))
+    with os.fdopen(handle, "rb") as file:
+        about = os.fstat(file.fileno())
+        if hasattr(os, "getuid") and about.st_uid != os.getuid():
+            raise _NotOurs("it belongs to somebody else")
+        if stat.S_IMODE(about.st_mode) & 0o022:
+            raise _NotOurs("others may write to it")
+        if about.st_size > LARGEST:
+            raise _NotOurs("it is too large")
+        data = json.loads(file.read())
+    if not isinstance(data, dict) or data.get("format") != FORMAT:
+        raise ValueError("another format")
+    return data
+
+
+def _times(files: Iterable[str]) -> list[str]:
+    """Size and time of each file, and of what is not there its absence."""
+    found = []
+    for name in files:
+        try:
+            about = os.stat(name)
+            found.append(f"{name} {about.st_size} {about.st_mtime_ns} {about.st_ino}")
+        except OSError:
+            found.append(f"{name} -")
+    return found
+
+
+def names_in(folder: str) -> list[str]:
+    """What is in a folder, but for what Python or an editor keeps there for itself."""
+    try:
+        names = os.listdir(folder)
+    except OSError:
+        return []
+    return sorted(name for name in names if name != "__pycache__" and not name.startswith("."))
+
+
+def _tidy(folder: str, now: float) -> None:
+    """Remove what nobody will read: drafts that were never finished, and what is long unused."""
+    try:
+        for entry in os.scandir(folder):
+            limit = OLD_DRAFT if entry.name.startswith(DRAFT) else OLD
+            if entry.stat(follow_symlinks=False).st_mtime < now - limit:
+                _remove(entry.path)
+    except OSError:
+        return
+
+
+def _site_folders() -> list[str]:
+    return [name for name in sys.path if name.endswith(("site-packages", "dist-packages"))]
+
+
+def _content(path: str | Path | None) -> list[str]:
+    if path is None:
+        return ["none"]
+    try:
+        with open(path, "rb") as file:
+            return [hashlib.sha256(file.read()).hexdigest()]
+    except OSError as error:
+        return [type(error).__name__]
+
+
+def _digest(parts: Sequence[Any]) -> str:
+    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:24]
+
+
+def _remove(path: str) -> None:
+    try:
+        os.unlink(path)
+    except OSError:
+        return

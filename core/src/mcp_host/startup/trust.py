@@ -1,0 +1,171 @@
+"""Which settings file is read: a `./mcp-host.toml` only once its owner said that it may be.
+
+A cloned repository must not start commands or see secrets by the mere presence of a file. What is
+trusted is a path together with the hash of its content, recorded in the user's own folder.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+
+from . import folders
+from .records import Record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from os import PathLike
+    from pathlib import Path
+    from typing import Any
+
+FILE_NAME = "mcp-host.toml"
+VARIABLE = "MCP_HOST_CONFIG"
+NO_PACKS = "MCP_HOST_NO_PACKS"
+
+
+class Choice(Record):
+    """Which settings file is used, if any, and what a person should know about the choice."""
+
+    file: str | None
+    notice: str | None = None
+
+    @property
+    def path(self) -> Path | None:
+        """The file as a path."""
+        from pathlib import Path
+
+        return Path(self.file) if self.file is not None else None
+
+
+def choose(
+    named: str | PathLike[str] | None,
+    environment: Mapping[str, str] | None = None,
+    *,
+    folder: Path | None = None,
+) -> Choice:
+    """By `--config`, `$MCP_HOST_CONFIG`, a trusted `./mcp-host.toml`, the user's own file."""
+    env = os.environ if environment is None else environment
+    given = named if named is not None else env.get(VARIABLE) or None
+    if given is not None:
+        return Choice(named_file(given))
+    here = os.path.join(folder or working_folder(), FILE_NAME)
+    notice = None
+    if os.path.isfile(here):
+        if is_trusted(here):
+            return Choice(here)
+        notice = (
+            f"{here} is not read: it is not trusted, or changed since it was. Look at it, then "
+            f"run: mcp-host trust {here}"
+        )
+    users = _users_file()
+    return Choice(users if os.path.isfile(users) else None, notice)
+
+
+def is_safe_mode() -> bool:
+    """Whether the environment says that no pack is to be loaded, whatever the file enables."""
+    return os.environ.get(NO_PACKS) == "1"
+
+
+def named_file(path: str | PathLike[str]) -> str:
+    """A settings file as a person names it, where `~` is the home folder; its absolute path."""
+    return absolute(os.path.expanduser(path))
+
+
+def absolute(path: str | PathLike[str]) -> str:
+    """The path from the root, as pathlib would write it."""
+    whole = os.fspath(path)
+    if not os.path.isabs(whole):
+        whole = os.path.join(working_folder(), whole)
+    if os.sep != "/":
+        return os.path.normpath(whole)
+    return "/" + "/".join(part for part in whole.split("/") if part not in ("", "."))
+
+
+def working_folder() -> str:
+    """The working directory; ends the process with one line where it is there no more."""
+    try:
+        return os.getcwd()
+    except FileNotFoundError:
+        raise SystemExit(
+            "error: the working directory is not there any more; start this in another"
+        ) from None
+
+
+def user_file() -> Path:
+    """The settings file in the user's configuration folder."""
+    from pathlib import Path
+
+    return Path(_users_file())
+
+
+def trust(path: Path) -> None:
+    """Record the file's path and content as trusted; `OSError` where it cannot be read."""
+    _write({**_read(), _place(path): _digest(path)})
+
+
+def _users_file() -> str:
+    return os.path.join(folders.config(), FILE_NAME)
+
+
+def is_trusted(path: str | PathLike[str]) -> bool:
+    """Whether the file's present content was trusted at this path."""
+    try:
+        return _read().get(_place(path)) == _digest(path)
+    except OSError:
+        return False
+
+
+def _place(path: str | PathLike[str]) -> str:
+    """Where the file stands.
+
+    A link to a trusted file is not followed: what is relative in the file would start at the
+    folder of the link, which may be a stranger's.
+    """
+    folder, name = os.path.split(absolute(path))
+    return os.path.join(os.path.realpath(folder), name)
+
+
+def _digest(path: str | PathLike[str]) -> str:
+    with open(path, "rb") as file:
+        return hashlib.sha256(file.read()).hexdigest()
+
+
+def _record() -> str:
+    return os.path.join(folders.config(), "trusted.json")
+
+
+def _read() -> dict[str, Any]:
+    try:
+        with open(_record(), encoding="utf-8") as file:
+            data = json.load(file)
+    except (OSError, ValueError):
+        return {}
+    return data if isinstance(data, dict) else {}
+
+
+def _write(trusted: Mapping[str, str]) -> None:
+    from pathlib import Path
+
+    record = Path(_record())
+    record.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    write_atomically(record, json.dumps(trusted, indent=2).encode())
+
+
+def write_atomically(path: Path, data: bytes, mode: int = 0o600) -> None:
+    """Replace a file's content as a whole, or leave it as it is."""
+    import tempfile
+    from pathlib import Path
+
+    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        Path(temporary).chmod(mode)
+        Path(temporary).replace(path)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise

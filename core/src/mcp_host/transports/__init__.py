@@ -1,1 +1,0 @@
-"""How clients reach the host: standard input and output, and streamable HTTP."""

@@ -1,0 +1,146 @@
+"""Places are shared fairly: a caller's flood is their own, and others pass it by."""
+
+import asyncio
+from random import Random
+from typing import Any
+
+import pytest
+from mcp_host import Caller
+from mcp_host.testing import Hosted, hosted
+
+pytestmark = pytest.mark.anyio
+
+SAMPLE = {"sample": "sample_pack.plugin"}
+Calls = list[asyncio.Task[Any]]
+
+
+def places(count: int) -> dict[str, Any]:
+    return {"packs": {"sample": {"max_concurrency": count}}}
+
+
+def by(host: Hosted, subject: str) -> Hosted:
+    """The host as the holder of a token calls it."""
+    return host.seen_by(Caller(subject=subject, scopes=frozenset({"*"})))
+
+
+def held(host: Hosted, *gates: str) -> Calls:
+    """Calls that wait at these gates, once they have a place."""
+    return [asyncio.create_task(host.value("sample_hold", gate=gate)) for gate in gates]
+
+
+async def begun(*calls: asyncio.Task[Any]) -> None:
+    """Let the calls come as far as they can: to a place or into their line."""
+    await asyncio.wait(calls, timeout=0)
+
+
+def gates(host: Hosted) -> Any:
+    return host.host.running["sample"].worker.service
+
+
+async def test_callers_with_a_line_get_places_in_turn() -> None:
+    async with hosted(SAMPLE, places(1)) as host:
+        anns = held(by(host, "ann"), *(f"ann{n}" for n in range(6)))
+        await begun(*anns)
+        bobs = held(by(host, "bob"), "bob0", "bob1")
+        await begun(*bobs)
+
+        for turn in (anns[0], anns[1], bobs[0], anns[2], bobs[1], anns[3], anns[4], anns[5]):
+            name = (
+                f"{'ann' if turn in anns else 'bob'}{(anns if turn in anns else bobs).index(turn)}"
+            )
+            gates(host).let(name)
+            assert await turn == name
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (
+            Caller(subject="ann", scopes=frozenset("*")),
+            Caller(subject="bob", scopes=frozenset("*")),
+        ),
+        (Caller(connection="1"), Caller(connection="2")),
+        (Caller(subject="ann", scopes=frozenset("*")), Caller(connection="ann")),
+        (Caller(connection=None), Caller(connection="1")),
+    ],
+)
+async def test_a_full_line_is_full_for_its_caller_alone(one: Caller, other: Caller) -> None:
+    async with hosted(SAMPLE, places(1)) as host:
+        flood = held(host.seen_by(one), *["g"] * (1 + 256))
+        await begun(*flood)
+        theirs = held(host.seen_by(other), "g")
+        await begun(*theirs)
+
+        assert (await host.seen_by(one).error("sample_echo"))["code"] == "busy"
+
+        gates(host).let("g")
+        assert await asyncio.gather(*theirs, *flood) == ["g"] * (2 + 256)
+
+
+async def test_one_who_calls_in_parallel_has_three_quarters_while_others_are_about() -> None:
+    async with hosted(SAMPLE, places(16)) as host:
+        ann, bob = by(host, "ann"), by(host, "bob")
+        await bob.value("sample_echo")
+        anns = held(ann, *["g"] * 16)
+        await begun(*anns)
+
+        assert await bob.value("sample_let_go", gate="other") == 12
+
+        gates(host).let("g")
+        assert await asyncio.gather(*anns) == ["g"] * 16
+
+
+async def test_one_who_floods_has_a_sixteenth_while_others_are_about() -> None:
+    async with hosted(SAMPLE, places(32)) as host:
+        ann, bob = by(host, "ann"), by(host, "bob")
+        await bob.value("sample_echo")
+        first = held(ann, *["first"] * 24)
+        await begun(*first)
+        then = held(ann, *["then"] * 76)
+        await begun(*then)
+        assert await bob.value("sample_let_go", gate="first") == 24
+        await asyncio.gather(*first)
+
+        assert await bob.value("sample_let_go", gate="other") == 24 + 2
+
+        gates(host).let("then")
+        assert await asyncio.gather(*then) == ["then"] * 76
+
+
+async def test_one_who_is_alone_has_every_place() -> None:
+    async with hosted(SAMPLE, places(16)) as host:
+        ann = by(host, "ann")
+        flood = held(ann, *["g"] * 200)
+        await begun(*flood)
+        bobs = held(by(host, "bob"), "bob")
+        await begun(*bobs)
+        gates(host).let("g")
+        gates(host).let("bob")
+
+        assert await asyncio.gather(*flood, *bobs) == ["g"] * 200 + ["bob"]
+
+
+async def test_after_a_storm_of_several_callers_every_place_is_free_and_nobody_is_lost() -> None:
+    chance = Random(7)
+    async with hosted(SAMPLE, places(8)) as host:
+        callers = [by(host, name) for name in ("ann", "bob", "zoe")]
+        gates(host).let("open")
+        for _ in range(40):
+            calls = [
+                asyncio.create_task(
+                    chance.choice(callers).value("sample_hold", gate=chance.choice(["no", "open"]))
+                )
+                for _ in range(40)
+            ]
+            for call in chance.sample(calls, len(calls)):
+                for _ in range(chance.randrange(6)):
+                    await asyncio.sleep(0)  # one turn of the loop
+                call.cancel()
+            await asyncio.wait(calls)
+
+        last = [call for caller in callers for call in held(caller, *["yes"] * 20)]
+        await begun(*last)
+        gates(host).let("yes")
+        assert await asyncio.gather(*last) == ["yes"] * 60
+        while host.host.packs["sample"].condition.state != "ready":
+            await host.next_change("host://packs")

@@ -1,0 +1,502 @@
+"""The saved catalogue: lists before anything is loaded, never a wrong one that stays."""
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from mcp_host.startup import saved
+from mcp_host.startup.catalogue import Catalogue
+from mcp_host.startup.protocol import LISTS
+from mcp_host.startup.saved import Dependencies, Identity
+from mcp_host.testing import stdio_client
+from mcp_host.testing.clients import MODERN
+
+pytestmark = pytest.mark.anyio
+
+PLUGIN = """
+import os
+from mcp_host import hookimpl, tool
+
+gate = os.environ.get("TEST_GATE")
+if gate:
+    open(gate).read()  # a FIFO: waits until the test opens it
+
+def answer() -> str:
+    return "answered"
+
+@hookimpl
+def mcp_host_tools():
+    names = os.environ.get("TEST_TOOLS", "first").split()
+    return [tool(name=name, description="It answers.")(answer) for name in names]
+"""
+
+
+@dataclass
+class Place:
+    """A folder with one installed pack, `made`, and a settings file that enables it."""
+
+    folder: Path
+
+    def __post_init__(self) -> None:
+        self.package.mkdir(parents=True)
+        (self.package / "__init__.py").touch()
+        self.plugin.write_text(PLUGIN)
+        info = self.folder / "site" / "made_pack-1.dist-info"
+        info.mkdir()
+        (info / "METADATA").write_text("Metadata-Version: 2.1\nName: made-pack\nVersion: 1\n")
+        (info / "entry_points.txt").write_text("[mcp_host.packs]\nmade = made_pack.plugin\n")
+        self.settings.write_text("[packs.made]\nenabled = true\n")
+
+    @property
+    def package(self) -> Path:
+        return self.folder / "site" / "made_pack"
+
+    @property
+    def plugin(self) -> Path:
+        return self.package / "plugin.py"
+
+    @property
+    def metadata(self) -> Path:
+        return self.folder / "site" / "made_pack-1.dist-info" / "METADATA"
+
+    @property
+    def settings(self) -> Path:
+        return self.folder / "mcp-host.toml"
+
+    @property
+    def cache(self) -> Path:
+        return self.folder / "cache"
+
+    @property
+    def files(self) -> list[Path]:
+        return sorted((self.cache / "mcp-host" / "catalogues").glob("*"))
+
+    def environment(self, **more: str) -> dict[str, str]:
+        return {
+            **os.environ,
+            "PYTHONPATH": str(self.folder / "site"),
+            "PYTHONDONTWRITEBYTECODE": "1",
+            "XDG_CACHE_HOME": str(self.cache),
+            "XDG_CONFIG_HOME": str(self.folder / "config"),
+            "XDG_DATA_HOME": str(self.folder / "data"),
+            **more,
+        }
+
+    def argv(self, *options: str) -> list[str]:
+        config = str(self.settings)
+        return [sys.executable, "-m", "mcp_host", "serve", "--config", config, *options]
+
+    def client(self, *options: str, protocol: str = "2025-11-25", **environment: str) -> Any:
+        return stdio_client(
+            self.argv(*options),
+            protocol=protocol,
+            cwd=self.folder,
+            environment=self.environment(**environment),
+        )
+
+    async def tools(self, *options: str, **environment: str) -> list[str]:
+        """The names that a start shows; the client leaves right after."""
+        async with self.client(*options, **environment) as client:
+            names = _names(await client.tools())
+            assert await client.end_input() == 0
+            return names
+
+    def doctor(self, **environment: str) -> str:
+        """What doctor says of the catalogue."""
+        done = subprocess.run(
+            [sys.executable, "-m", "mcp_host", "doctor", "--json", "--config", str(self.settings)],
+            cwd=self.folder,
+            env=self.environment(**environment),
+            capture_output=True,
+            check=False,
+        )
+        return str(json.loads(done.stdout)["catalogue"])
+
+
+def _names(tools: list[dict[str, Any]]) -> list[str]:
+    return [tool["name"] for tool in tools]
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Place:
+    return Place(tmp_path)
+
+
+# -- what it is for ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("protocol", ["2025-11-25", MODERN])
+async def test_lists_are_answered_before_any_pack_is_imported(place: Place, protocol: str) -> None:
+    assert await place.tools() == ["made_first"]
+    gate = place.folder / "gate"
+    os.mkfifo(gate)
+
+    async with place.client(protocol=protocol, TEST_GATE=str(gate)) as client:
+        names = _names(await client.tools())  # the import of the pack waits at the gate
+        gate_opened = os.open(gate, os.O_WRONLY)
+        os.close(gate_opened)
+
+        assert names == ["made_first"]
+        assert await client.value("made_first") == "answered"
+        assert await client.end_input() == 0
+
+
+async def test_a_client_that_leaves_after_its_first_list_leaves_a_catalogue(place: Place) -> None:
+    await place.tools()
+
+    (file,) = place.files
+    assert file.stat().st_mode & 0o777 == 0o600
+    assert place.doctor().startswith("good, saved at")
+
+
+async def test_it_is_switched_off_by_an_option_and_by_a_setting(place: Place) -> None:
+    await place.tools("--no-catalogue")
+    assert place.files == []
+    place.settings.write_text("[host]\ncatalogue = false\n[packs.made]\n")
+    await place.tools()
+    assert place.files == []
+    assert place.doctor() == "switched off in the settings"
+
+
+async def test_the_lists_of_commands_come_from_it(place: Place) -> None:
+    await place.tools()
+    done = subprocess.run(
+        [sys.executable, "-m", "mcp_host", "tools", "--json", "--config", str(place.settings)],
+        cwd=place.folder,
+        env=place.environment(TEST_GATE="/nowhere/at/all"),  # importing the pack would fail
+        capture_output=True,
+        check=True,
+    )
+    assert _names(json.loads(done.stdout)) == ["made_first"]
+
+
+# -- truth wins --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("protocol", ["2025-11-25", MODERN])
+async def test_what_it_could_not_see_is_told_to_the_client_and_mended(
+    place: Place, protocol: str
+) -> None:
+    assert await place.tools() == ["made_first"]
+
+    async with place.client(protocol=protocol, TEST_TOOLS="first second") as client:
+        assert _names(await client.tools()) == ["made_first"]
+        if protocol == MODERN:
+            wanted = {"notifications": {"toolsListChanged": True}}
+            await client.send(client.frame("listen", "subscriptions/listen", wanted))
+        await client.notified("notifications/tools/list_changed")
+        assert _names(await client.tools()) == ["made_first", "made_second"]
+        assert "the saved catalogue was not what the packs now show" in client.stderr
+
+    assert await place.tools(TEST_TOOLS="first second") == ["made_first", "made_second"]
+
+
+async def test_a_required_pack_that_fails_ends_the_process_although_lists_were_shown(
+    place: Place,
+) -> None:
+    place.settings.write_text("[packs.made]\nrequired = true\n")
+    assert await place.tools() == ["made_first"]
+
+    async with place.client(TEST_GATE="/nowhere/at/all") as client:
+        assert _names(await client.tools()) == ["made_first"]
+        assert await client.exited() == 3
+        (line,) = [line for line in client.stderr.splitlines() if line.startswith("error: ")]
+        assert "pack made is failed" in line
+
+
+async def test_calls_that_come_while_loading_are_answered_though_input_ends(place: Place) -> None:
+    await place.tools()
+    async with place.client() as client:
+        numbers = list(range(100, 130))
+        for number in numbers:
+            call = {"name": "made_first", "arguments": {}}
+            await client.send(client.frame(number, "tools/call", call))
+        assert await client.end_input() == 0
+        answered = [frame["id"] for frame in client.other_frames if "result" in frame]
+        assert sorted(answered) == numbers
+
+
+async def test_a_signal_while_loading_ends_with_0(place: Place) -> None:
+    await place.tools()
+    gate = place.folder / "gate"
+    os.mkfifo(gate)
+    async with place.client(TEST_GATE=str(gate)) as client:
+        await client.tools()
+        assert await client.signal(signal.SIGTERM) == 0
+
+
+# -- the fingerprint ---------------------------------------------------------------------------
+
+SHOWN = Catalogue("s", "1", None, None, {what: {what: []} for what in LISTS.values()})
+
+
+@dataclass
+class Kept:
+    """A saved catalogue in this process, with something of every kind that it depends on."""
+
+    identity: Identity
+    depends: Dependencies
+    environment: dict[str, str]
+
+    @property
+    def path(self) -> Path:
+        return Path(self.identity.file)
+
+    def refusal(self, **environment: str) -> str:
+        return saved.read(self.identity, {**self.environment, **environment}).refusal
+
+    def write(self) -> None:
+        saved.write(
+            self.identity,
+            SHOWN,
+            self.depends,
+            must_stay=False,
+            environment=self.environment,
+        )
+
+
+@pytest.fixture
+def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Kept]:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    source = tmp_path / "mcp-host.toml"
+    source.write_text("[packs.made]\n")
+    installed = tmp_path / "METADATA"
+    installed.write_text("Version: 1\n")
+    depends = Dependencies(
+        files=(str(installed), str(tmp_path / "absent.py")),
+        variables=("PLAIN",),
+        secret_variables=("TOKEN",),
+        secret_files=(str(tmp_path / "token.txt"),),
+    )
+    kept = Kept(
+        Identity("mcp-host", source, str(tmp_path)),
+        depends,
+        {"PLAIN": "a", "TOKEN": "s3cret-s3cret"},
+    )
+    kept.write()
+    assert kept.refusal() == ""
+    yield kept
+
+
+async def test_nothing_secret_stands_in_the_file(kept: Kept) -> None:
+    text = kept.path.read_text()
+    assert "s3cret" not in text
+    assert kept.refusal(TOKEN="another") == ""
+
+
+@pytest.mark.parametrize("what", ["settings", "metadata", "replaced", "older", "new file"])
+async def test_a_changed_file_refuses_it(kept: Kept, what: str) -> None:
+    source = kept.identity.source
+    assert source is not None
+    installed, absent = (Path(name) for name in kept.depends.files)
+    about = installed.stat()
+    if what == "settings":
+        source.write_text("[packs.made]\nenabled = false\n")
+    elif what == "metadata":
+        installed.write_text("Version: 2\n\n")
+    elif what == "replaced":
+        other = installed.with_name("other")
+        other.write_text("Version: 1\n")
+        other.replace(installed)
+        os.utime(installed, ns=(about.st_atime_ns, about.st_mtime_ns))
+    elif what == "older":  # a clock set back, or an older version put in place
+        os.utime(installed, ns=(about.st_atime_ns, about.st_mtime_ns - 10**12))
+    else:
+        absent.write_text("x = 1\n")
+
+    part = "settings file" if what == "settings" else "installed files"
+    assert kept.refusal() == f"changed since: {part}"
+
+
+async def test_the_environment_refuses_it_where_it_was_read(kept: Kept) -> None:
+    assert kept.refusal(OTHER="x") == ""
+    assert kept.refusal(PLAIN="b") == "changed since: environment"
+    assert saved.read(kept.identity, {"PLAIN": "a"}).refusal == "changed since: secrets"
+
+
+@pytest.mark.parametrize(
+    ("command", "variable"),
+    [
+        (["tasky-mcp", "--stdio"], "TASKY_MCP_TIMEOUT_SECONDS"),
+        (["tasky-mcp", "--stdio"], "TASKY_MCP_PROJECT_PATH"),
+        (["openspec", "mcp"], "OPENSPEC_ROOT"),
+        (["openspec", "mcp"], "OPENSPEC_AUTO_PROJECT_ROOT"),
+        (["todo-db-mcp"], "DATABASE_URL"),
+    ],
+)
+async def test_a_server_of_one_pack_heeds_the_variables_that_it_reads(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: list[str], variable: str
+) -> None:
+    for kind in ("CACHE", "CONFIG", "DATA"):
+        monkeypatch.setenv(f"XDG_{kind}_HOME", str(tmp_path / kind))
+    monkeypatch.delenv(variable, raising=False)
+    argv = [str(Path(sys.executable).with_name(command[0])), *command[1:]]
+    async with stdio_client(argv, cwd=tmp_path) as client:
+        await client.tools()
+        assert await client.end_input() == 0
+
+    program = " ".join(word for word in command if not word.startswith("-"))
+    identity = Identity(program, None, str(tmp_path))
+    assert saved.read(identity).refusal in ("", "changed since: Python path")
+    assert "environment" in saved.read(identity, {**os.environ, variable: "7"}).refusal
+
+
+async def test_another_program_file_or_project_has_a_catalogue_of_its_own(kept: Kept) -> None:
+    for other in (
+        replace(kept.identity, program="todo-db-mcp"),
+        replace(kept.identity, source=None),
+        replace(kept.identity, root="/elsewhere"),
+    ):
+        assert saved.read(other).refusal == "there is none yet"
+
+
+@pytest.mark.parametrize(
+    "damage", [b"", b"{", b"[]", b'{"format": 1}', b"\xff\xfe", b'{"format": 0}']
+)
+async def test_a_damaged_file_counts_as_none(kept: Kept, damage: bytes) -> None:
+    kept.path.write_bytes(damage)
+    assert saved.read(kept.identity).refusal == "it is damaged"
+    kept.write()
+    assert kept.refusal() == ""
+
+
+@pytest.mark.parametrize("lacks", ["time", "must_stay", "salt", "fingerprint", "tools"])
+async def test_a_file_that_lacks_something_counts_as_none(kept: Kept, lacks: str) -> None:
+    data = json.loads(kept.path.read_text())
+    del (data["catalogue"]["pages"] if lacks == "tools" else data)[lacks]
+    kept.path.write_text(json.dumps(data))
+    assert kept.refusal() == "it is damaged"
+    kept.path.write_text("[" * 200_000)
+    assert kept.refusal() == "it is damaged"
+
+
+async def test_a_file_that_others_could_have_written_counts_as_none(kept: Kept) -> None:
+    kept.path.chmod(0o666)
+    assert kept.refusal() == "others may write to it"
+    kept.path.chmod(0o600)
+    with kept.path.open("ab") as file:
+        file.truncate(saved.LARGEST + 1)
+    assert kept.refusal() == "it is too large"
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a file away")
+async def test_a_file_of_somebody_else_counts_as_none(kept: Kept) -> None:
+    os.chown(kept.path, 65534, 65534)
+    assert kept.refusal() == "it belongs to somebody else"
+
+
+async def test_drafts_of_the_killed_and_what_is_long_unused_go_when_one_is_saved(
+    kept: Kept,
+) -> None:
+    def aged(name: str, days: float) -> Path:
+        path = kept.path.with_name(name)
+        path.write_text("{}")
+        moment = time.time() - days * 86400
+        os.utime(path, (moment, moment))
+        return path
+
+    stale = [aged(".catalogue-killed", 1), aged("forgotten.json", 100)]
+    fresh = [aged(".catalogue-at-work", 0), aged("another.json", 30)]
+
+    kept.write()
+
+    assert not any(path.exists() for path in stale)
+    assert all(path.exists() for path in [*fresh, kept.path])
+
+
+# -- bad days ----------------------------------------------------------------------------------
+
+
+async def test_a_pack_edited_upgraded_or_uninstalled_is_shown_as_it_is(place: Place) -> None:
+    await place.tools()
+    place.plugin.write_text(PLUGIN.replace('"first"', '"edited"'))
+    assert await place.tools() == ["made_edited"]
+    place.metadata.write_text(place.metadata.read_text().replace("Version: 1", "Version: 1.1"))
+    assert place.doctor() == "not used, changed since: installed files"
+    assert await place.tools() == ["made_edited"]
+    (place.metadata.parent / "entry_points.txt").unlink()
+    place.metadata.unlink()
+    assert await place.tools() == []
+
+
+async def test_what_a_pack_reads_beside_its_code_matters_also_when_it_is_new_or_gone(
+    place: Place,
+) -> None:
+    data = place.package / "data"
+    data.mkdir()
+    (data / "1.txt").write_text("one")
+    read = "[p.read_text() for p in sorted((pathlib.Path(__file__).parent / 'data').glob('*'))]"
+    named = PLUGIN.replace('os.environ.get("TEST_TOOLS", "first").split()', read)
+    place.plugin.write_text(named.replace("import os", "import os, pathlib"))
+
+    assert await place.tools() == ["made_one"]
+    (data / "1.txt").write_text("uno")
+    assert await place.tools() == ["made_uno"]
+    (data / "2.txt").write_text("due")
+    assert await place.tools() == ["made_uno", "made_due"]
+    (data / "1.txt").unlink()
+    assert await place.tools() == ["made_due"]
+    (place.package / "__pycache__").mkdir(exist_ok=True)
+    assert place.doctor().startswith("good")
+
+
+async def test_of_a_pack_in_one_file_that_file_matters_and_not_its_neighbours(
+    place: Place,
+) -> None:
+    entry = place.metadata.with_name("entry_points.txt")
+    entry.write_text("[mcp_host.packs]\nmade = made_alone\n")
+    alone = place.folder / "site" / "made_alone.py"
+    alone.write_text(PLUGIN)
+    await place.tools()
+    saved_files = json.loads(place.files[0].read_text())["dependencies"]["files"]
+
+    assert str(alone) in saved_files
+    assert str(place.plugin) not in saved_files
+    alone.write_text(PLUGIN.replace('"first"', '"edited"'))
+    assert await place.tools() == ["made_edited"]
+
+
+async def test_a_cache_folder_that_cannot_be_written_is_no_failure(place: Place) -> None:
+    place.cache.write_text("a file where a folder should be")
+    assert await place.tools() == ["made_first"]
+    assert await place.tools() == ["made_first"]
+
+
+@pytest.mark.parametrize("rounds", [4, pytest.param(100, marks=pytest.mark.torture)])
+async def test_servers_that_start_at_once_and_are_killed_leave_a_good_file_or_none(
+    place: Place, rounds: int
+) -> None:
+    chance = random.Random(7)
+    for _ in range(rounds):
+        for file in place.files:
+            file.unlink()  # so that both write one
+        processes = [
+            subprocess.Popen(
+                place.argv(),
+                cwd=place.folder,
+                env=place.environment(),
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+            )
+            for _ in range(2)
+        ]
+        try:
+            processes[0].wait(chance.uniform(0.1, 0.5))
+        except subprocess.TimeoutExpired:
+            processes[0].kill()
+        for process in processes:
+            process.wait(30)
+        for file in place.files:
+            if not file.name.startswith("."):
+                assert json.loads(file.read_bytes())["format"] == saved.FORMAT
+    assert await place.tools() == ["made_first"]
