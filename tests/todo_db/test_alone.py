@@ -286,7 +286,7 @@ async def test_arguments_that_do_not_fit_are_named(
     assert said in envelope["error"] + " ".join(envelope.get("suggestions", []))
 
 
-async def test_half_a_character_is_refused_and_the_server_lives_on(
+async def test_a_lone_surrogate_is_refused_and_the_server_lives_on(
     client: StdioClient, user: str
 ) -> None:
     with pytest.raises(CallFailed):

@@ -31,7 +31,7 @@ ENGINE = (
     "mcp",
     "sqlalchemy",
     "sqlite3",
-    "mcp_host_todo_db.model",
+    "mcp_host_todo_db.opening",
     "mcp_host_todo_db.service",
     "mcp_host_todo_db.storage",
 )
@@ -63,16 +63,21 @@ async def test_the_tools_carry_the_packs_prefix_and_name_each_other_by_it(tmp_pa
 def test_a_pack_that_is_only_listed_imports_neither_its_engine_nor_an_event_loop() -> None:
     program = (
         "import sys, mcp_host_todo_db.plugin as p;"
-        "p.mcp_host_settings()(), p.mcp_host_instructions(), p.mcp_host_errors();"
-        "[tool.listed(tool.name, str) for tool in p.mcp_host_tools()];"
+        "s = p.mcp_host_settings()(); p.mcp_host_instructions(s), p.mcp_host_errors();"
+        "[tool.listed(tool.name, str) for tool in p.mcp_host_tools(s)];"
     )
 
     assert loaded_by(program, "mcp_host_todo_db.tools", *ENGINE) == ["mcp_host_todo_db.tools"]
 
 
 def test_a_server_alone_imports_nothing_of_the_pack_before_the_saved_catalogue_is_read() -> None:
-    parts = ("mcp_host_todo_db.errors", "mcp_host_todo_db.settings", "mcp_host_todo_db.plugin")
-    program = "import mcp_host_todo_db.__main__ as m; m.server()"
+    parts = (
+        "mcp_host_todo_db.errors",
+        "mcp_host_todo_db.model",
+        "mcp_host_todo_db.settings",
+        "mcp_host_todo_db.plugin",
+    )
+    program = "import mcp_host_todo_db.server as s; s.SERVER"
 
     assert loaded_by(program, "importlib.metadata", "pydantic", *parts, *ENGINE) == []
 
@@ -86,6 +91,38 @@ async def test_a_user_fixed_in_the_settings_is_the_only_one(tmp_path: Path) -> N
             envelope = await host.error(f"todo_db_{tool}", user_id="bob", **more)
             assert envelope["code"] == "permission_denied"
             assert envelope["details"] == {"reason": "not_your_tasks"}
+
+
+async def test_a_call_that_names_nobody_means_the_user_of_the_settings(tmp_path: Path) -> None:
+    tables = settings(f"sqlite:///{tmp_path / 'todo.db'}", user_id="ann")
+    async with hosted(PACK, tables) as host:
+        made = await host.value("todo_db_add_task", title="mine")
+        task = {"task_id": made["task_id"]}
+        assert (await host.value("todo_db_complete_task", **task))["status"] == "completed"
+        assert (await host.value("todo_db_update_task", **task, title="ours"))["title"] == "ours"
+
+        named = await host.value("todo_db_list_tasks", user_id="ann")
+
+        assert await host.value("todo_db_list_tasks") == named
+        assert [row["title"] for row in named["result"]] == ["ours"]
+        assert (await host.value("todo_db_delete_task", **task))["status"] == "deleted"
+
+
+async def test_where_nobody_is_known_to_call_a_call_must_name_its_user(tmp_path: Path) -> None:
+    async with hosted(PACK, settings(f"sqlite:///{tmp_path / 'todo.db'}")) as host:
+        for tool, more in (
+            ("add_task", {"title": "t"}),
+            ("list_tasks", {}),
+            ("complete_task", {"task_id": "x"}),
+            ("update_task", {"task_id": "x"}),
+            ("delete_task", {"task_id": "x"}),
+        ):
+            schema = host.listed(f"todo_db_{tool}")["inputSchema"]
+            assert "user_id" not in schema.get("required", [])
+            envelope = await host.error(f"todo_db_{tool}", **more)
+
+            assert envelope["code"] == "validation_error"
+            assert envelope["error"] == "user_id is required: nobody is known to call"
 
 
 async def test_over_http_a_token_says_whose_tasks_may_be_used(tmp_path: Path) -> None:
@@ -115,6 +152,10 @@ async def test_over_http_a_token_says_whose_tasks_may_be_used(tmp_path: Path) ->
         )
         page = await over_http(server.url, "ann", "list_tasks", user_id="ann")
         assert [task["title"] for task in page["result"]] == ["t"]
+        assert await over_http(server.url, "ann", "list_tasks") == page
+        await over_http(server.url, "bob", "add_task", title="bob's")
+        page = await over_http(server.url, "bob", "list_tasks", user_id="bob")
+        assert [task["title"] for task in page["result"]] == ["bob's"]
 
 
 def token(subject: str) -> str:
@@ -178,7 +219,7 @@ async def state(host: Hosted) -> str:
 async def test_openais_agents_sdk_can_use_the_server(tmp_path: Path) -> None:
     environment = {"DATABASE_URL": f"sqlite:///{tmp_path / 'todo.db'}"}
     parameters: Any = {"command": str(BIN / "todo-db-mcp"), "env": environment}
-    async with MCPServerStdio(params=parameters) as server:
+    async with MCPServerStdio(params=parameters, client_session_timeout_seconds=60) as server:
         assert [tool.name for tool in await server.list_tools()] == FIVE
 
         added = await server.call_tool("add_task", {"user_id": "ann", "title": "t"})

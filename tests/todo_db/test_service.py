@@ -8,7 +8,12 @@ from datetime import UTC, datetime, timedelta
 from uuid import uuid4
 
 import pytest
-from mcp_host_todo_db.errors import BadCursor, InvalidTask, NotYourTasks, TaskNotFound
+from mcp_host_todo_db.errors import (
+    BadCursorError,
+    InvalidTaskError,
+    NotYourTasksError,
+    TaskNotFoundError,
+)
 from mcp_host_todo_db.model import TaskCreate, TaskPage, TaskRead, TaskUpdate
 from mcp_host_todo_db.service import TaskService
 
@@ -47,16 +52,16 @@ async def test_an_empty_description_is_none(tasks: TaskService) -> None:
     [
         ("", "title is required: it must not be empty"),
         (" \n", "title is required: it must not be empty"),
-        ("x" * 256, "title is 256 characters long: at most 255 are allowed"),
-        ("a\0b", "title holds a NUL character, which cannot be kept"),
-        ("a\ud800b", "title holds half a character (a lone surrogate)"),
+        ("x" * 256, "title must be at most 255 characters long, not 256"),
+        ("a\0b", "title must not hold a NUL character"),
+        ("a\ud800b", "title must not hold a lone surrogate"),
     ],
 )
 def test_no_task_can_have_a_title_that_says_nothing_or_cannot_be_kept(
     title: str, message: str
 ) -> None:
     for make in (TaskCreate, TaskUpdate):
-        with pytest.raises(InvalidTask) as caught:
+        with pytest.raises(InvalidTaskError) as caught:
             make(title)
         assert str(caught.value) == message
         assert caught.value.details == {"reason": "invalid_value", "field": "title"}
@@ -67,7 +72,9 @@ async def test_texts_of_the_greatest_length_are_kept_whole(tasks: TaskService) -
 
     (task,) = (await tasks.page("u" * 255)).tasks
     assert (task.title, task.description) == ("🥚" * 255, "é" * 10_000)
-    with pytest.raises(InvalidTask, match="description is 10001 characters long"):
+    with pytest.raises(
+        InvalidTaskError, match="description must be at most 10000 characters long, not 10001"
+    ):
         TaskCreate("t", "é" * 10_001)
 
 
@@ -121,7 +128,7 @@ async def test_a_page_goes_on_behind_a_task_that_is_gone(tasks: TaskService) -> 
 
 @pytest.mark.parametrize("cursor", ["", "x", "bm90IGpzb24", "WzEsMl0", "é" * 10, "W" * 999])
 async def test_a_cursor_that_no_page_ended_with_is_refused(tasks: TaskService, cursor: str) -> None:
-    with pytest.raises(BadCursor):
+    with pytest.raises(BadCursorError):
         await tasks.page(ANN, cursor=cursor)
 
 
@@ -173,7 +180,7 @@ async def test_a_deleted_task_is_gone(tasks: TaskService) -> None:
     assert await tasks.delete(ANN, task.id) == task
 
     assert (await tasks.page(ANN)).tasks == ()
-    with pytest.raises(TaskNotFound):
+    with pytest.raises(TaskNotFoundError):
         await tasks.delete(ANN, task.id)
 
 
@@ -190,7 +197,7 @@ async def test_a_task_of_somebody_else_is_not_found_and_stays_as_it_is(
     }
 
     for task_id in (theirs.id, str(uuid4()), "task-uuid-1", "", "1" * 5000, "a\0b"):
-        with pytest.raises(TaskNotFound, match=r"^Task not found or access denied$"):
+        with pytest.raises(TaskNotFoundError, match=r"^Task not found or access denied$"):
             await use[operation](task_id)
 
     assert (await tasks.page(BOB)).tasks == (theirs,)
@@ -199,16 +206,16 @@ async def test_a_task_of_somebody_else_is_not_found_and_stays_as_it_is(
 async def test_a_known_caller_uses_their_own_tasks_alone(tasks: TaskService) -> None:
     theirs = await added(tasks, "theirs", BOB)
 
-    with pytest.raises(NotYourTasks):
+    with pytest.raises(NotYourTasksError):
         await tasks.add(BOB, TaskCreate("t"), caller=ANN)
-    with pytest.raises(NotYourTasks):
+    with pytest.raises(NotYourTasksError):
         await tasks.page(BOB, caller=ANN)
     for use in (
         tasks.complete(BOB, theirs.id, caller=ANN),
         tasks.update(BOB, theirs.id, TaskUpdate(title="mine"), caller=ANN),
         tasks.delete(BOB, theirs.id, caller=ANN),
     ):
-        with pytest.raises(TaskNotFound):
+        with pytest.raises(TaskNotFoundError):
             await use
 
     assert (await tasks.page(BOB, caller=BOB)).tasks == (theirs,)
@@ -221,9 +228,9 @@ async def test_a_user_fixed_in_the_settings_is_the_only_one(
 
     await fixed.add(ANN, TaskCreate("mine"))
 
-    with pytest.raises(NotYourTasks):
+    with pytest.raises(NotYourTasksError):
         await fixed.page(BOB)
-    with pytest.raises(NotYourTasks):
+    with pytest.raises(NotYourTasksError):
         await fixed.page(ANN, caller=BOB)
 
 
@@ -238,7 +245,7 @@ async def test_a_user_id_that_cannot_be_kept_is_refused_by_every_operation(
         tasks.update(user_id, str(uuid4()), TaskUpdate()),
         tasks.delete(user_id, str(uuid4())),
     ):
-        with pytest.raises(InvalidTask, match=r"^user_id "):
+        with pytest.raises(InvalidTaskError, match=r"^user_id "):
             await use
 
 

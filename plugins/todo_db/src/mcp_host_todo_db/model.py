@@ -4,17 +4,27 @@ import base64
 import json
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Self
+from typing import Literal, Self
 
-from .errors import BadCursor, InvalidTask
-from .limits import MAX_DESCRIPTION, MAX_TITLE
+from .errors import BadCursorError, InvalidTaskError
+
+Status = Literal["all", "pending", "completed"]
+"""Which of a user's tasks a list is about."""
+
+MAX_USER_ID = 255
+MAX_TITLE = 255
+MAX_DESCRIPTION = 10_000
+MAX_PAGE = 500
+MAX_HISTORY = 200
+MAX_TOTAL = 10_000
+"""Up to here the tasks that match are counted one by one."""
 
 
 @dataclass(frozen=True, slots=True)
 class TaskCreate:
     """A new task; an empty description is none.
 
-    Raises `InvalidTask`.
+    Raises `InvalidTaskError`.
     """
 
     title: str
@@ -30,7 +40,7 @@ class TaskCreate:
 class TaskUpdate:
     """What to change of a task: None leaves a field as it is, an empty description clears it.
 
-    Raises `InvalidTask`.
+    Raises `InvalidTaskError`.
     """
 
     title: str | None = None
@@ -78,44 +88,64 @@ class Position:
     def read(cls, cursor: str) -> Self:
         """The position that a cursor stands for.
 
-        Raises `BadCursor`.
+        Raises `BadCursorError`.
         """
         try:
             text = base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4))
             created_at, task_id = json.loads(text)
             datetime.fromisoformat(created_at)
         except (ValueError, TypeError, RecursionError):
-            raise BadCursor from None
+            raise BadCursorError from None
         if not isinstance(task_id, str) or "\0" in task_id:
-            raise BadCursor
+            raise BadCursorError
         return cls(created_at, task_id)
 
 
 @dataclass(frozen=True, slots=True)
 class TaskPage:
-    """Some tasks, newest first; `total` counts all that match, `next` is None on the last page."""
+    """Some tasks, newest first; `next` is None on the last page.
+
+    `total` counts all that match, up to `MAX_TOTAL`; `more_than_total` says that there are more.
+    """
 
     tasks: tuple[TaskRead, ...]
     total: int
     next: Position | None
+    more_than_total: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What happened to a task, when, and who did it as far as that is known.
+
+    `action` is added, completed, reopened, updated, deleted or restored; `fields` names what an
+    update gave, and `title` is the title afterwards.
+    """
+
+    at: datetime
+    action: str
+    task_id: str
+    title: str
+    fields: str | None
+    actor: str | None
 
 
 def required_text(field: str, text: str, limit: int) -> None:
-    """Raise `InvalidTask` unless the text says something, fits and can be kept."""
+    """Raise `InvalidTaskError` unless the text says something, fits and can be kept."""
     if not text.strip():
-        raise InvalidTask(field, f"{field} is required: it must not be empty")
+        raise InvalidTaskError(field, f"{field} is required: it must not be empty")
     storable_text(field, text, limit)
 
 
 def storable_text(field: str, text: str, limit: int) -> None:
-    """Raise `InvalidTask` for a text that is too long or that a database cannot hold."""
+    """Raise `InvalidTaskError` for a text that is too long or that a database cannot hold."""
     if len(text) > limit:
-        raise InvalidTask(
-            field, f"{field} is {len(text)} characters long: at most {limit} are allowed"
+        raise InvalidTaskError(
+            field, f"{field} must be at most {limit} characters long, not {len(text)}"
         )
     if "\0" in text:
-        raise InvalidTask(field, f"{field} holds a NUL character, which cannot be kept")
+        raise InvalidTaskError(field, f"{field} must not hold a NUL character")
     try:
         text.encode()
     except UnicodeEncodeError:
-        raise InvalidTask(field, f"{field} holds half a character (a lone surrogate)") from None
+        raise InvalidTaskError(field, f"{field} must not hold a lone surrogate") from None

@@ -1,13 +1,15 @@
 """What this pack answers to the host's questions."""
 
-from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
 from functools import partial
 from typing import TYPE_CHECKING
 
-from mcp_host import Tool, hookimpl
+from mcp_host import Finding, Resource, Tool, hookimpl
 
-from . import errors, tools
+from . import checks, errors, resources, tools
 from .settings import TodoDbSettings
 
 if TYPE_CHECKING:
@@ -22,60 +24,59 @@ def mcp_host_settings() -> type[TodoDbSettings]:
 
 
 @hookimpl
-@asynccontextmanager
-async def mcp_host_open(
-    settings: TodoDbSettings, pack: "PackHandle"
-) -> AsyncIterator["TaskService"]:
-    # SQLAlchemy comes with these: a pack that is only listed does not wait for it.
-    from .service import TaskService
-    from .storage import Health, SqliteFile, open_store, read_url
+def mcp_host_open(
+    settings: TodoDbSettings, pack: PackHandle
+) -> AbstractAsyncContextManager[TaskService]:
+    # Clients wait for plugin.py and what it imports; the database's library comes with this.
+    from .opening import open_service
 
-    url = settings.url and read_url(settings.url.get_secret_value())
-    address = url or SqliteFile(pack.data_dir / "todo.db")
-    async with open_store(
-        address,
-        connect_timeout=settings.connect_timeout,
-        pool_size=settings.pool_size,
-        health=Health(
-            degraded=partial(
-                pack.degraded,
-                code="database_unavailable",
-                remedy="Check that the database runs; the pack goes on as soon as it answers",
-            ),
-            recovered=pack.recovered,
-        ),
-    ) as store:
-        yield TaskService(store, only_user=settings.user_id)
+    return open_service(settings, pack)
 
 
 @hookimpl
-def mcp_host_tools() -> Sequence[Tool]:
-    return [
+def mcp_host_tools(settings: TodoDbSettings) -> Sequence[Tool]:
+    five = [
         tools.add_task,
         tools.list_tasks,
         tools.complete_task,
         tools.update_task,
         tools.delete_task,
     ]
+    return five if settings.user_id_required else [tools.users_left_out(one) for one in five]
 
 
 @hookimpl
-def mcp_host_instructions() -> str:
+def mcp_host_resources() -> Sequence[Resource]:
+    return [resources.tasks, resources.history]
+
+
+@hookimpl
+def mcp_host_instructions(settings: TodoDbSettings) -> str:
+    whose = "" if settings.user_id_required else " (left out, the known caller)"
     return (
-        "A to-do list for many users, kept in a database. Every call names its user by user_id and"
-        " sees that user's tasks alone. Find a task's id with {tool:list_tasks} before changing it."
+        "A to-do list for many users, kept in a database. Every call names its user by user_id"
+        f"{whose} and sees that user's tasks alone. Find a task's id with {{tool:list_tasks}}"
+        " before changing it."
     )
 
 
 @hookimpl
 def mcp_host_errors() -> Mapping[type[Exception], str]:
     return {
-        errors.InvalidTask: "validation_error",
-        errors.BadCursor: "validation_error",
-        errors.TaskNotFound: "not_found",
-        errors.UnknownUser: "not_found",
-        errors.NotYourTasks: "permission_denied",
-        errors.BadUrl: "unavailable",
-        errors.DatabaseUnavailable: "unavailable",
-        errors.Busy: "busy",
+        errors.InvalidTaskError: "validation_error",
+        errors.BadCursorError: "validation_error",
+        errors.TaskNotFoundError: "not_found",
+        errors.UnknownUserError: "not_found",
+        errors.NotYourTasksError: "permission_denied",
+        errors.BadUrlError: "unavailable",
+        errors.DatabaseUnavailableError: "unavailable",
+        errors.NotKeptError: "unsupported",
+        errors.DatabaseBusyError: "busy",
     }
+
+
+@hookimpl
+def mcp_host_checks(
+    settings: TodoDbSettings,
+) -> Sequence[Callable[[], Awaitable[Finding | None]]]:
+    return [partial(checks.migration_is_done, settings)]

@@ -1,13 +1,25 @@
 """What can be done with tasks, and who may do it."""
 
+import asyncio
 import uuid
 from collections.abc import Callable
 from datetime import UTC, datetime
 from uuid import uuid4
 
-from .errors import NotYourTasks, TaskNotFound
-from .limits import MAX_PAGE, MAX_USER_ID, Status
-from .model import Position, TaskCreate, TaskPage, TaskRead, TaskUpdate, required_text
+from .errors import InvalidTaskError, NotYourTasksError, TaskNotFoundError, TookTooLongError
+from .model import (
+    MAX_HISTORY,
+    MAX_PAGE,
+    MAX_USER_ID,
+    Change,
+    Position,
+    Status,
+    TaskCreate,
+    TaskPage,
+    TaskRead,
+    TaskUpdate,
+    required_text,
+)
 from .storage import TaskStore
 
 COMPLETED_IN: dict[Status, bool | None] = {"all": None, "pending": False, "completed": True}
@@ -17,11 +29,17 @@ def utc_now() -> datetime:
     return datetime.now(UTC)
 
 
+def tell_nobody(_user_id: str) -> None:
+    """The `changed` of a service that nobody watches."""
+
+
 class TaskService:
     """A to-do list for many users, each of whom sees only their own tasks.
 
     `caller` is who is known to call, if anybody is; `only_user` is whose tasks alone may be
-    used. A `user_id` that names somebody else is refused.
+    used. A `user_id` that names somebody else is refused; None means the caller, else the only
+    user, and raises `InvalidTaskError` where there is neither. `changed` hears whose tasks changed
+    where nobody is known to call.
     """
 
     def __init__(
@@ -29,27 +47,31 @@ class TaskService:
         store: TaskStore,
         *,
         only_user: str | None = None,
+        changed: Callable[[str], None] = tell_nobody,
         now: Callable[[], datetime] = utc_now,
     ) -> None:
         self._store = store
         self._only_user = only_user
+        self._changed = changed
         self._now = now
 
-    async def add(self, user_id: str, task: TaskCreate, *, caller: str | None = None) -> TaskRead:
+    async def add(
+        self, user_id: str | None, task: TaskCreate, *, caller: str | None = None
+    ) -> TaskRead:
         """Keep a new, pending task.
 
-        Raises `NotYourTasks`.
+        Raises `NotYourTasksError`.
         """
-        self._check_user(user_id)
-        if not self._may_act_for(user_id, caller):
-            raise NotYourTasks
+        user = self._meant(user_id, caller)
+        if not self._may_act_for(user, caller):
+            raise NotYourTasksError
         made = TaskRead(str(uuid4()), task.title, task.description or None, False, self._now())
-        await self._store.add(user_id, made)
-        return made
+        await self._store.add(user, made, actor=caller)
+        return self._told(user, caller, made)
 
     async def page(
         self,
-        user_id: str,
+        user_id: str | None,
         status: Status = "all",
         *,
         limit: int = MAX_PAGE,
@@ -58,62 +80,104 @@ class TaskService:
     ) -> TaskPage:
         """A user's tasks in this state, newest first.
 
-        Raises `NotYourTasks`, and `BadCursor`.
+        Raises `NotYourTasksError`, and `BadCursorError`.
         """
-        self._check_user(user_id)
-        if not self._may_act_for(user_id, caller):
-            raise NotYourTasks
+        user = self._meant(user_id, caller)
+        if not self._may_act_for(user, caller):
+            raise NotYourTasksError
         after = None if cursor is None else Position.read(cursor)
         return await self._store.page(
-            user_id, completed=COMPLETED_IN[status], after=after, limit=limit
+            user, completed=COMPLETED_IN[status], after=after, limit=limit
         )
 
     async def complete(
         self,
-        user_id: str,
+        user_id: str | None,
         task_id: str,
         *,
         completed: bool | None = None,
         caller: str | None = None,
+        within: float | None = None,
     ) -> TaskRead:
         """Flip the state of a task, or set it, which is safe to repeat.
 
-        Raises `TaskNotFound`.
+        Raises `TaskNotFoundError`, and `TookTooLongError` after `within` seconds.
         """
-        key = self._key(user_id, task_id, caller)
-        return await self._store.complete(user_id, key, completed, self._now())
+        user, key = self._found(user_id, task_id, caller)
+        try:
+            async with asyncio.timeout(within):
+                task = await self._store.complete(user, key, completed, self._now(), actor=caller)
+        except TimeoutError as error:
+            raise TookTooLongError(within or 0) from error
+        return self._told(user, caller, task)
 
     async def update(
-        self, user_id: str, task_id: str, changes: TaskUpdate, *, caller: str | None = None
+        self, user_id: str | None, task_id: str, changes: TaskUpdate, *, caller: str | None = None
     ) -> TaskRead:
         """Change the given fields; with none given, nothing happens.
 
-        Raises `TaskNotFound`.
+        Raises `TaskNotFoundError`.
         """
-        key = self._key(user_id, task_id, caller)
+        user, key = self._found(user_id, task_id, caller)
         if changes.is_empty:
-            return await self._store.read(user_id, key)
-        return await self._store.update(user_id, key, changes, self._now())
+            return await self._store.read(user, key)
+        task = await self._store.update(user, key, changes, self._now(), actor=caller)
+        return self._told(user, caller, task)
 
-    async def delete(self, user_id: str, task_id: str, *, caller: str | None = None) -> TaskRead:
+    async def delete(
+        self, user_id: str | None, task_id: str, *, caller: str | None = None
+    ) -> TaskRead:
         """Remove a task for good, and return it as it was.
 
-        Raises `TaskNotFound`.
+        Raises `TaskNotFoundError`.
         """
-        return await self._store.delete(user_id, self._key(user_id, task_id, caller))
+        user, key = self._found(user_id, task_id, caller)
+        task = await self._store.delete(user, key, self._now(), actor=caller)
+        return self._told(user, caller, task)
 
-    def _check_user(self, user_id: str) -> None:
-        required_text("user_id", user_id, MAX_USER_ID)
+    async def restore(self, user_id: str, task_id: str) -> str:
+        """Bring a deleted task back, for the operator, and return its title.
 
-    def _may_act_for(self, user_id: str, caller: str | None) -> bool:
-        return all(known in (None, user_id) for known in (self._only_user, caller))
+        Raises `TaskNotFoundError`, and `NotKeptError` where deleted tasks are not kept.
+        """
+        return await self._store.restore(*self._found(user_id, task_id, None), self._now())
 
-    def _key(self, user_id: str, task_id: str, caller: str | None) -> str:
-        """The id as tasks are kept under; somebody else's task is as good as none."""
-        self._check_user(user_id)
-        if not self._may_act_for(user_id, caller):
-            raise TaskNotFound
+    async def history(
+        self, user_id: str | None, *, limit: int = MAX_HISTORY, caller: str | None = None
+    ) -> tuple[Change, ...]:
+        """The latest changes of a user's tasks, newest first.
+
+        Raises `NotYourTasksError`, and `NotKeptError` where no history is kept.
+        """
+        user = self._meant(user_id, caller)
+        if not self._may_act_for(user, caller):
+            raise NotYourTasksError
+        return await self._store.history(user, limit=limit)
+
+    def _told(self, user: str, caller: str | None, task: TaskRead) -> TaskRead:
+        """The task, after those who watch have been told; a known caller's are watched by nobody,
+        since a watcher is not asked who they are."""
+        if caller is None:
+            self._changed(user)
+        return task
+
+    def _meant(self, user_id: str | None, caller: str | None) -> str:
+        """Who is named, else who calls."""
+        user = user_id if user_id is not None else caller or self._only_user
+        if user is None:
+            raise InvalidTaskError("user_id", "user_id is required: nobody is known to call")
+        required_text("user_id", user, MAX_USER_ID)
+        return user
+
+    def _may_act_for(self, user: str, caller: str | None) -> bool:
+        return all(known in (None, user) for known in (self._only_user, caller))
+
+    def _found(self, user_id: str | None, task_id: str, caller: str | None) -> tuple[str, str]:
+        """The user and the id that a task is kept under; somebody else's is as good as none."""
+        user = self._meant(user_id, caller)
+        if not self._may_act_for(user, caller):
+            raise TaskNotFoundError
         try:
-            return str(uuid.UUID(task_id))
+            return user, str(uuid.UUID(task_id))
         except ValueError:
-            raise TaskNotFound from None
+            raise TaskNotFoundError from None

@@ -26,11 +26,35 @@ class TodoDbSettings(BaseModel):
             " is trusted unless a token says who is calling",
         ),
     ] = None
+    user_id_required: Annotated[
+        bool,
+        Field(
+            description="Whether every call must name its user; without it, a call that names"
+            " nobody means the known caller. The server of its own always requires it"
+        ),
+    ] = False
     connect_timeout: Annotated[
         # The host gives a pack ten seconds to open: this must end before, to say who is silent.
         float,
         Field(gt=0, le=9, description="Seconds to wait for the database to answer"),
     ] = 5.0
+    statement_timeout: Annotated[
+        # Below the 30 seconds of a tool: the database ends a statement before the call is given up.
+        float,
+        Field(gt=0, description="Seconds that a statement may take on PostgreSQL"),
+    ] = 25.0
     pool_size: Annotated[
         int, Field(ge=1, le=100, description="Connections to PostgreSQL at most")
     ] = 10
+    history_days: Annotated[
+        float,
+        Field(ge=0, description="Days for which it is kept who changed what; 0 for not at all"),
+    ] = 30.0
+    undo_days: Annotated[
+        float,
+        Field(
+            ge=0,
+            description="Days in which the operator can bring a deleted task back;"
+            " 0 forgets it at once",
+        ),
+    ] = 7.0

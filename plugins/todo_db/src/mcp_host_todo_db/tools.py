@@ -1,19 +1,31 @@
-"""The five tools: what a model sees of the to-do list.
+"""The five tools: what a model sees of the to-do list."""
 
-The model is imported in the tools that make something of it: lists do without it.
-"""
+from __future__ import annotations
 
-from datetime import datetime
-from typing import TYPE_CHECKING, Annotated, Literal, NotRequired
+import inspect
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from functools import wraps
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NotRequired
 
-from mcp_host import Context, Page, tool
+from mcp_host import Context, Page, TimedOut, Tool, Unavailable, tool
 from pydantic import Field
 from typing_extensions import TypedDict  # pydantic cannot use typing's before Python 3.12
 
-from .limits import MAX_DESCRIPTION, MAX_PAGE, MAX_TITLE, MAX_USER_ID, Status
+from .errors import DatabaseUnavailableError, TookTooLongError
+from .model import (
+    MAX_DESCRIPTION,
+    MAX_PAGE,
+    MAX_TITLE,
+    MAX_USER_ID,
+    Status,
+    TaskCreate,
+    TaskRead,
+    TaskUpdate,
+)
 
 if TYPE_CHECKING:
-    from . import model
     from .service import TaskService
 
 # The lengths stand in the schemas alone: the model checks them, in words that say more.
@@ -21,6 +33,13 @@ UserId = Annotated[
     str,
     Field(
         description="Whose tasks these are: the user's id",
+        json_schema_extra={"minLength": 1, "maxLength": MAX_USER_ID},
+    ),
+]
+CallersId = Annotated[
+    str,
+    Field(
+        description="Whose tasks these are: the user's id; left out, the caller's",
         json_schema_extra={"minLength": 1, "maxLength": MAX_USER_ID},
     ),
 ]
@@ -59,19 +78,9 @@ class Deleted(TypedDict):
     title: str
 
 
-class TaskRead(TypedDict):
-    """A task as it is kept; times are aware, in UTC."""
-
-    id: str
-    title: str
-    description: str | None
-    is_completed: bool
-    created_at: datetime
-
-
 @tool(title="Add a task", destructive=False, open_world=False)
 async def add_task(
-    tasks: "TaskService",
+    service: TaskService,
     /,
     user_id: UserId,
     title: Title,
@@ -82,15 +91,15 @@ async def add_task(
     ] = None,
 ) -> Added:
     """Add a task to a user's to-do list. Calling it twice adds two tasks."""
-    from .model import TaskCreate
-
-    task = await tasks.add(user_id, TaskCreate(title, description), caller=context.caller.subject)
+    new = TaskCreate(title, description)
+    with outcome_told(repeatable=False):
+        task = await service.add(user_id, new, caller=context.caller.subject)
     return Added(task_id=task.id, status="created", title=task.title)
 
 
 @tool(title="List tasks", read_only=True, open_world=False)
 async def list_tasks(
-    tasks: "TaskService",
+    service: TaskService,
     /,
     user_id: UserId,
     context: Context,
@@ -101,16 +110,17 @@ async def list_tasks(
     ] = None,
 ) -> Page[TaskRead]:
     """List a user's tasks, newest first. When more remain, next_cursor leads to them."""
-    page = await tasks.page(
-        user_id, status, limit=limit, cursor=cursor, caller=context.caller.subject
-    )
-    shown = [_shown(task) for task in page.tasks]
-    return Page(shown, page.total, page.next.cursor if page.next else None)
+    with outcome_told(repeatable=True):
+        page = await service.page(
+            user_id, status, limit=limit, cursor=cursor, caller=context.caller.subject
+        )
+    notes = {"more_than_total": True} if page.more_than_total else {}
+    return Page(page.tasks, page.total, page.next.cursor if page.next else None, notes)
 
 
 @tool(title="Complete a task", destructive=False, open_world=False)
 async def complete_task(
-    tasks: "TaskService",
+    service: TaskService,
     /,
     user_id: UserId,
     task_id: TaskId,
@@ -124,16 +134,21 @@ async def complete_task(
     ] = None,
 ) -> Completed:
     """Mark a task as done, or as not done again."""
-    task = await tasks.complete(
-        user_id, task_id, completed=completed, caller=context.caller.subject
-    )
+    # The host says of a tool what holds for all its calls; `completed` decides it for this one,
+    # so this one ends before the host gives it up.
+    repeatable = completed is not None
+    within = 0.9 * context.remaining if repeatable else None
+    with outcome_told(repeatable=repeatable):
+        task = await service.complete(
+            user_id, task_id, completed=completed, caller=context.caller.subject, within=within
+        )
     status: Literal["completed", "pending"] = "completed" if task.is_completed else "pending"
     return Completed(task_id=task.id, status=status, title=task.title)
 
 
 @tool(title="Update a task", destructive=True, idempotent=True, open_world=False)
 async def update_task(
-    tasks: "TaskService",
+    service: TaskService,
     /,
     user_id: UserId,
     task_id: TaskId,
@@ -154,28 +169,63 @@ async def update_task(
     ] = None,
 ) -> Updated:
     """Change a task's title or description; what is not given stays as it is."""
-    from .model import TaskUpdate
-
     changes = TaskUpdate(title, description)
-    task = await tasks.update(user_id, task_id, changes, caller=context.caller.subject)
+    with outcome_told(repeatable=True):
+        task = await service.update(user_id, task_id, changes, caller=context.caller.subject)
     answer = Updated(task_id=task.id, status="updated", title=task.title)
     return {**answer, "changed": []} if changes.is_empty else answer
 
 
 @tool(title="Delete a task", destructive=True, idempotent=True, open_world=False)
 async def delete_task(
-    tasks: "TaskService", /, user_id: UserId, task_id: TaskId, context: Context
+    service: TaskService, /, user_id: UserId, task_id: TaskId, context: Context
 ) -> Deleted:
     """Delete a task for good."""
-    task = await tasks.delete(user_id, task_id, caller=context.caller.subject)
+    with outcome_told(repeatable=True):
+        task = await service.delete(user_id, task_id, caller=context.caller.subject)
     return Deleted(task_id=task.id, status="deleted", title=task.title)
 
 
-def _shown(task: "model.TaskRead") -> TaskRead:
-    return TaskRead(
-        id=task.id,
-        title=task.title,
-        description=task.description,
-        is_completed=task.is_completed,
-        created_at=task.created_at,
+@contextmanager
+def outcome_told(*, repeatable: bool) -> Iterator[None]:
+    """Say of a call whose database failed whether it may be made again without harm.
+
+    It may where nothing was sent, or where the call is `repeatable`. Where neither holds, its
+    outcome is unknown. What a person must mend first is worth no second call.
+    """
+    try:
+        yield
+    except DatabaseUnavailableError as error:
+        told = Unavailable(error.message, suggestions=error.suggestions, details=error.details)
+        told.retryable = not error.lasting
+        if error.sent and not repeatable:
+            told.retryable = False
+            told.details["outcome"] = "unknown"
+            told.suggestions = ["List the tasks to see whether it was done, before you repeat it"]
+        raise told from error
+    except TookTooLongError as error:
+        late = TimedOut(error.message, details=error.details)
+        late.retryable = repeatable
+        raise late from error
+
+
+def users_left_out(made: Tool) -> Tool:
+    """The same tool, but that `user_id` may be left out and means the caller."""
+    function = made.function
+    signature = inspect.signature(function)
+    user = signature.parameters["user_id"]
+
+    @wraps(function)
+    async def of_the_caller(
+        service: TaskService, /, *, user_id: str | None = None, **given: Any
+    ) -> Any:
+        return await function(service, user_id=user_id, **given)
+
+    of_the_caller.__annotations__ = {**function.__annotations__, "user_id": CallersId}
+    of_the_caller.__signature__ = signature.replace(  # type: ignore[attr-defined]  # inspect's protocol
+        parameters=[
+            *(one for one in signature.parameters.values() if one is not user),
+            user.replace(kind=user.KEYWORD_ONLY, default=None),
+        ]
     )
+    return replace(made, function=of_the_caller)

@@ -1,13 +1,14 @@
 """Database URLs, as people and hosting providers write them."""
 
 import logging
+import re
 import ssl
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import parse_qsl, unquote, urlencode, urlsplit
 
-from ..errors import BadUrl
+from ..errors import BadUrlError
 
 log = logging.getLogger(__name__)
 
@@ -66,7 +67,10 @@ class SqliteFile:
 
 @dataclass(frozen=True, slots=True)
 class PostgresServer:
-    """How to reach a PostgreSQL database; `place` is for people and `dsn` holds no password."""
+    """How to reach a PostgreSQL database; `place` is for people and `dsn` holds no password.
+
+    `limits_statements` says that the URL sets a statement_timeout itself.
+    """
 
     place: str
     dsn: str
@@ -75,6 +79,7 @@ class PostgresServer:
     tls: ssl.SSLContext | None
     connect_timeout: float | None
     transaction_pooler: bool
+    limits_statements: bool
 
 
 Address = SqliteFile | PostgresServer
@@ -83,7 +88,7 @@ Address = SqliteFile | PostgresServer
 def read_url(url: str) -> Address:
     """Understand a database URL.
 
-    Raises `BadUrl`, which never shows the URL.
+    Raises `BadUrlError`, which never shows the URL.
     """
     scheme, colon, rest = url.strip().partition("://")
     dialect = scheme.partition("+")[0].lower()
@@ -91,7 +96,7 @@ def read_url(url: str) -> Address:
         return _sqlite(rest)
     if colon and dialect in {"postgres", "postgresql"}:
         return _postgres(rest)
-    raise BadUrl(f"The database url is not one this pack can use: write {FORMS}")
+    raise BadUrlError(f"The database url is not one this pack can use: write {FORMS}")
 
 
 def _sqlite(rest: str) -> SqliteFile:
@@ -99,10 +104,10 @@ def _sqlite(rest: str) -> SqliteFile:
     path, _, parameters = rest.removeprefix("/").partition("?")
     _say_left_out(dict(parse_qsl(parameters, keep_blank_values=True)))
     if not path or path == ":memory:":
-        raise BadUrl("The database url names no file: write sqlite:///FILE")
+        raise BadUrlError("The database url names no file: write sqlite:///FILE")
     file = Path(path).expanduser()
     if not file.is_absolute():
-        raise BadUrl(
+        raise BadUrlError(
             "The database url names a relative file, which is another one in every folder:"
             f" write sqlite:///{file.absolute()}"
         )
@@ -119,6 +124,7 @@ def _postgres(rest: str) -> PostgresServer:
     if "@" in f"{parts.path}{parts.fragment}" or not _ports_are_numbers(hosts):
         raise _unreadable()
     user, _, password = login.partition(":")
+    options = query.get("options", "")
     return PostgresServer(
         place=hosts or query.get("host") or "localhost",
         dsn=f"postgresql://{hosts}{parts.path}?{urlencode(_for_asyncpg(query))}",
@@ -127,11 +133,12 @@ def _postgres(rest: str) -> PostgresServer:
         tls=_system_tls(query),
         connect_timeout=_seconds(query.get("connect_timeout")),
         transaction_pooler=query.get("pgbouncer", "").lower() == "true",
+        limits_statements="statement_timeout" in {*query, *re.findall(r"\w+", options)},
     )
 
 
-def _unreadable() -> BadUrl:
-    return BadUrl(
+def _unreadable() -> BadUrlError:
+    return BadUrlError(
         f"The database url cannot be read: write {FORMS}, with the characters : / ? # @ %"
         " of a user or password percent-encoded"
     )

@@ -1,49 +1,44 @@
-"""The two kinds of database, as one: how to connect, and how to tell what went wrong."""
+"""The two kinds of database, as one: what a store asks of them."""
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
+from typing import Protocol
 
-from sqlalchemy.exc import TimeoutError as PoolTimeout
-from sqlalchemy.ext.asyncio import AsyncEngine
+from sqlalchemy.ext.asyncio import AsyncEngine, AsyncSession, async_sessionmaker
 
-from ..errors import Busy, TodoError, Unreachable
-
-AUTOCOMMIT = "AUTOCOMMIT"
-"""Every change is one statement: the database's own transaction around it is enough, and saves
-the round trips of BEGIN and COMMIT."""
+from .statements import Row, Statement
 
 
-@dataclass(frozen=True, slots=True)
-class Database:
+class Database(Protocol):
     """A database that is not connected yet.
 
-    `place` names it for people. `try_out` blocks; it raises what a driver raises. `explain` says
-    what a driver's error means, or None where it is a fault of ours.
+    `place` names it for people. `engine` is SQLAlchemy's way to it, for its schema and for
+    `AsyncSessionLocal`; it keeps no connection. All methods raise a `TodoError` for what a driver
+    reports, unless it is a fault of ours.
     """
 
     place: str
     engine: AsyncEngine
-    try_out: Callable[[], None]
-    explain: Callable[[Exception], TodoError | None]
-    is_sqlite: bool
+    makes_its_table: bool
 
-    @contextmanager
-    def failures_explained(self) -> Iterator[None]:
-        """Turn what a driver raises inside into a `TodoError`; what is a fault of ours passes."""
-        try:
-            yield
-        except TodoError:
-            raise
-        except Exception as error:
-            told = self._told(error)
-            if told is None:
-                raise
-            raise told from error
+    async def try_out(self) -> None:
+        """Find out whether there is a database at all."""
 
-    def _told(self, error: Exception) -> TodoError | None:
-        if isinstance(error, PoolTimeout):
-            return Busy(self.place)
-        if isinstance(error, TimeoutError):
-            return Unreachable(self.place, "it did not answer in time")
-        return self.explain(error)
+    def failures_explained(self) -> AbstractAsyncContextManager[None]:
+        """Turn what the engine's driver raises inside into a `TodoError`."""
+
+    def serving(self) -> AbstractAsyncContextManager[None]:
+        """Open the connections of `run`, and close them after what has begun."""
+
+    async def run(self, statement: Statement, values: Mapping[str, object]) -> Sequence[Row]:
+        """Run a statement in a transaction of its own and return its rows.
+
+        A call that is cancelled leaves no connection behind.
+        """
+
+
+class AsyncSessionLocal(async_sessionmaker[AsyncSession]):
+    """SQLAlchemy sessions on an opened database; opening makes it, nothing lives at module level.
+
+    Each session has a connection and a transaction of its own.
+    """

@@ -3,11 +3,16 @@
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from datetime import timedelta
 
-from sqlalchemy.ext.asyncio import AsyncConnection, async_sessionmaker
+from sqlalchemy.ext.asyncio import AsyncConnection
 
 from .address import Address, SqliteFile
-from .database import Database
+from .database import AsyncSessionLocal, Database
+from .postgres import PostgresDatabase
+from .records import find_records, make_records
+from .sqlite import SqliteDatabase
+from .statements import Keeping, Statements
 from .store import NOBODY, Health, TaskStore
 from .table import find_table, make_table
 
@@ -17,60 +22,72 @@ async def open_store(
     address: Address,
     *,
     connect_timeout: float = 5.0,
+    statement_timeout: float = 25.0,
     pool_size: int = 10,
+    history_days: float = 30,
+    undo_days: float = 7,
     health: Health = NOBODY,
 ) -> AsyncIterator[TaskStore]:
-    """Connect, look at the table, serve; an SQLite file and its table are made when missing.
+    """Connect, look at the tables, serve; an SQLite file and its tables are made when missing.
 
-    Raises `DatabaseUnavailable` within `connect_timeout` seconds.
+    Changes and deleted rows are kept for `history_days` and `undo_days`, 0 for not at all, where
+    there are tables for them. Raises `DatabaseUnavailableError` within `connect_timeout` seconds.
     """
-    found = _database(address, connect_timeout, pool_size)
-    try:
-        async with _connected(found, connect_timeout) as connection:
-            if found.is_sqlite:
-                await connection.run_sync(make_table)
-            table = await connection.run_sync(find_table, found.place)
-        AsyncSessionLocal = async_sessionmaker(found.engine)
-        store = TaskStore(AsyncSessionLocal, table, found, health)
+    database = _database(address, connect_timeout, statement_timeout, pool_size)
+    async with connected(database, connect_timeout) as connection:
+        if database.makes_its_table:
+            await connection.run_sync(make_table)
+            await connection.run_sync(make_records)
+        table = await connection.run_sync(find_table, database.place)
+        records = await connection.run_sync(find_records)
+    keeping = Keeping(records, timedelta(days=history_days), timedelta(days=undo_days))
+    async with database.serving():
+        store = TaskStore(
+            database,
+            Statements(table, database.engine.dialect, keeping),
+            AsyncSessionLocal(database.engine),
+            health,
+        )
         try:
             yield store
         finally:
             await store.finish()
-    finally:
-        await found.engine.dispose()
 
 
 async def create_tables(address: Address, *, connect_timeout: float = 5.0) -> bool:
     """Make the table and its indexes; False when there is a fitting table already.
 
-    Raises `DatabaseUnavailable`.
+    Raises `DatabaseUnavailableError`.
     """
-    found = _database(address, connect_timeout, pool_size=1)
-    try:
-        async with _connected(found, connect_timeout) as connection:
-            made = await connection.run_sync(make_table)
-            await connection.run_sync(find_table, found.place)
-            return made
-    finally:
-        await found.engine.dispose()
+    database = database_at(address, connect_timeout)
+    async with connected(database, connect_timeout) as connection:
+        made = await connection.run_sync(make_table)
+        await connection.run_sync(find_table, database.place)
+        return made
 
 
 @asynccontextmanager
-async def _connected(found: Database, limit: float) -> AsyncIterator[AsyncConnection]:
+async def connected(database: Database, limit: float) -> AsyncIterator[AsyncConnection]:
     """A connection to a database that must answer within `limit` seconds."""
-    with found.failures_explained():
-        async with asyncio.timeout(limit):
-            await asyncio.to_thread(found.try_out)
-            async with found.engine.begin() as connection:
-                yield connection
+    async with database.failures_explained(), asyncio.timeout(limit):
+        await database.try_out()
+        async with database.engine.begin() as connection:
+            yield connection
 
 
-def _database(address: Address, connect_timeout: float, pool_size: int) -> Database:
-    """The database at an address. Each kind's driver is imported by those alone who use it."""
+def database_at(address: Address, connect_timeout: float) -> Database:
+    """The database at an address, for a command: its statements may take as long as they take."""
+    return _database(address, connect_timeout, statement_timeout=0, pool_size=1)
+
+
+def _database(
+    address: Address, connect_timeout: float, statement_timeout: float, pool_size: int
+) -> Database:
     if isinstance(address, SqliteFile):
-        from . import sqlite
-
-        return sqlite.database(address)
-    from . import postgres
-
-    return postgres.database(address, connect_timeout, pool_size)
+        return SqliteDatabase(address)
+    return PostgresDatabase(
+        address,
+        connect_timeout=connect_timeout,
+        statement_timeout=statement_timeout,
+        pool_size=pool_size,
+    )

@@ -1,85 +1,245 @@
 """PostgreSQL servers, through asyncpg."""
 
 import asyncio
+import logging
 import socket
 import ssl
 import uuid
-from functools import partial
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
 from typing import Any
 
 import asyncpg  # type: ignore[import-untyped]  # it ships no types
+from sqlalchemy import NullPool
 from sqlalchemy.exc import InterfaceError
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 
-from ..errors import BadUrl, Busy, InvalidTask, Refused, TableMissing, TodoError, Unreachable
+from ..errors import (
+    BadUrlError,
+    ConnectionLostError,
+    DatabaseBusyError,
+    DatabaseRefusedError,
+    DatabaseUnreachableError,
+    InvalidTaskError,
+    TableMissingError,
+    TodoError,
+    TransactionPoolerError,
+)
 from .address import PostgresServer
-from .database import AUTOCOMMIT, Database
+from .statements import Row, Statement
+
+log = logging.getLogger(__name__)
 
 # SQLSTATEs, and classes of them.
 BUSY_STATES = frozenset({"40001", "40P01", "53300", "55P03", "57014"})
 REFUSED_STATES = frozenset({"25006", "28000", "28P01", "3D000", "42501"})
-DOWN_STATES = frozenset({"57P01", "57P02", "57P03"})
+END_STATES = frozenset({"40003", "57P01", "57P02", "57P03"})
+STATEMENT_NAME_STATES = frozenset({"26000", "42P05"})
 CONNECTION_CLASS = "08"
 NO_TABLE = "42P01"
 TOO_LONG = "22001"
 CONSTRAINT_CLASS = "23"
 
+REST = 60.0
+"""Seconds after which a resting connection is closed. Hosted databases fall asleep and gateways
+forget connections after some minutes; one that is younger needs no ping before each call."""
 
-def database(server: PostgresServer, connect_timeout: float, pool_size: int) -> Database:
-    return Database(
-        place=server.place,
-        engine=make_engine(server, connect_timeout, pool_size),
-        try_out=lambda: None,
-        explain=partial(explain, server.place),
-        is_sqlite=False,
-    )
+PAUSE = 0.05
+"""Seconds in which the event loop may have slept while a connection ended."""
 
 
-def make_engine(server: PostgresServer, connect_timeout: float, pool_size: int) -> AsyncEngine:
-    """Errors of this engine never show the arguments of a statement."""
-    pooled = server.transaction_pooler
-    timeout = server.connect_timeout or connect_timeout
+class Connection(asyncpg.Connection):  # type: ignore[misc]  # it ships no types
+    """A connection whose prepared statements have names that no other process uses.
 
-    async def connect() -> Any:
-        # asyncpg reads the URL itself: SQLAlchemy would hand on `sslmode` as an argument,
-        # which asyncpg refuses.
-        async with asyncio.timeout(timeout):
-            return await asyncpg.connect(
-                server.dsn,
-                user=server.user,
-                password=server.password,
-                ssl=server.tls,
-                statement_cache_size=0 if pooled else 100,
-            )
+    asyncpg counts them from one in every process. Behind a pooler that hands one server's
+    connection to several clients, a name would then run another client's statement.
+    """
 
-    connect_args: dict[str, Any] = {"async_creator_fn": connect}
-    if pooled:
-        connect_args["prepared_statement_cache_size"] = 0
+    def _get_unique_id(self, prefix: str) -> str:
+        return f"todo_{prefix}_{uuid.uuid4().hex}"
+
+
+class PostgresDatabase:
+    """A PostgreSQL database, with a pool of connections while it serves."""
+
+    makes_its_table = False
+
+    def __init__(
+        self,
+        server: PostgresServer,
+        *,
+        connect_timeout: float,
+        statement_timeout: float,
+        pool_size: int,
+    ) -> None:
+        self.place = server.place
+        self._server = server
+        self._connect_timeout = server.connect_timeout or connect_timeout
+        own = {"statement_timeout": f"{statement_timeout * 1000:.0f}"}
+        self._session = {} if server.transaction_pooler or server.limits_statements else own
+        self._pool_size = pool_size
+        self._pool: Any = None
+        self._heard_at = 0.0
+        self.engine = self._make_engine()
+
+    async def try_out(self) -> None:
+        """A server is tried out by connecting."""
+
+    @asynccontextmanager
+    async def failures_explained(self) -> AsyncIterator[None]:
+        try:
+            yield
+        except TodoError:
+            raise
+        except TimeoutError as error:
+            raise DatabaseUnreachableError(self.place, "it did not answer in time") from error
+        except Exception as error:
+            explained = explain_connecting(self.place, error)
+            if explained is None:
+                raise
+            raise explained from error
+
+    @asynccontextmanager
+    async def serving(self) -> AsyncIterator[None]:
+        self._pool = asyncpg.create_pool(
+            min_size=0,
+            max_size=self._pool_size,
+            max_inactive_connection_lifetime=REST,
+            connect=self._connect,
+            connection_class=Connection,
+            reset=_nothing_to_reset,
+        )
+        await self._pool
+        try:
+            yield
+        finally:
+            try:
+                async with asyncio.timeout(self._connect_timeout):
+                    await self._pool.close()
+            except TimeoutError:
+                self._pool.terminate()
+
+    async def run(self, statement: Statement, values: Mapping[str, object]) -> Sequence[Row]:
+        arguments = statement.arguments(values)
+        await self._hear_of_ends()
+        try:
+            return await self._run_once(statement, arguments)
+        except ConnectionLostError as error:
+            # The others of the pool may have gone with it.
+            await self._pool.expire_connections()
+            if error.sent and not statement.only_reads:
+                raise
+        return await self._run_once(statement, arguments)
+
+    async def _hear_of_ends(self) -> None:
+        """Let the event loop read which connections have ended while it slept."""
+        loop = asyncio.get_running_loop()
+        if loop.time() - self._heard_at > PAUSE:
+            await asyncio.sleep(0)  # the end is read
+            await asyncio.sleep(0)  # and told to the connection
+            self._heard_at = loop.time()
+
+    async def _run_once(self, statement: Statement, arguments: Sequence[object]) -> Sequence[Row]:
+        connection = await self._acquired()
+        try:
+            rows: Sequence[Row] = await connection.fetch(statement.sql, *arguments)
+            return rows
+        except Exception as error:
+            explained = explain_running(self.place, error)
+            if explained is None:
+                raise
+            raise explained from error
+        finally:
+            await self._released(connection)
+
+    async def _acquired(self) -> Any:
+        async with self.failures_explained():
+            try:
+                # Waiting in line and then connecting takes at most twice what connecting may.
+                async with asyncio.timeout(2 * self._connect_timeout):
+                    return await self._pool.acquire()
+            except TimeoutError:
+                raise DatabaseBusyError(self.place) from None
+
+    async def _released(self, connection: Any) -> None:
+        """Give the connection back; where that fails, the pool has closed it, and what the
+        statement did stands."""
+        try:
+            await self._pool.release(connection, timeout=self._connect_timeout)
+        except (OSError, asyncpg.InterfaceError, asyncpg.PostgresError) as error:
+            log.warning("a connection to %s was given up: %s", self.place, error)
+
+    async def _connect(self, *_: object, **options: Any) -> Any:
+        """Connect, and say what is wrong where that fails: nothing was sent yet."""
+        async with self.failures_explained(), asyncio.timeout(self._connect_timeout):
+            try:
+                return await self._connect_with(self._session, **options)
+            except asyncpg.ProtocolViolationError:
+                # A pooler that knows no such parameter of a session, and says so this way.
+                if not self._session:
+                    raise
+                self._session = {}
+                return await self._connect_with({}, **options)
+
+    async def _connect_with(self, session: dict[str, str], **options: Any) -> Any:
+        # asyncpg reads the URL itself: SQLAlchemy would hand on `sslmode` as an argument, which
+        # asyncpg refuses.
+        return await asyncpg.connect(
+            self._server.dsn,
+            user=self._server.user,
+            password=self._server.password,
+            ssl=self._server.tls,
+            statement_cache_size=0 if self._server.transaction_pooler else 100,
+            server_settings=session,
+            **options,
+        )
+
+    def _make_engine(self) -> AsyncEngine:
+        """Errors of this engine never show the arguments of a statement."""
+        connect_args: dict[str, Any] = {"async_creator_fn": self._connect}
+        if self._server.transaction_pooler:
+            connect_args["prepared_statement_cache_size"] = 0
         connect_args["prepared_statement_name_func"] = lambda: f"todo_{uuid.uuid4()}"
-    return create_async_engine(
-        "postgresql+asyncpg://",
-        pool_size=pool_size,
-        max_overflow=0,
-        pool_timeout=timeout,
-        # Hosted databases fall asleep and drop connections that rest.
-        pool_pre_ping=True,
-        connect_args=connect_args,
-        # A pooler stays on one connection inside a transaction only.
-        isolation_level="READ COMMITTED" if pooled else AUTOCOMMIT,
-        hide_parameters=True,
-    )
+        return create_async_engine(
+            "postgresql+asyncpg://",
+            poolclass=NullPool,
+            connect_args=connect_args,
+            hide_parameters=True,
+        )
 
 
-def explain(place: str, error: Exception) -> TodoError | None:
-    """What an error of asyncpg's means; None for what is a fault of ours."""
+async def _nothing_to_reset(_connection: object) -> None:
+    """Our statements leave nothing in a session: what asyncpg resets by itself would only add a
+    round trip to every call."""
+
+
+def explain_connecting(place: str, error: Exception) -> TodoError | None:
+    """What an error of asyncpg's means before anything was sent; None for a fault of ours."""
     cause = _innermost(error)
-    if isinstance(cause, asyncpg.PostgresError):
-        return _of_state(place, cause.sqlstate or "", str(cause))
     if isinstance(cause, asyncpg.ClientConfigurationError):
-        return BadUrl(f"The database url for {place} cannot be used: {cause}")
+        return BadUrlError(f"The database url for {place} cannot be used: {cause}")
     if isinstance(cause, OSError | asyncpg.InterfaceError | InterfaceError):
-        return Unreachable(place, _why(cause))
-    return None
+        return DatabaseUnreachableError(place, _why(cause))
+    if not isinstance(cause, asyncpg.PostgresError):
+        return None
+    if _tells_of_an_end(cause):
+        return DatabaseUnreachableError(place, str(cause))
+    return _of_answer(place, cause)
+
+
+def explain_running(place: str, error: Exception) -> TodoError | None:
+    """What an error of asyncpg's means for a statement; None for a fault of ours.
+
+    Where the server answers that a statement failed, nothing was done. Where the connection ends
+    first, or whoever is in between says so, that is not known.
+    """
+    if isinstance(error, ValueError):
+        return None  # an argument that asyncpg cannot write
+    if isinstance(error, asyncpg.InterfaceError):
+        return ConnectionLostError(place, str(error), sent=False)
+    if isinstance(error, OSError) or _tells_of_an_end(error):
+        return ConnectionLostError(place, _why(error), sent=True)
+    return _of_answer(place, error) if isinstance(error, asyncpg.PostgresError) else None
 
 
 def _innermost(error: Exception) -> BaseException:
@@ -91,17 +251,23 @@ def _innermost(error: Exception) -> BaseException:
     return inner or error
 
 
-def _of_state(place: str, state: str, message: str) -> TodoError | None:
+def _tells_of_an_end(error: BaseException) -> bool:
+    state = getattr(error, "sqlstate", None) or ""
+    return state in END_STATES or state.startswith(CONNECTION_CLASS)
+
+
+def _of_answer(place: str, error: Any) -> TodoError | None:
+    state, message = error.sqlstate or "", str(error)
     if state in BUSY_STATES:
-        return Busy(place)
+        return DatabaseBusyError(place)
     if state in REFUSED_STATES:
-        return Refused(place, message)
-    if state in DOWN_STATES or state.startswith(CONNECTION_CLASS):
-        return Unreachable(place, message)
+        return DatabaseRefusedError(place, message)
+    if state in STATEMENT_NAME_STATES:
+        return TransactionPoolerError(place)
     if state == NO_TABLE:
-        return TableMissing(place)
+        return TableMissingError(place)
     if state == TOO_LONG or state.startswith(CONSTRAINT_CLASS):
-        return InvalidTask("task", f"The table does not take this task: {message}")
+        return InvalidTaskError("task", f"The table does not take this task: {message}")
     return None
 
 

@@ -1,50 +1,158 @@
-"""SQLite files, through aiosqlite."""
+"""SQLite files, through the standard library's driver, each connection in a thread of its own."""
 
+import asyncio
 import sqlite3
-from contextlib import closing
-from functools import partial
+from collections.abc import AsyncIterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager, closing
 from typing import Any
 
-from sqlalchemy import URL, event
+from sqlalchemy import URL, NullPool, event
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 
-from ..errors import Busy, InvalidTask, Refused, TableMissing, TodoError, Unreachable
+from ..errors import (
+    ConnectionLostError,
+    DatabaseBusyError,
+    DatabaseRefusedError,
+    DatabaseUnreachableError,
+    InvalidTaskError,
+    TableMissingError,
+    TodoError,
+)
 from .address import SqliteFile
-from .database import AUTOCOMMIT, Database
+from .statements import Row, Statement
+from .turns import Turns
 
 LOCK_WAIT = 5.0
 """Seconds that a write waits for another process's."""
 
 
-def database(file: SqliteFile) -> Database:
-    return Database(
-        place=file.place,
-        engine=make_engine(file),
-        try_out=partial(try_out, file),
-        explain=partial(explain, file.place),
-        is_sqlite=True,
-    )
+class SqliteDatabase:
+    """An SQLite file. Those who read do not wait for the one who writes."""
+
+    makes_its_table = True
+
+    def __init__(self, file: SqliteFile) -> None:
+        self.place = file.place
+        self._file = file
+        self._reader = Lane(file)
+        self._writer = Lane(file)
+        self.engine = make_engine(file)
+
+    async def try_out(self) -> None:
+        """Open the file once; it is made when missing."""
+        await asyncio.to_thread(try_out, self._file)
+
+    @asynccontextmanager
+    async def failures_explained(self) -> AsyncIterator[None]:
+        try:
+            yield
+        except TodoError:
+            raise
+        except TimeoutError as error:
+            raise DatabaseUnreachableError(self.place, "it did not answer in time") from error
+        except Exception as error:
+            explained = explain(self.place, error)
+            if explained is None:
+                raise
+            raise explained from error
+
+    @asynccontextmanager
+    async def serving(self) -> AsyncIterator[None]:
+        try:
+            yield
+        finally:
+            await self._reader.close()
+            await self._writer.close()
+
+    async def run(self, statement: Statement, values: Mapping[str, object]) -> Sequence[Row]:
+        lane = self._reader if statement.only_reads else self._writer
+        async with self.failures_explained():
+            return await lane.run(statement, values)
+
+
+class Lane:
+    """One connection and the thread that it lives in; it is made when first used.
+
+    Statements run one after another: SQLite has one writer at a time, and a queue in the process
+    is fairer than its polling.
+    """
+
+    def __init__(self, file: SqliteFile) -> None:
+        self._file = file
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="todo-db-sqlite")
+        self._turns = Turns()
+        self._connection: sqlite3.Connection | None = None
+
+    async def run(self, statement: Statement, values: Mapping[str, object]) -> Sequence[Row]:
+        return await self._turns.run(lambda: self._in_thread(statement, values))
+
+    async def close(self) -> None:
+        """Wait for what has begun, and close the file."""
+        await self._turns.finish()
+        await asyncio.get_running_loop().run_in_executor(self._thread, self._close)
+        self._thread.shutdown(wait=False)
+
+    async def _in_thread(self, statement: Statement, values: Mapping[str, object]) -> Sequence[Row]:
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._thread, self._fetch, statement, values)
+
+    def _fetch(self, statement: Statement, values: Mapping[str, object]) -> Sequence[Row]:
+        if self._connection is None:
+            self._connection = connect(self._file)
+        connection = self._connection
+        if not (statement.before or statement.after):
+            return fetch(connection, statement, values)
+        connection.execute("BEGIN IMMEDIATE")
+        try:
+            for one in statement.before:
+                connection.execute(one.sql, one.arguments(values))
+            rows = fetch(connection, statement, values)
+            for one in statement.after:
+                connection.execute(one.sql, one.arguments(values))
+            connection.execute("COMMIT")
+        except BaseException:
+            if connection.in_transaction:
+                connection.execute("ROLLBACK")
+            raise
+        return rows
+
+    def _close(self) -> None:
+        if self._connection is not None:
+            self._connection.close()
+
+
+def fetch(
+    connection: sqlite3.Connection, statement: Statement, values: Mapping[str, object]
+) -> Sequence[Row]:
+    return connection.execute(statement.sql, statement.arguments(values)).fetchall()
+
+
+def connect(file: SqliteFile) -> sqlite3.Connection:
+    """Connect to a file; every statement is a transaction of its own.
+
+    Raises `sqlite3.Error`.
+    """
+    connection = sqlite3.connect(file.path, timeout=LOCK_WAIT, isolation_level=None)
+    be_durable(connection)
+    return connection
 
 
 def make_engine(file: SqliteFile) -> AsyncEngine:
     """Errors of this engine never show the arguments of a statement."""
     engine = create_async_engine(
         URL.create("sqlite+aiosqlite", database=str(file.path)),
-        # SQLite has one writer at a time: a queue in the process is fairer than its polling.
-        pool_size=1,
-        max_overflow=0,
-        pool_timeout=2 * LOCK_WAIT,
+        poolclass=NullPool,
         connect_args={"timeout": LOCK_WAIT},
-        isolation_level=AUTOCOMMIT,
         hide_parameters=True,
     )
-    event.listen(engine.sync_engine, "connect", _be_durable)
+    event.listen(engine.sync_engine, "connect", lambda connection, _: be_durable(connection))
     return engine
 
 
-def _be_durable(connection: Any, _record: object) -> None:
-    # What was answered survives a power cut.
+def be_durable(connection: Any) -> None:
+    """Let what was answered survive a power cut."""
     cursor = connection.cursor()
     cursor.execute("PRAGMA synchronous = FULL")
     cursor.close()
@@ -68,14 +176,16 @@ def explain(place: str, error: Exception) -> TodoError | None:
     # Extended codes hold the primary one in their low byte.
     match getattr(cause, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF:
         case sqlite3.SQLITE_BUSY | sqlite3.SQLITE_LOCKED:
-            return Busy(place)
-        case sqlite3.SQLITE_CANTOPEN | sqlite3.SQLITE_IOERR | sqlite3.SQLITE_CORRUPT:
-            return Unreachable(place, str(cause))
+            return DatabaseBusyError(place)
+        case sqlite3.SQLITE_IOERR:
+            return ConnectionLostError(place, str(cause), sent=True)
+        case sqlite3.SQLITE_CANTOPEN | sqlite3.SQLITE_CORRUPT:
+            return DatabaseUnreachableError(place, str(cause))
         case sqlite3.SQLITE_NOTADB:
-            return Unreachable(place, "the file is no SQLite database")
+            return DatabaseUnreachableError(place, "the file is no SQLite database")
         case sqlite3.SQLITE_CONSTRAINT:
-            return InvalidTask("task", f"The table does not take this task: {cause}")
+            return InvalidTaskError("task", f"The table does not take this task: {cause}")
         case sqlite3.SQLITE_READONLY | sqlite3.SQLITE_FULL | sqlite3.SQLITE_PERM:
-            return Refused(place, str(cause))
+            return DatabaseRefusedError(place, str(cause))
         case _:
-            return TableMissing(place) if "no such table: tasks" in str(cause) else None
+            return TableMissingError(place) if "no such table: tasks" in str(cause) else None

@@ -1,42 +1,35 @@
-"""Tasks in a database: every change is one SQL statement, and so one transaction."""
+"""Tasks in a database: every operation is one SQL statement, and so one transaction."""
 
+import asyncio
+import logging
 import uuid
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from typing import Any, TypeVar
+from datetime import UTC, datetime, timedelta
+from typing import Any
 
-from sqlalchemy import (
-    Column,
-    ColumnElement,
-    Executable,
-    Row,
-    Table,
-    Text,
-    Uuid,
-    case,
-    delete,
-    func,
-    insert,
-    literal,
-    not_,
-    select,
-    tuple_,
-    type_coerce,
-    update,
+from sqlalchemy import Column, Uuid, delete, insert, select
+
+from ..errors import (
+    BadCursorError,
+    DatabaseUnavailableError,
+    InvalidTaskError,
+    NotKeptError,
+    TaskNotFoundError,
+    TodoError,
+    UnknownUserError,
 )
-from sqlalchemy.exc import DBAPIError
-from sqlalchemy.ext.asyncio import AsyncSession, async_sessionmaker
+from ..model import MAX_TOTAL, Change, Position, TaskPage, TaskRead, TaskUpdate
+from .database import AsyncSessionLocal, Database
+from .statements import Row, Statement, Statements
 
-from ..errors import BadCursor, DatabaseUnavailable, TaskNotFound, UnknownUser
-from ..model import Position, TaskPage, TaskRead, TaskUpdate
-from .database import Database
-from .turns import Turns
-
-T = TypeVar("T")
+log = logging.getLogger(__name__)
 
 NO_SUCH_USER = "23503"
 """PostgreSQL's code for a foreign key that points nowhere."""
+
+FORGET_EVERY = timedelta(hours=6)
+"""How often old records are removed, by a change that comes after so long."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,187 +46,250 @@ NOBODY = Health(degraded=lambda reason: None, recovered=lambda: None)
 class TaskStore:
     """Everybody's tasks; each method is told whose it is about.
 
-    All raise `DatabaseUnavailable` or `Busy` when the database does not serve, and
-    `TaskNotFound` for a task that is not there or not that user's.
+    All raise `DatabaseUnavailableError` or `DatabaseBusyError` when the database does not serve,
+    and `TaskNotFoundError` for a task that is not there or not that user's. `sessions` are
+    SQLAlchemy's way to the same `table`.
     """
 
     def __init__(
         self,
-        sessions: async_sessionmaker[AsyncSession],
-        table: Table,
-        found: Database,
+        database: Database,
+        statements: Statements,
+        sessions: AsyncSessionLocal,
         health: Health,
     ) -> None:
-        self._sessions = sessions
-        self._table = table
-        self._database = found
-        self._is_sqlite = found.is_sqlite
+        self.sessions = sessions
+        self.table = statements.table
+        self._database = database
+        self._statements = statements
         self._health = health
         self._lost = False
-        self._turns = Turns()
-        columns = table.c
-        self._row = (
-            columns.id,
-            columns.title,
-            columns.description,
-            columns.is_completed,
-            columns.created_at,
-        )
+        self._forgetting: asyncio.Task[None] | None = None
+        self._forgot_at = datetime.min.replace(tzinfo=UTC)
 
-    async def add(self, user_id: str, task: TaskRead) -> None:
+    async def add(self, user_id: str, task: TaskRead, *, actor: str | None = None) -> None:
         """Keep a new task.
 
-        Raises `UnknownUser` when the table belongs to a table of users that lacks this one.
+        Raises `UnknownUserError` when the table belongs to a table of users that lacks this one.
         """
-        owner = _key(self._table.c.user_id, user_id)
+        owner = _key(self.table.c.user_id, user_id)
         if owner is None:
-            raise UnknownUser(user_id)
-        statement = insert(self._table).values(
-            id=task.id,
-            user_id=owner,
-            title=task.title,
-            description=task.description,
-            is_completed=task.is_completed,
-            created_at=task.created_at,
-            updated_at=task.created_at,
-        )
-
-        async def work(session: AsyncSession) -> None:
-            try:
-                await session.execute(statement)
-            except DBAPIError as error:
-                if getattr(error.orig, "sqlstate", None) == NO_SUCH_USER:
-                    raise UnknownUser(user_id) from error
-                raise
-
-        await self._run(work)
+            raise UnknownUserError(user_id)
+        try:
+            await self._change(
+                self._statements.add,
+                task.created_at,
+                actor,
+                owner=owner,
+                task_id=task.id,
+                id=task.id,
+                user_id=owner,
+                title=task.title,
+                description=task.description,
+                is_completed=task.is_completed,
+                created_at=task.created_at,
+                updated_at=task.created_at,
+            )
+        except InvalidTaskError as error:
+            if getattr(error.__cause__, "sqlstate", None) == NO_SUCH_USER:
+                raise UnknownUserError(user_id) from error
+            raise
 
     async def page(
         self, user_id: str, *, completed: bool | None, after: Position | None, limit: int
     ) -> TaskPage:
         """At most `limit` of a user's tasks, newest first; `completed` None means both states.
 
-        Raises `BadCursor` for a position that no page ended with.
+        Raises `BadCursorError` for a position that no page ended with.
         """
-        columns = self._table.c
-        owner = _key(columns.user_id, user_id)
+        owner = _key(self.table.c.user_id, user_id)
         if owner is None:
             return TaskPage((), 0, None)
-        matching = [columns.user_id == owner]
+        values: dict[str, Any] = {"owner": owner, "limit": limit + 1}
         if completed is not None:
-            matching.append(columns.is_completed.is_(completed))
-        wanted = [*matching] if after is None else [*matching, self._is_after(after)]
-        statement = (
-            select(*self._row, type_coerce(columns.created_at, Text).label("created_text"))
-            .where(*wanted)
-            .order_by(columns.created_at.desc(), columns.id.desc())
-            .limit(limit + 1)
-        )
-
-        async def work(session: AsyncSession) -> tuple[Sequence[Row[Any]], int]:
-            rows = (await session.execute(statement)).all()
-            if after is None and len(rows) <= limit:
-                return rows, len(rows)
-            return rows, await session.scalar(select(func.count()).where(*matching)) or 0
-
-        rows, total = await self._run(work)
-        shown, more = rows[:limit], len(rows) > limit
+            values["completed"] = completed
+        if after is not None:
+            values |= self._values_of(after)
+        statement = self._statements.page(by_state=completed is not None, goes_on=after is not None)
+        rows = await self._run(statement, **values)
+        total = rows[0][0]
+        found = [row for row in rows if row[1] is not None]
+        tasks = tuple(self._statements.task(row, 1) for row in found[:limit])
         return TaskPage(
-            tasks=tuple(_task(row) for row in shown),
-            total=total,
-            next=self._position(shown[-1]) if more else None,
+            tasks=tasks,
+            total=min(total, MAX_TOTAL),
+            next=self._position(tasks[-1], found[limit - 1]) if len(found) > limit else None,
+            more_than_total=total > MAX_TOTAL,
         )
 
     async def read(self, user_id: str, task_id: str) -> TaskRead:
         """One task as it is."""
-        return await self._one(select(*self._row).where(*self._is(user_id, task_id)))
+        owner = self._owner(user_id)
+        return self._task(await self._run(self._statements.read, owner=owner, task_id=task_id))
 
     async def complete(
-        self, user_id: str, task_id: str, completed: bool | None, now: datetime
+        self,
+        user_id: str,
+        task_id: str,
+        completed: bool | None,
+        now: datetime,
+        *,
+        actor: str | None = None,
     ) -> TaskRead:
         """Set the state of a task, or flip it when `completed` is None; return it as it is now."""
-        columns = self._table.c
-        state: ColumnElement[bool] = (
-            not_(columns.is_completed) if completed is None else literal(completed)
-        )
-        touched = case((columns.is_completed == state, columns.updated_at), else_=now)
-        return await self._one(
-            update(self._table)
-            .where(*self._is(user_id, task_id))
-            .values(is_completed=state, updated_at=touched)
-            .returning(*self._row),
-        )
+        owner = self._owner(user_id)
+        if completed is None:
+            rows = await self._change(
+                self._statements.flip, now, actor, owner=owner, task_id=task_id
+            )
+        else:
+            rows = await self._change(
+                self._statements.set,
+                now,
+                actor,
+                owner=owner,
+                task_id=task_id,
+                completed=completed,
+            )
+        return self._task(rows)
 
     async def update(
-        self, user_id: str, task_id: str, changes: TaskUpdate, now: datetime
+        self,
+        user_id: str,
+        task_id: str,
+        changes: TaskUpdate,
+        now: datetime,
+        *,
+        actor: str | None = None,
     ) -> TaskRead:
         """Change the given fields of a task; return it as it is now."""
-        values: dict[str, Any] = {"updated_at": now}
-        if changes.title is not None:
-            values["title"] = changes.title
-        if changes.description is not None:
-            values["description"] = changes.description or None
-        return await self._one(
-            update(self._table)
-            .where(*self._is(user_id, task_id))
-            .values(values)
-            .returning(*self._row),
+        given = {"title": changes.title, "description": changes.description}
+        new = {name: text for name, text in given.items() if text is not None}
+        rows = await self._change(
+            self._statements.update(tuple(new)),
+            now,
+            actor,
+            owner=self._owner(user_id),
+            task_id=task_id,
+            **{f"new_{name}": text or None for name, text in new.items()},
         )
+        return self._task(rows)
 
-    async def delete(self, user_id: str, task_id: str) -> TaskRead:
+    async def delete(
+        self, user_id: str, task_id: str, now: datetime, *, actor: str | None = None
+    ) -> TaskRead:
         """Remove a task for good; return it as it was."""
-        return await self._one(
-            delete(self._table).where(*self._is(user_id, task_id)).returning(*self._row)
+        owner = self._owner(user_id)
+        return self._task(
+            await self._change(self._statements.delete, now, actor, owner=owner, task_id=task_id)
         )
 
-    def _is(self, user_id: str, task_id: str) -> tuple[ColumnElement[bool], ...]:
-        columns = self._table.c
-        owner = _key(columns.user_id, user_id)
-        if owner is None:
-            raise TaskNotFound
-        return columns.id == task_id, columns.user_id == owner
+    async def restore(self, user_id: str, task_id: str, now: datetime) -> str:
+        """Bring a deleted task back and return its title.
 
-    async def _one(self, statement: Executable) -> TaskRead:
-        async def work(session: AsyncSession) -> Row[Any] | None:
-            return (await session.execute(statement)).one_or_none()
-
-        row = await self._run(work)
-        if row is None:
-            raise TaskNotFound
-        return _task(row)
-
-    def _position(self, row: Row[Any]) -> Position:
-        # SQLite keeps times as text, and other programs may have written them shorter than
-        # SQLAlchemy does: compared as a time, such a row would come up on every page.
-        created_at = row.created_text if self._is_sqlite else row.created_at.isoformat()
-        return Position(created_at, row.id)
-
-    def _is_after(self, position: Position) -> ColumnElement[bool]:
-        columns = self._table.c
-        task_id = _key(columns.id, position.id)
-        if task_id is None:
-            raise BadCursor
-        created: ColumnElement[Any]
-        if self._is_sqlite:
-            created = literal(position.created_at, Text)
-        else:
-            created = literal(_moment(position.created_at), columns.created_at.type)
-        return tuple_(columns.created_at, columns.id) < tuple_(
-            created, literal(task_id, columns.id.type)
+        Raises `NotKeptError`, and `TaskNotFoundError` where no deleted row of it is kept.
+        """
+        kept = self._statements.keeping.rows
+        if kept is None:
+            raise NotKeptError("deleted tasks", "undo_days")
+        columns = self.table.c
+        mine = (
+            kept.c.user_id == _as_kept(columns.user_id, self._owner(user_id)),
+            kept.c.task_id == _as_kept(columns.id, task_id),
         )
+        async with self._database.failures_explained(), self.sessions.begin() as session:
+            newest = select(kept).where(*mine).order_by(kept.c.number.desc()).limit(1)
+            row = (await session.execute(newest.with_for_update())).first()
+            if row is None:
+                raise TaskNotFoundError
+            await session.execute(
+                insert(self.table).values(
+                    id=task_id,
+                    user_id=row.user_id,
+                    title=row.title,
+                    description=row.description,
+                    is_completed=row.is_completed,
+                    created_at=row.created_at,
+                    updated_at=now,
+                )
+            )
+            await session.execute(delete(kept).where(*mine))
+            history = self._statements.keeping.changes
+            if history is not None:
+                await session.execute(
+                    insert(history).values(
+                        user_id=row.user_id,
+                        task_id=row.task_id,
+                        at=now,
+                        action="restored",
+                        title=row.title,
+                    )
+                )
+            title: str = row.title
+            return title
+
+    async def history(self, user_id: str, *, limit: int) -> tuple[Change, ...]:
+        """The latest changes of a user's tasks, newest first.
+
+        Raises `NotKeptError`.
+        """
+        latest = self._statements.history
+        if latest is None:
+            raise NotKeptError("history", "history_days")
+        kept_owner = _as_kept(self.table.c.user_id, self._owner(user_id))
+        rows = await self._run(latest, kept_owner=kept_owner, limit=limit)
+        return tuple(self._statements.change(row) for row in rows)
 
     async def finish(self) -> None:
-        """Wait for what has begun."""
-        await self._turns.finish()
+        """Give up what is done beside the calls."""
+        if self._forgetting is not None:
+            self._forgetting.cancel()
+            await asyncio.wait([self._forgetting])
 
-    async def _run(self, work: Callable[[AsyncSession], Awaitable[T]]) -> T:
-        """The work's answer; `health` is told when the database is gone, and when it is back."""
+    def _owner(self, user_id: str) -> str:
+        owner = _key(self.table.c.user_id, user_id)
+        if owner is None:
+            raise TaskNotFoundError
+        return owner
+
+    def _task(self, rows: Sequence[Row]) -> TaskRead:
+        if not rows:
+            raise TaskNotFoundError
+        return self._statements.task(rows[0])
+
+    async def _change(
+        self, statement: Statement, now: datetime, actor: str | None, **values: Any
+    ) -> Sequence[Row]:
+        rows = await self._run(statement, **values, now=now, at=now, actor=actor)
+        if now - self._forgot_at > FORGET_EVERY:
+            self._forgot_at = now
+            self._forgetting = asyncio.create_task(self._forget(now))
+        return rows
+
+    async def _forget(self, now: datetime) -> None:
+        """Remove what was kept for longer than it is to be; a failure is nobody's answer."""
         try:
-            if self._is_sqlite:
-                answer = await self._turns.run(lambda: self._in_session(work))
-            else:
-                answer = await self._in_session(work)
-        except DatabaseUnavailable as error:
+            for statement, time in self._statements.forget:
+                await self._database.run(statement, {"before": now - time})
+        except TodoError as error:
+            log.warning("old records could not be removed: %s", error)
+
+    def _position(self, task: TaskRead, row: Row) -> Position:
+        """The position after a task; `row` ends with its place in the list where that is text."""
+        return Position(row[-1] or task.created_at.isoformat(), task.id)
+
+    def _values_of(self, position: Position) -> dict[str, Any]:
+        task_id = _key(self.table.c.id, position.id)
+        if task_id is None:
+            raise BadCursorError
+        moment = position.created_at if self._statements.time_is_text else _moment(position)
+        return {"after_time": moment, "after_id": task_id}
+
+    async def _run(self, statement: Statement, **values: Any) -> Sequence[Row]:
+        """The rows; `health` is told when the database is gone, and when it is back."""
+        try:
+            rows = await self._database.run(statement, values)
+        except DatabaseUnavailableError as error:
             if not self._lost:
                 self._lost = True
                 self._health.degraded(str(error))
@@ -241,12 +297,7 @@ class TaskStore:
         if self._lost:
             self._lost = False
             self._health.recovered()
-        return answer
-
-    async def _in_session(self, work: Callable[[AsyncSession], Awaitable[T]]) -> T:
-        with self._database.failures_explained():
-            async with self._sessions.begin() as session:
-                return await work(session)
+        return rows
 
 
 def _key(column: Column[Any], text: str) -> str | None:
@@ -259,23 +310,20 @@ def _key(column: Column[Any], text: str) -> str | None:
         return None
 
 
-def _moment(text: str) -> datetime:
-    """Raises `BadCursor` for a time without a zone, or too far away to have another."""
-    moment = datetime.fromisoformat(text)
+def _as_kept(column: Column[Any], text: str) -> str:
+    """What becomes of a value of the column where it is kept as text."""
+    if isinstance(column.type, Uuid) and not column.type.native_uuid:
+        return uuid.UUID(text).hex
+    return text
+
+
+def _moment(position: Position) -> datetime:
+    """Raises `BadCursorError` for a time without a zone, or too far away to have another."""
+    moment = datetime.fromisoformat(position.created_at)
     try:
         aware = moment.tzinfo is not None and moment.astimezone(UTC)
     except OverflowError:
         aware = False
     if not aware:
-        raise BadCursor
+        raise BadCursorError
     return aware
-
-
-def _task(row: Row[Any]) -> TaskRead:
-    return TaskRead(
-        id=row.id,
-        title=row.title,
-        description=row.description,
-        is_completed=row.is_completed,
-        created_at=row.created_at,
-    )

@@ -1,5 +1,6 @@
 """The table `tasks`: as this pack makes it, and as it finds it."""
 
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -21,8 +22,8 @@ from sqlalchemy.engine.interfaces import ReflectedColumn
 from sqlalchemy.schema import CreateIndex, CreateTable
 from sqlalchemy.types import CHAR, TypeDecorator, TypeEngine
 
-from ..errors import TableMissing, TableUnfit
-from ..limits import MAX_TITLE, MAX_USER_ID
+from ..errors import TableMissingError, TableUnfitError
+from ..model import MAX_TITLE, MAX_USER_ID
 
 COLUMNS = ("id", "user_id", "title", "description", "is_completed", "created_at", "updated_at")
 
@@ -58,39 +59,56 @@ def make_table(connection: Connection) -> bool:
         updated_at=UtcTime(timezone=native),
     )
     connection.execute(CreateTable(table, if_not_exists=True))
-    # The orders in which pages are read: a user's tasks, and those in one state.
-    columns = table.c
-    for index in (
-        Index("tasks_of_user", columns.user_id, columns.created_at, columns.id),
-        Index(
-            "tasks_of_user_by_state",
-            columns.user_id,
-            columns.is_completed,
-            columns.created_at,
-            columns.id,
-        ),
-    ):
+    for index in _indexes(table):
         connection.execute(CreateIndex(index, if_not_exists=True))
     return True
+
+
+def missing_indexes(connection: Connection) -> tuple[str, ...]:
+    """The statements that make the indexes which pages are read by, where no other serves."""
+    found = [index["column_names"] for index in inspect(connection).get_indexes("tasks")]
+    table = _table(
+        id=String(), user_id=String(), created_at=UtcTime(True), updated_at=UtcTime(True)
+    )
+    return tuple(
+        str(CreateIndex(index).compile(dialect=connection.dialect))
+        for index in _indexes(table)
+        if not any(_serves(columns, [column.name for column in index.columns]) for columns in found)
+    )
+
+
+def _serves(columns: Sequence[str | None], wanted: Sequence[str]) -> bool:
+    """An index without the id at its end serves nearly as well."""
+    return list(columns[: len(wanted) - 1]) == list(wanted[:-1])
+
+
+def _indexes(table: Table) -> tuple[Index, Index]:
+    """The orders in which pages are read: a user's tasks, and those in one state."""
+    columns = table.c
+    order = (columns.created_at, columns.id)
+    return (
+        Index("tasks_of_user", columns.user_id, *order),
+        Index("tasks_of_user_by_state", columns.user_id, columns.is_completed, *order),
+    )
 
 
 def find_table(connection: Connection, place: str) -> Table:
     """The table as it is, whoever made it.
 
-    Raises `TableMissing`, and `TableUnfit` when a task does not fit into it.
+    Raises `TableMissingError`, and `TableUnfitError` when a task does not fit into it.
     """
     inspector = inspect(connection)
     if not inspector.has_table("tasks"):
-        raise TableMissing(place)
+        raise TableMissingError(place)
     found = {column["name"]: column for column in inspector.get_columns("tasks")}
     for name in COLUMNS:
         if name not in found:
-            raise TableUnfit(place, f"it has no column {name}")
+            raise TableUnfitError(place, f"it has no column {name}")
     if not found["description"]["nullable"]:
-        raise TableUnfit(place, "its column description must allow null")
+        raise TableUnfitError(place, "its column description must allow null")
     for name, column in found.items():
         if name not in COLUMNS and _must_be_given(column):
-            raise TableUnfit(place, f"its column {name} needs a value and has no default")
+            raise TableUnfitError(place, f"its column {name} needs a value and has no default")
     return _table(
         id=_key_type(found["id"]["type"]),
         user_id=_key_type(found["user_id"]["type"]),
