@@ -96,6 +96,7 @@ class Model:
         if operation.get("if_revision", task["revision"]) != task["revision"]:
             raise No("stale_revision")
         if action == "delete":
+            self._fence(task_id, caller, now)
             for other in sorted(self.tasks):
                 self._detach(other, task_id, batch, index, caller, now)
             self._event(batch, index, caller, "delete", task_id, task, None, now)
@@ -130,6 +131,8 @@ class Model:
                 raise No("task_not_found")
         if "due_date" in fields:
             fields["due_date"] = fields["due_date"] or None
+        if task["status"] == "pending" != status:
+            self._fence(task_id, caller, now)
         after = {**task, **fields}
         if after == task:
             return
@@ -171,6 +174,12 @@ class Model:
 
     # Claims
 
+    def _fence(self, task_id: str, caller: str, now: int) -> None:
+        """What somebody else holds is not ended."""
+        holder, until = self.claims.get(task_id, (caller, 0))
+        if holder != caller and until > now:
+            raise No("claimed")
+
     def _claim(self, task: dict[str, Any], caller: str, now: int) -> None:
         task_id = task["task_id"]
         if task["status"] != "pending":
@@ -181,6 +190,7 @@ class Model:
         # Claiming anew what one still holds is no news; otherwise it is an event of its own.
         self.claims[task_id] = (caller, now + 900)
         if not (holder == caller and until > now):
+            self.tasks[task_id] = {**task, "revision": task["revision"] + 1}
             self._note("claim", task_id, caller)
 
     def _release(self, task_id: str, caller: str, now: int) -> None:
@@ -227,7 +237,7 @@ class Model:
             ]  # fmt: skip
         chosen = [(n, e) for n, e in chosen if not self._was_undone(e, known)]
         for number, event in reversed(chosen):
-            self._take_back(number, event, batch, index, caller)
+            self._take_back(number, event, batch, index, caller, now)
         for task_id in dict.fromkeys(event["task_id"] for _, event in chosen):
             self._check(task_id)
 
@@ -236,7 +246,7 @@ class Model:
         return 0 < event["undone"] <= known
 
     def _take_back(
-        self, number: int, event: dict[str, Any], batch: int, index: int, caller: str
+        self, number: int, event: dict[str, Any], batch: int, index: int, caller: str, now: int
     ) -> None:
         task_id = event["task_id"]
         stack = self.stacks[task_id]
@@ -256,6 +266,9 @@ class Model:
             {"batch": batch, "item": index, "caller": caller, "action": "undo"}
             | {"task_id": task_id, "undone": 0}
         )
+        was_open = task_id in self.tasks and self.tasks[task_id]["status"] == "pending"
+        if was_open and (restored is None or restored["status"] != "pending"):
+            self._fence(task_id, caller, now)
         self._put(task_id, restored)
 
     def _check(self, task_id: str) -> None:

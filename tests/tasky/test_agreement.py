@@ -4,8 +4,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from hypothesis import HealthCheck, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, settings, strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 from mcp_host_tasky.errors import TaskyError
 from mcp_host_tasky.service import Caller, Search, Tasks

@@ -6,12 +6,13 @@ import sqlite3
 import stat
 import subprocess
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-from mcp_host_tasky.errors import Invalid, Unavailable
+from mcp_host_tasky import __version__
+from mcp_host_tasky.errors import InvalidError, UnavailableError
 from mcp_host_tasky.service import Plan, Tasks
 from mcp_host_tasky.storage import Home, Location, open_store
 from tasky_lab import create, edit, get, names, refusal
@@ -35,10 +36,11 @@ class Person:
 
     home: Path
     folder: Path
+    name: str = "ann"
 
     def run(self, *words: str, **variables: str) -> subprocess.CompletedProcess[str]:
-        env = {**os.environ, "HOME": str(self.home), "USER": "ann", "LOGNAME": "ann", "TZ": "UTC"}
-        env |= {"COLUMNS": "120", **variables}
+        env = {**os.environ, "HOME": str(self.home), "TZ": "UTC"}
+        env |= {"USER": self.name, "LOGNAME": self.name, "COLUMNS": "120", **variables}
         return subprocess.run(
             [COMMAND, *words], cwd=self.folder, env=env, capture_output=True, text=True, check=False
         )
@@ -106,6 +108,39 @@ def test_a_day_with_the_command(ann: Person) -> None:
     info = ann.data("project", "info")
     assert (info["description"], info["task_counts"]["pending"]) == ("Spring", 2)
     assert [one["path"] for one in ann.data("project", "list")] == [str(ann.folder)]
+
+
+def test_people_can_do_all_that_agents_can(ann: Person) -> None:
+    ann("project", "init")
+    dig, sow = (ann.data("add", name)["task_id"] for name in ("Dig the beds", "Sow"))
+    ann("edit", sow, "--blocker", dig, "--priority", "5", "--due", "the 15th")
+    ann("tag", dig, "garden", "spring")
+    ann("tag", dig, "--", "-spring", "heavy")
+    ann("note", dig, "The spade is in the shed")
+
+    seen = ann.data("show", dig, sow)
+    assert seen[0]["tags"] == ["garden", "heavy"]
+    assert seen[0]["notes"][0]["by"] == "ann"
+    assert (seen[1]["priority"], seen[1]["blockers"]) == (5, [dig])
+    assert "The spade is in the shed" in ann("show", dig)
+    assert [row["name"] for row in ann.data("ready")["tasks"]] == ["Dig the beds"]
+    assert "Sow" in ann("search", "sow")
+    assert ann.data("next", "--tag", "garden")["claimed_by"] == "ann"
+    assert "ann" in ann("list")
+
+    ben = replace(ann, name="ben")
+    refused = ben.run("done", dig)
+    assert "is claimed by 'ann'" in refused.stderr
+    assert "ann" in ben("edit", dig, "--priority", "4")  # warned, not refused
+    ben("release", dig, "--force", "--note", "ann has left")
+    ben("claim", dig)
+    ben("done", dig)
+    for action, status in (("reopen", "pending"), ("cancel", "cancelled")):
+        ben(action, dig)
+        assert ben.data("show", dig)[0]["status"] == status
+    assert "removed" in ben("delete", dig)
+    assert ben("--version").strip() == __version__
+    assert ben.run("nope").returncode == 2
 
 
 def test_a_refusal_is_one_line_with_what_helps(ann: Person) -> None:
@@ -233,7 +268,7 @@ def test_what_is_exported_can_be_imported_elsewhere(ann: Person, tmp_path: Path)
     assert other.data("import", file)["imported"] == 2
     assert other.data("import", file)["already_there"] == 2
 
-    changing = {"updated_at", "revision"}
+    changing = {"updated_at", "revision", "event_id"}
     shown = [
         {k: v for k, v in view.items() if k not in changing}
         for person in (ann, other)
@@ -354,7 +389,7 @@ def test_a_json_plan_cut_short_is_refused_by_a_service_that_runs(tmp_path: Path)
     error = refusal(lambda: create(tasks, "Three"))
     path.write_bytes(whole)
 
-    assert isinstance(error, Unavailable)
+    assert isinstance(error, UnavailableError)
     assert error.reason == "corrupt_store"
     assert names(tasks) == ["One", "Two"]
 
@@ -363,9 +398,10 @@ def test_a_json_plan_may_be_edited_and_reformatted_by_hand(tmp_path: Path) -> No
     path = tmp_path / "tasks.json"
     tasks = Tasks(open_store(Location("json", path)), Plan(name="x"))
     (one,) = create(tasks, "One")
-    data = json.loads(path.read_text())
-    data["tasks"][one]["name"] = "By hand"
-    path.write_text(json.dumps(data, indent=4))
+    file = tmp_path / "tasks" / f"{one}.json"
+    data = json.loads(file.read_text())
+    data["name"] = "By hand"
+    file.write_text(json.dumps(data, indent=4))
 
     assert get(tasks, one)["name"] == "By hand"
     edit(tasks, "complete", one)
@@ -410,7 +446,7 @@ def test_a_strangers_project_leads_nowhere(storage: str, tmp_path: Path) -> None
     (tmp_path / ".tasky" / "config.toml").write_text(f"[storage]\n{storage}\n")
     home = Home(tmp_path / "home", {})
 
-    assert isinstance(refusal(lambda: home.project(tmp_path)), Invalid)
+    assert isinstance(refusal(lambda: home.project(tmp_path)), InvalidError)
 
 
 def test_the_registry_keeps_what_others_wrote(ann: Person) -> None:

@@ -4,7 +4,7 @@ from time import process_time
 from typing import Any, cast
 
 import pytest
-from mcp_host_tasky.errors import Conflict, Invalid, NotFound
+from mcp_host_tasky.errors import ConflictError, InvalidError, NotFoundError
 from mcp_host_tasky.service import Caller, Search, Tasks
 from tasky_lab import ME, Plans, create, edit, get, items, names, refusal
 
@@ -81,7 +81,7 @@ def test_ten_thousand_and_one_operations_are_refused_before_any(plan: Tasks) -> 
 
     error = refusal(lambda: plan.edit([{"task_id": one, "action": "complete"}] * 10_001, ME))
 
-    assert isinstance(error, Invalid)
+    assert isinstance(error, InvalidError)
     assert error.reason == "too_many_items"
     assert "10,000" in error.message
     assert get(plan, one)["status"] == "pending"
@@ -156,7 +156,7 @@ def test_prefixes_are_accepted_when_they_are_unique(plan: Tasks) -> None:
     error = refusal(lambda: edit(plan, "complete", shared))
     assert (error.code, error.reason) == ("validation_error", "ambiguous_id")
     assert any(one in line for line in error.suggestions for one in ids)
-    assert isinstance(refusal(lambda: plan.get(["ffffffff-ffff"])), NotFound)
+    assert isinstance(refusal(lambda: plan.get(["ffffffff-ffff"])), NotFoundError)
 
 
 def test_repeating_a_state_changes_nothing(plan: Tasks) -> None:
@@ -174,8 +174,11 @@ def test_a_call_with_its_key_is_done_once(plan: Tasks, plans: Plans) -> None:
     first = plan.create(specs, ME, idempotency_key="k1")
     plan.edit([{"action": "complete", "task_id": first[0]["task_id"]}], ME)
 
-    assert plan.create(specs, ANN, idempotency_key="k1") == first
+    assert plan.create(specs, ME, idempotency_key="k1") == first
     assert names(plan) == ["Once"]
+    # A key is its caller's: whoever else uses the same one makes a call of their own.
+    (theirs,) = plan.create(specs, ANN, idempotency_key="k1")
+    assert theirs["task_id"] != first[0]["task_id"]
     other = refusal(lambda: plan.create([{"name": "Other"}], ME, idempotency_key="k1"))
     assert (other.code, other.reason) == ("conflict", "idempotency_key_reused")
     # A call that failed did nothing, so its key is free.
@@ -202,7 +205,7 @@ def test_a_dry_run_answers_as_the_call_would_and_keeps_nothing(plan: Tasks) -> N
     assert all(view.pop("dry_run") for view in tried)
     assert tried == done
     refused = refusal(lambda: plan.edit([{"task_id": two, "action": "cancel"}], ME, dry_run=True))
-    assert isinstance(refused, Conflict)
+    assert isinstance(refused, ConflictError)
 
 
 def test_one_of_two_gets_a_claim_and_a_lease_ends(plan: Tasks, plans: Plans) -> None:
@@ -246,7 +249,9 @@ def test_a_proven_caller_claims_for_nobody_else(plan: Tasks) -> None:
 
     assert (forged.code, forged.reason) == ("permission_denied", "agent_mismatch")
     assert held["claimed_by"] == "ann"
-    edit(plan, "release", one, agent="ann")
+    namesake = refusal(lambda: edit(plan, "release", one, agent="ann"))
+    assert namesake.reason == "not_claimant"
+    plan.edit([{"action": "release", "task_id": one}], proven)
     assert edit(plan, "claim", one, agent="ben")["claimed_by"] == "ben"
 
 
@@ -378,7 +383,7 @@ def names_or_refusal(plan: Tasks, search: str) -> None:
     """Hostile words find something, nothing, or are refused; they break nothing."""
     try:
         names(plan, search=search)
-    except Invalid as error:
+    except InvalidError as error:
         assert error.reason == "invalid_search"
 
 
@@ -413,7 +418,7 @@ def test_dates_are_the_projects_and_are_echoed(plans: Plans, kind: str) -> None:
     )
 
     dues = [view["due_date"] for view in made]
-    assert dues == ["2026-11-23", "2026-11-23T04:00:00Z", "2026-11-27"]
+    assert dues == ["2026-11-23", "2026-11-23T17:00:00+13:00", "2026-11-27"]
     # The day ends in Auckland, at 10:59:59 UTC.
     assert names(plan, due_before="2026-11-23T10:59:58Z") == ["Instant"]
     assert names(plan, due_before="2026-11-23T10:59:59Z") == ["Instant", "Day"]
@@ -421,8 +426,14 @@ def test_dates_are_the_projects_and_are_echoed(plans: Plans, kind: str) -> None:
     said = Search(created_after="yesterday", due_before="tomorrow at 5pm")
     assert plan.search(said, ME).dates == {
         "created_after": "2026-11-21",
-        "due_before": "2026-11-23T04:00:00Z",
+        "due_before": "2026-11-23T17:00:00+13:00",
     }
+    (late,) = plan.create([{"name": "Passed", "due_date": "1am"}], ME)  # it is 1am already
+    assert (late["due_date"], len(late["warnings"])) == ("2026-11-23T01:00:00+13:00", 1)  # type: ignore[arg-type]
+    assert "passed today" in str(late["warnings"])
+    changed = edit(plan, "update", str(late["task_id"]), due_date="midnight")
+    assert "coming midnight" in changed["warnings"][0]
+    assert "coming midnight" in plan.search(Search(due_before="midnight"), ME).dates["warnings"]
     assert plan.search(Search(due_before="2026-11-23"), ME).dates == {}
 
 
@@ -446,7 +457,8 @@ def test_a_long_chain_is_checked_in_one_walk_and_its_circle_is_told_in_short(
         item.pop("subtask_of", None)
     error = refusal(lambda: plan.create(short, ME))
     told = cast(list[Any], error.details["items"])
-    assert (error.reason, [item["index"] for item in told]) == ("cycle", list(range(100)))
+    assert (error.reason, [item["index"] for item in told]) == ("cycle", list(range(20)))
+    assert error.details["failed"] == 100
     facts = told[0]["details"]
     assert (len(facts["path"]), facts["path_length"]) == (20, 101)
 
@@ -496,9 +508,9 @@ def test_counts_follow_every_change(plan: Tasks) -> None:
 
 def test_work_that_nobody_waits_for_is_not_kept(plan: Tasks) -> None:
     def gave_up() -> None:
-        raise Conflict("given up", reason="stopped")
+        raise ConflictError("given up", reason="stopped")
 
-    with pytest.raises(Conflict):
+    with pytest.raises(ConflictError):
         plan.create([{"name": "Late"}], ME, guard=gave_up)
 
     assert names(plan) == []

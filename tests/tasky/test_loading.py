@@ -11,7 +11,7 @@ ENGINE = (
     "psycopg",
     "sqlite3",
     "mcp_host_tasky.model",
-    "mcp_host_tasky.opened",
+    "mcp_host_tasky.service.service",
     "mcp_host_tasky.opening",
     "mcp_host_tasky.service.tasks",
     "mcp_host_tasky.storage",
@@ -22,7 +22,7 @@ pack.mcp_host_settings()(), pack.mcp_host_instructions(), pack.mcp_host_errors()
 for all_of_a_kind in (pack.mcp_host_tools, pack.mcp_host_resources, pack.mcp_host_prompts):
     [each.listed(each.name, str) for each in all_of_a_kind()]
 """
-ALONE = "from tasky_mcp_server.__main__ import main; import mcp_host_tasky.alone as a; a.server()"
+ALONE = "from tasky_mcp_server.__main__ import main; import mcp_host_tasky.server"
 
 
 def loaded_by(program: str, *names: str) -> list[str]:

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from mcp_host_tasky.errors import Busy, Unavailable
+from mcp_host_tasky.errors import BusyError, UnavailableError
 from mcp_host_tasky.service import Plan, Tasks
 from mcp_host_tasky.storage import Location, open_store
 from tasky_lab import ME, create, get, names, refusal
@@ -31,8 +31,8 @@ def opened(location: Location) -> Tasks:
 @contextmanager
 def protected(folder: Path) -> Iterator[None]:
     """Take the right to write here from everybody; root, who keeps it, becomes nobody."""
-    for path in folder.iterdir():
-        path.chmod(0o444)
+    for path in folder.rglob("*"):
+        path.chmod(0o555 if path.is_dir() else 0o444)
     folder.chmod(0o555)
     is_root = os.geteuid() == 0
     if is_root:
@@ -43,8 +43,8 @@ def protected(folder: Path) -> Iterator[None]:
         if is_root:
             os.seteuid(0)
         folder.chmod(0o755)
-        for path in folder.iterdir():
-            path.chmod(0o644)
+        for path in folder.rglob("*"):
+            path.chmod(0o755 if path.is_dir() else 0o644)
 
 
 def as_owner(do: Callable[[], None]) -> None:
@@ -86,7 +86,7 @@ def test_a_write_to_a_protected_plan_says_that_it_is_protected(folder: Path, kin
         assert names(tasks) == ["One"]
         tasks.close()
 
-    assert isinstance(error, Unavailable)
+    assert isinstance(error, UnavailableError)
     assert error.reason == "store_read_only"
     assert error.message.startswith(f"{folder / 'plan'} can be read but not written: ")
     assert error.suggestions
@@ -119,7 +119,7 @@ def test_a_read_that_the_owner_wrote_into_is_not_answered(folder: Path) -> None:
 
     with protected(folder):
         store = open_store(Location("sqlite", plan))
-        with pytest.raises(Busy), store.read() as reading:
+        with pytest.raises(BusyError), store.read() as reading:
             assert reading.last_number() == 1
             as_owner(lambda: os.utime(plan, (1, 1)))
         with store.read() as reading:

@@ -99,6 +99,7 @@ async def test_claude_creates_a_task(call: Call) -> None:
     assert made["status"] == "pending"
     assert made["created_at"] == made["updated_at"]
     assert made["details"] == "Milk, eggs"
+    made.pop("undo_token", None)  # which only the caller of the write is told
     assert await call("get_tasks", task_ids=[made["task_id"]]) == [made]
 
 
@@ -155,7 +156,10 @@ async def test_claude_modifies_several_tasks_atomically(call: Call) -> None:
     assert f"Cannot transition task '{ids[3]}' from completed to cancelled." in item["error"]
     assert len(await call("get_tasks", task_ids=ids)) == 4
     deleted = await call("edit_tasks", operations=[{"task_id": ids[0], "action": "delete"}])
+    undo = {key: deleted[0].pop(key) for key in ("event_id", "undo_token") if key in deleted[0]}
     assert deleted == [{"task_id": ids[0], "status": "deleted"}]
+    await call("edit_tasks", operations=[{"action": "undo", **undo}])
+    assert len(await call("get_tasks", task_ids=ids)) == 4
 
 
 async def test_claude_understands_dependencies(call: Call) -> None:
@@ -296,6 +300,7 @@ async def test_a_missing_project_is_told_until_it_is_made(tmp_path: Path) -> Non
         with pytest.raises(CallFailed) as missing:
             await client.value("project_info")
         assert missing.value.code == "unavailable"
+        assert missing.value.envelope["retryable"] is False  # a person must make it first
         assert "tasky project init" in str(missing.value.envelope["suggestions"])
 
         project = Home.of_user(env).init(tmp_path / "plan", store="json", name="Now")
@@ -409,6 +414,42 @@ async def test_a_token_proves_who_claims(tmp_path: Path) -> None:
     assert forged.is_error
     assert "permission_denied" in getattr(forged.content[0], "text", "")
     assert (held.structured_content or {})["result"][0]["claimed_by"] == "ann"
+
+
+@pytest.mark.parametrize("mode", ["2026-07-28", "legacy"])
+async def test_agents_over_http_share_no_identity(tmp_path: Path, mode: str) -> None:
+    argv = [*MODULE, "--port", "0"]
+    async with (
+        http_server(argv, cwd=make(tmp_path), environment=variables(tmp_path)) as server,
+        Client(server.url, mode=mode) as ann,
+        Client(server.url, mode=mode) as ben,
+    ):
+
+        async def edit(client: Client, **operation: Any) -> tuple[str, dict[str, Any]]:
+            result = await client.call_tool("edit_tasks", {"operations": [operation]})
+            if result.is_error:
+                envelope = json.loads(getattr(result.content[0], "text", ""))
+                return envelope["details"]["reason"], {}
+            return "done", (result.structured_content or {})["result"][0]
+
+        made = await ann.call_tool("create_tasks", {"tasks": [{"name": "Dig"}, {"name": "Sow"}]})
+        dig, sow = ((made.structured_content or {})["result"][n]["task_id"] for n in (0, 1))
+        claim = {"action": "claim", "task_id": dig}
+        races = await asyncio.gather(*(edit(one, **claim) for one in (ann, ben, ann, ben)))
+        winners = [view for said, view in races if said == "done"]
+        is_proven = mode == "legacy"  # a session proves who calls: the winner's claims are renewed
+
+        assert len({view["claim_token"] for view in winners}) == 1
+        assert len(winners) == (2 if is_proven else 1)
+        token = winners[0]["claim_token"]
+        complete = {"action": "complete", "task_id": dig}
+        said = [(await edit(client, **complete, agent="x"))[0] for client in (ann, ben)]
+        assert said == ["claimed", "claimed"]
+        assert (await edit(ben, **complete, token=token))[0] == "done"
+        undone, _ = await edit(ben, action="undo", task_id=sow)
+        assert undone == ("done" if is_proven else "undo_token_required")
+        rows = await ann.call_tool("search_tasks", {"ready": True})
+        assert not rows.is_error
 
 
 async def test_in_the_host_the_tools_carry_the_packs_prefix(tmp_path: Path) -> None:

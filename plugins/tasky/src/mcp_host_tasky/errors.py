@@ -1,4 +1,14 @@
-"""What can go wrong with a plan, in one tree; `code` is the host's word, `reason` is ours."""
+"""What can go wrong with a plan, in one tree; `code` is the host's word, `reason` is ours.
+
+TaskyError
+├── InvalidError           validation_error    the input itself is wrong
+├── NotFoundError          not_found           what was named is not in the plan
+├── ConflictError          conflict            the plan as it stands does not allow it
+├── PermissionDeniedError  permission_denied   the caller speaks for somebody else
+├── BusyError              busy                somebody else holds the store
+├── UnavailableError       unavailable         there is no plan to work on
+└── StoppedError           timeout             the caller gave up before anything was kept
+"""
 
 from collections.abc import Mapping, Sequence
 from typing import ClassVar, TypeAlias
@@ -7,9 +17,11 @@ Json: TypeAlias = bool | int | float | str | Sequence["Json"] | Mapping[str, "Js
 
 
 class TaskyError(Exception):
-    """A refusal that changed nothing. `suggestions` help, `details["reason"]` is stable."""
+    """A refusal that changed nothing. `suggestions` help, `details["reason"]` is stable;
+    `retryable` says that the same call may succeed later, without anybody mending anything."""
 
     code: ClassVar[str] = "internal_error"
+    retryable: ClassVar[bool] = False
 
     def __init__(
         self,
@@ -26,59 +38,69 @@ class TaskyError(Exception):
         self.details: dict[str, Json] = {"reason": reason, **(details or {})}
 
 
-class Invalid(TaskyError):
+class InvalidError(TaskyError):
     """The input itself is wrong, whatever the plan holds."""
 
     code = "validation_error"
 
 
-class NotFound(TaskyError):
+class NotFoundError(TaskyError):
     """What was named is not in the plan."""
 
     code = "not_found"
 
 
-class Conflict(TaskyError):
+class ConflictError(TaskyError):
     """The input is well formed, but the plan as it stands does not allow it."""
 
     code = "conflict"
 
 
-class Denied(TaskyError):
+class PermissionDeniedError(TaskyError):
     """The caller may not speak for somebody else."""
 
     code = "permission_denied"
 
 
-class Busy(TaskyError):
+class BusyError(TaskyError):
     """Somebody else holds the store for too long; the same call may work later."""
 
     code = "busy"
+    retryable = True
 
 
-class Unavailable(TaskyError):
-    """There is no plan to work on: not set up, unreadable, or out of reach."""
+class UnavailableError(TaskyError):
+    """There is no plan to work on: not set up, or unreadable; somebody must mend that first."""
 
     code = "unavailable"
 
 
-class Stopped(TaskyError):
+class UnreachableError(UnavailableError):
+    """The plan's database cannot be reached now."""
+
+    retryable = True
+
+
+class StoppedError(TaskyError):
     """The caller gave up or ran out of time before anything was kept."""
 
     code = "timeout"
+    retryable = True
 
 
+_SHOWN = 20
 _BY_CODE: dict[str, type[TaskyError]] = {
-    kind.code: kind for kind in (NotFound, Conflict, Denied, Invalid)
+    kind.code: kind for kind in (NotFoundError, ConflictError, PermissionDeniedError, InvalidError)
 }
 
 
 def failed_items(
     failures: Mapping[int, TaskyError], total: int, noun: str, after: str = " Nothing was changed."
 ) -> TaskyError:
-    """One error for a bulk call that names every failing item by its index, counted from 0."""
+    """One error for a bulk call: how many items failed, and the first of them by their index,
+    counted from 0, with what is wrong."""
     items: list[Json] = []
-    for index, failure in sorted(failures.items()):
+    for index, failure in sorted(failures.items())[:_SHOWN]:
         item: dict[str, Json] = {
             "index": index,
             "code": failure.code,
@@ -95,11 +117,11 @@ def failed_items(
     first = failures[first_index]
     codes = {failure.code for failure in failures.values()}
     reasons = {failure.reason for failure in failures.values()}
-    kind = _BY_CODE.get(first.code, Invalid) if len(codes) == 1 else Invalid
+    kind = _BY_CODE.get(first.code, InvalidError) if len(codes) == 1 else InvalidError
     count = "" if len(failures) == 1 else f"{len(failures)} of {total} {noun}s failed; "
     return kind(
         f"{count}{noun} {first_index}: {first.message}{after}",
         reason=first.reason if len(reasons) == 1 else "items_failed",
         suggestions=first.suggestions,
-        details={"items": items},
+        details={"items": items, **({"failed": len(failures)} if len(failures) > 1 else {})},
     )

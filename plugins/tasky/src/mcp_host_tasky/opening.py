@@ -7,8 +7,8 @@ from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING
 
 from .errors import TaskyError
-from .opened import Opened, Told
 from .resources import PROJECT, task_uri
+from .service import Listener, PlanSettings, Service
 from .storage import Home
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ _TOGETHER_SECONDS = 0.05
 
 
 @asynccontextmanager
-async def open_plan(settings: "TaskySettings", pack: "PackHandle") -> AsyncIterator[Opened]:
+async def open_service(settings: "TaskySettings", pack: "PackHandle") -> AsyncIterator[Service]:
     """Open the plan of the settings; where there is none yet, say so and let each call look."""
     loop = asyncio.get_running_loop()
     written = asyncio.Event()
@@ -36,29 +36,35 @@ async def open_plan(settings: "TaskySettings", pack: "PackHandle") -> AsyncItera
     def wrote() -> None:
         loop.call_soon_threadsafe(written.set)
 
-    told = Told(degraded, pack.recovered, wrote)
-    opened = Opened(settings, Home.of_user(), told, pack.public_name)
+    served = PlanSettings(
+        root=settings.root,
+        url=settings.url.get_secret_value() if settings.url else None,
+        schema=settings.db_schema,
+        lease_seconds=settings.lease_seconds,
+    )
+    listener = Listener(degraded, pack.recovered, wrote)
+    service = Service(served, Home.of_user(), listener, pack.public_name)
     with suppress(TaskyError):  # told as degraded; each call tries again
-        await asyncio.to_thread(opened.tasks)
-    watch = asyncio.create_task(_watch(opened, pack, written, settings.watch_seconds))
+        await asyncio.to_thread(service.tasks)
+    watch = asyncio.create_task(_watch(service, pack, written, settings.watch_seconds))
     try:
-        yield opened
+        yield service
     finally:
         watch.cancel()
         with suppress(asyncio.CancelledError):
             await watch
-        await asyncio.to_thread(opened.close)
+        await asyncio.to_thread(service.close)
 
 
 async def _watch(
-    opened: Opened, pack: "PackHandle", written: asyncio.Event, seconds: float
+    service: Service, pack: "PackHandle", written: asyncio.Event, seconds: float
 ) -> None:
     """Tell of changes, our own at once, other processes' soon; tidy up when nobody writes."""
     seen: dict[int, int] = {}
     untidy = False
     while True:
         try:
-            for uri in await asyncio.to_thread(_changed, opened, seen):
+            for uri in await asyncio.to_thread(_changed, service, seen):
                 pack.changed(uri)
         except TaskyError as error:
             log.debug("the plan cannot be watched: %s", error)
@@ -70,13 +76,13 @@ async def _watch(
             if untidy:
                 untidy = False
                 with suppress(TaskyError):
-                    await asyncio.to_thread(lambda: opened.tasks().tidy())
+                    await asyncio.to_thread(lambda: service.tasks().tidy())
         written.clear()
 
 
-def _changed(opened: Opened, seen: dict[int, int]) -> list[str]:
+def _changed(service: Service, seen: dict[int, int]) -> list[str]:
     """Return the resources that changed since the event in `seen`, which is kept per plan."""
-    tasks = opened.tasks()
+    tasks = service.tasks()
     last = tasks.last_event()
     before = seen.get(id(tasks))
     seen.clear()

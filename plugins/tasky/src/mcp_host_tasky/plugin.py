@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from mcp_host import PackHandle
 
-    from .opened import Opened
+    from .service import Service
 
 
 @hookimpl
@@ -28,10 +28,10 @@ def mcp_host_settings() -> type[TaskySettings]:
 @hookimpl
 def mcp_host_open(
     settings: TaskySettings, pack: "PackHandle"
-) -> "AbstractAsyncContextManager[Opened]":
-    from .opening import open_plan
+) -> "AbstractAsyncContextManager[Service]":
+    from .opening import open_service
 
-    return open_plan(settings, pack)
+    return open_service(settings, pack)
 
 
 @hookimpl
@@ -59,20 +59,21 @@ def mcp_host_prompts() -> Sequence[Prompt]:
 def mcp_host_instructions() -> str:
     return (
         "A project's plan that agents share. Call {tool:project_info} first, find work with "
-        "{tool:search_tasks} (ready), claim it with {tool:edit_tasks} before you begin, complete "
-        "it when it is done. Ids may be shortened to a unique beginning."
+        "{tool:search_tasks} (ready), or take some by {tool:edit_tasks} with action next. Claim a "
+        "task before you begin and complete it when it is done. Where several agents share a "
+        "connection, each says its name as agent. Ids may be shortened to a unique beginning."
     )
 
 
 @hookimpl
 def mcp_host_errors() -> Mapping[type[Exception], str]:
     kinds = (
-        errors.Invalid,
-        errors.NotFound,
-        errors.Conflict,
-        errors.Denied,
-        errors.Busy,
-        errors.Unavailable,
-        errors.Stopped,
+        errors.InvalidError,
+        errors.NotFoundError,
+        errors.ConflictError,
+        errors.PermissionDeniedError,
+        errors.BusyError,
+        errors.UnavailableError,
+        errors.StoppedError,
     )
     return {kind: kind.code for kind in kinds}

@@ -5,24 +5,23 @@ from typing import TYPE_CHECKING, Annotated
 from mcp_host import Context, prompt
 from pydantic import Field
 
-from .render import row_text
-from .service import Search
+from .resources.markdown import row_text
 from .tools import caller, guard
 
 if TYPE_CHECKING:
-    from .opened import Opened
+    from .service import Service
 
 
 @prompt(name="tasky-plan", title="Plan a goal")
 def plan(
-    opened: "Opened",
+    service: "Service",
     /,
     goal: Annotated[str, Field(description="What should be reached")],
     context: Context,
 ) -> str:
     """Break a goal into tasks with their order, and keep them in the project."""
-    name = opened.public_name
-    info = opened.tasks().info(guard(context))
+    name = service.public_name
+    info = service.tasks().info(guard(context))
     return (
         f"Plan this goal for the project “{info['name']}”: {goal}\n\n"
         f"1. Look with {name('search_tasks')} for tasks that belong to it already.\n"
@@ -35,15 +34,15 @@ def plan(
 
 
 @prompt(name="tasky-next", title="Take the next task")
-def next_task(opened: "Opened", /, context: Context) -> str:
+def next_task(service: "Service", /, context: Context) -> str:
     """Choose a task that can be begun, claim it, and do it."""
-    name = opened.public_name
-    page = opened.tasks().search(Search(ready=True, limit=10), caller(context), guard(context))
+    name = service.public_name
+    page = service.search(caller(service, context), guard(context), ready=True, limit=10)
     rows = "\n".join(row_text(row) for row in page.rows) or "Nothing is ready."
     return (
         f"These tasks are ready, the most urgent first ({page.total} in all):\n\n{rows}\n\n"
         "Choose the first that you can do. "
         f"Claim it with {name('edit_tasks')} (action claim), read it with {name('get_tasks')}, "
         "and do it. Renew the claim while you work. At the end complete the task, or release it "
-        "and say why."
+        "with a note that says why."
     )

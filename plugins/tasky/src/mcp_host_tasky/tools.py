@@ -6,11 +6,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 from mcp_host import Context, Page, tool
 from pydantic import Field
 
-from .errors import Stopped
-from .service import Caller, Search
+from .errors import StoppedError
 
 if TYPE_CHECKING:
-    from .opened import Opened
+    from .service import Caller, Page as Rows, Service
 
 # What stands inside an item is shown here and checked by the service, which answers for every
 # failing item by its index, in words that say what is right.
@@ -48,19 +47,27 @@ _OPERATION: dict[str, Any] = {
                 "claim",
                 "renew",
                 "release",
+                "next",
+                "note",
                 "undo",
             ]
         },
         **_FIELDS,
         "status": {"enum": ["pending", "completed", "cancelled"]},
         "if_revision": {"type": "integer", "description": "Refuse if the task changed since"},
-        "agent": {**_TEXT, "description": "Who claims or undoes"},
+        "add_tags": _IDS,
+        "remove_tags": _IDS,
+        "add_blockers": _IDS,
+        "remove_blockers": _IDS,
+        "note": {**_TEXT, "description": "Left at the task for whoever takes it up"},
+        "agent": {**_TEXT, "description": "Your name, where several agents share a connection"},
         "lease_seconds": {"type": "integer"},
-        "token": {**_TEXT, "description": "claim_token that claim returned"},
+        "token": {**_TEXT, "description": "The claim_token that shows the claim is yours"},
         "event_id": {
             "type": "integer",
             "description": "undo: this event; else the task's last, else your last call",
         },
+        "undo_token": {**_TEXT, "description": "Where the call to undo answered one"},
     },
     "required": ["action"],
 }
@@ -70,65 +77,79 @@ Operations = Annotated[list[Any], Field(json_schema_extra={"items": _OPERATION})
 Key = Annotated[
     str | None, Field(description="Repeating a call with its key returns its first answer")
 ]
+Shape = Annotated[
+    str | None,
+    Field(
+        json_schema_extra={"enum": ["full", "compact"]},
+        description="By default full up to ten, above rows with what changed",
+    ),
+]
 DryRun = Annotated[bool, Field(description="Try it, keep nothing")]
 When = Annotated[str | None, Field(description="ISO 8601 or words")]
 View = dict[str, Any]
 
 
 @tool(title="Project", read_only=True, open_world=False, output="open")
-def project_info(opened: "Opened", /, context: Context) -> View:
+def project_info(service: "Service", /, context: Context) -> View:
     """Return the project's name, description, valid statuses, task counts and time zone."""
-    return dict(opened.tasks().info(guard(context)))
+    return dict(service.tasks().info(guard(context)))
 
 
 @tool(title="Create tasks", destructive=False, open_world=False, output="open")
 def create_tasks(
-    opened: "Opened",
+    service: "Service",
     /,
     tasks: Items,
     context: Context,
     idempotency_key: Key = None,
     dry_run: DryRun = False,
-) -> list[View]:
+    view: Shape = None,
+) -> list[View] | Page[View]:
     """Create tasks, all or none; a whole plan in one call by ref. Priority 5 is the highest."""
-    views = opened.tasks().create(
-        tasks,
-        caller(context),
-        idempotency_key=idempotency_key,
-        dry_run=dry_run,
-        guard=guard(context),
+    return _list_or_page(
+        service.create(
+            tasks,
+            caller(service, context),
+            guard(context),
+            key=idempotency_key,
+            dry_run=dry_run,
+            view=view,
+        )
     )
-    return [dict(view) for view in views]
 
 
 @tool(title="Edit tasks", destructive=True, open_world=False, output="open")
 def edit_tasks(
-    opened: "Opened",
+    service: "Service",
     /,
     operations: Operations,
     context: Context,
     idempotency_key: Key = None,
     dry_run: DryRun = False,
-) -> list[View]:
+    view: Shape = None,
+) -> list[View] | Page[View]:
     """Apply operations in order, all or none.
 
-    update changes the fields given ("" clears due_date and subtask_of); claim takes a task for a
-    while (returns claim_token), renew and release it; undo takes back your last call, a task's
-    last change, or an event.
+    update changes the fields given ("" clears due_date and subtask_of). claim takes a task for a
+    while and returns claim_token; renew or release it. next chooses a ready task (with tags),
+    claims it and shows it in full. While another holds a task, it cannot be completed, cancelled
+    or deleted. undo takes back your last call, a task's last change, or an event.
     """
-    views = opened.tasks().edit(
-        operations,
-        caller(context),
-        idempotency_key=idempotency_key,
-        dry_run=dry_run,
-        guard=guard(context),
+    return _list_or_page(
+        service.edit(
+            operations,
+            caller(service, context),
+            guard(context),
+            key=idempotency_key,
+            dry_run=dry_run,
+            view=view,
+        )
     )
-    return [dict(view) for view in views]
 
 
 @tool(title="Search tasks", read_only=True, open_world=False, output="open")
 def search_tasks(
-    opened: "Opened",
+    service: "Service",
     /,
     context: Context,
     status: Annotated[
@@ -144,34 +165,36 @@ def search_tasks(
     ready: Annotated[
         bool, Field(description="Pending, nothing open blocks it, nobody else claims it")
     ] = False,
+    claimed_by: Annotated[str | None, Field(description='"me" or a name')] = None,
     limit: Annotated[int, Field(description="1 to 200")] = 50,
-    cursor: Annotated[str | None, Field(description="next_cursor of the page before")] = None,
+    cursor: Annotated[
+        str | None, Field(description="next_cursor of the page before, or of a write's answer")
+    ] = None,
 ) -> Page[View]:
     """Find tasks: compact rows, highest priority first, then nearest due date.
 
     Read the ones you need with {tool:get_tasks}.
     """
-    page = opened.tasks().search(
-        Search(
-            status=status,
-            search=search,
-            created_after=created_after,
-            due_before=due_before,
-            priority=priority,
-            tags=tuple(tags or ()),
-            ready=ready,
-            limit=limit,
-            cursor=cursor,
-        ),
-        caller(context),
+    page = service.search(
+        caller(service, context),
         guard(context),
+        status=status,
+        search=search,
+        created_after=created_after,
+        due_before=due_before,
+        priority=priority,
+        tags=tags or (),
+        ready=ready,
+        claimed_by=claimed_by,
+        limit=limit,
+        cursor=cursor,
     )
-    return Page([dict(row) for row in page.rows], page.total, page.next_cursor, page.dates)
+    return _page(page)
 
 
 @tool(title="Get tasks", read_only=True, open_world=False, output="open")
 def get_tasks(
-    opened: "Opened",
+    service: "Service",
     /,
     task_ids: Annotated[list[str], Field(description="Ids or unique beginnings of ids")],
     context: Context,
@@ -181,15 +204,30 @@ def get_tasks(
     fields: Annotated[
         list[str] | None, Field(description='Only these fields; "history" adds past changes')
     ] = None,
+    view: Annotated[
+        str | None,
+        Field(json_schema_extra={"enum": ["full"]}, description="full: several are not cut"),
+    ] = None,
 ) -> list[View]:
     """Return tasks in full, with blockers, blocked_by (still open), blocks, subtasks, revision."""
-    return [dict(v) for v in opened.tasks().get(task_ids, depth, fields, guard(context))]
+    views = service.get(task_ids, guard(context), depth=depth, fields=fields, view=view)
+    return [dict(view) for view in views]
 
 
-def caller(context: Context) -> Caller:
-    """Return who calls: proven by a token, or known by the client's name and connection."""
+def _list_or_page(page: "Rows") -> list[View] | Page[View]:
+    found = _page(page)
+    return found if len(found.items) < found.total else list(found.items)
+
+
+def _page(page: "Rows") -> Page[View]:
+    notes = {**page.dates, **({"more_than_total": True} if page.has_more else {})}
+    return Page([dict(row) for row in page.rows], page.total, page.next_cursor, notes)
+
+
+def caller(service: "Service", context: Context) -> "Caller":
+    """Return who calls: proven by a token, a session or a connection, or by nothing."""
     who = context.caller
-    return Caller(f"{who.client or 'client'}-{who.connection[:8]}", who.subject)
+    return service.caller(subject=who.subject, client=who.client, connection=who.connection)
 
 
 def guard(context: Context) -> Callable[[], None]:
@@ -197,7 +235,7 @@ def guard(context: Context) -> Callable[[], None]:
 
     def check() -> None:
         if context.cancelled:
-            raise Stopped(
+            raise StoppedError(
                 "The call was given up or ran out of time; nothing was changed.", reason="stopped"
             )
 

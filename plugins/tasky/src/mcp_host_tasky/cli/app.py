@@ -2,30 +2,69 @@
 
 import os
 import sys
+from typing import Annotated
 
 import typer
 
+from .. import __version__
 from ..errors import TaskyError
-from . import moving, project, tasks
-from .opening import plain
+from . import maintenance, project, tasks, transfer
+from .plan import plain
 
 app = typer.Typer(
     name="tasky",
     help="A project's plan that people and agents share.",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
 )
 app.add_typer(project.app, name="project", help="Make and look at projects.")
 app.command("list")(tasks.list_tasks)
+app.command()(tasks.ready)
+app.command()(tasks.search)
 app.command()(tasks.show)
 app.command()(tasks.add)
 app.command()(tasks.done)
+app.command()(tasks.edit)
+app.command()(tasks.tag)
+app.command()(tasks.note)
+app.command("next")(tasks.take_next)
+for _action, _did, _about in (
+    ("cancel", "cancelled", "Cancel tasks, all or none."),
+    ("reopen", "reopened", "Open completed or cancelled tasks again."),
+    ("delete", "deleted", "Delete tasks; what waited for them is changed with them."),
+    ("claim", "claimed", "Claim tasks, so that others leave them to you."),
+    ("release", "released", "Give claims back; --force frees those of others."),
+):
+    app.command(_action)(tasks.change(_action, _did, _about))
 app.command()(tasks.log)
 app.command()(tasks.undo)
-app.command("import")(moving.import_tasks)
-app.command("export")(moving.export_tasks)
-app.command()(moving.migrate)
+app.command("import")(transfer.import_tasks)
+app.command("export")(transfer.export_tasks)
+app.command()(transfer.migrate)
+app.command()(maintenance.check)
+app.command()(maintenance.backup)
+app.command()(maintenance.resolve)
+
+
+def _print_version(asked: bool) -> None:
+    if asked:
+        typer.echo(__version__)
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version",
+            callback=_print_version,
+            is_eager=True,
+            help="Print the version and end.",
+        ),
+    ] = False,
+) -> None:
+    """Options that need no command; `version` is done by its callback."""
 
 
 def main() -> None:

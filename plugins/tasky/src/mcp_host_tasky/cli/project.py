@@ -10,7 +10,7 @@ from rich.text import Text
 
 from ..errors import TaskyError
 from ..storage import Home, open_store
-from .opening import HERE, AsJson, Folder, find_project, opened, plain, print_json
+from .plan import HERE, AsJson, Folder, find_project, opened, plain, print_json
 
 app = typer.Typer(no_args_is_help=True)
 
@@ -30,7 +30,7 @@ def init(
 ) -> None:
     """Make a project in this folder. An existing one is opened, and upgraded after a copy."""
     home = Home.of_user()
-    place = folder.resolve()
+    place = home.plan_folder(folder.resolve())
     if store is None:
         # A project of the existing Tasky keeps its store.
         store = "sqlite"
@@ -39,7 +39,9 @@ def init(
             if store == "postgresql":
                 store = home.project_at(place).location.url
     is_new = not (place / ".tasky").exists()
-    project = home.init(place, store=store, name=name, description=description, zone=timezone)
+    project = home.init(
+        folder.resolve(), store=store, name=name, description=description, zone=timezone
+    )
     try:
         open_store(project.location).close()
     except TaskyError:

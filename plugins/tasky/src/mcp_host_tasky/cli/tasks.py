@@ -1,6 +1,6 @@
 """The commands for tasks: list, show, add, done, log, undo."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated, Any
 
 import typer
@@ -9,9 +9,11 @@ from rich.table import Table
 from rich.text import Text
 
 from ..service import Search
-from .opening import HERE, AsJson, Folder, opened, person, plain, print_json
+from .plan import HERE, AsJson, Folder, opened, person, plain, print_json
 
 TaskIds = Annotated[list[str], typer.Argument(help="Ids, or unique beginnings of ids.")]
+TaskId = Annotated[str, typer.Argument(help="An id, or a unique beginning of one.")]
+Force = Annotated[bool, typer.Option("--force", help="Also what an agent has claimed.")]
 
 
 def list_tasks(
@@ -43,18 +45,44 @@ def list_tasks(
         page = tasks.search(asked, person())
     if as_json:
         rest = {"total": page.total, "next_cursor": page.next_cursor, **page.dates}
+        if page.has_more:
+            rest["more_than_total"] = True
         print_json({**rest, "tasks": page.rows})
         return
-    table = Table("id", "name", "status", "pri", "due")
+    table = Table("id", "name", "status", "pri", "due", "held by")
     for row in page.rows:
         due = row["due_date"] or ""
-        cells = (row["name"], row["status"], row["priority"], due)
+        held = row.get("claimed_by", "")
+        cells = (row["name"], row["status"], row["priority"], due, held)
         table.add_row(str(row["task_id"])[:8], *(Text(plain(cell)) for cell in cells))
     Console().print(table)
     for name, date in page.dates.items():
         typer.echo(f"{name.replace('_', ' ')}: {date}")
     if page.next_cursor:
-        typer.echo(f"{len(page.rows)} of {page.total}; go on with --cursor {page.next_cursor}")
+        more = "more than " if page.has_more else ""
+        typer.echo(
+            f"{len(page.rows)} of {more}{page.total}; go on with --cursor {page.next_cursor}"
+        )
+
+
+def ready(
+    tag: Annotated[list[str] | None, typer.Option(help="Only tasks with this tag.")] = None,
+    limit: Annotated[int, typer.Option(help="1 to 200.")] = 50,
+    folder: Folder = HERE,
+    as_json: AsJson = False,
+) -> None:
+    """List what can be begun, the most urgent first."""
+    list_tasks(ready=True, tag=tag, limit=limit, folder=folder, as_json=as_json)
+
+
+def search(
+    words: Annotated[list[str], typer.Argument(help="Words, or their beginnings.")],
+    limit: Annotated[int, typer.Option(help="1 to 200.")] = 50,
+    folder: Folder = HERE,
+    as_json: AsJson = False,
+) -> None:
+    """List tasks with all these words, of every status."""
+    list_tasks(words, status="all", limit=limit, folder=folder, as_json=as_json)
 
 
 def show(task_ids: TaskIds, folder: Folder = HERE, as_json: AsJson = False) -> None:
@@ -65,11 +93,7 @@ def show(task_ids: TaskIds, folder: Folder = HERE, as_json: AsJson = False) -> N
         print_json(views)
         return
     for view in views:
-        table = Table(show_header=False, title=Text(plain(view["name"])))
-        for name, value in view.items():
-            if name != "name" and value not in (None, []):
-                table.add_row(name, Text(plain(_cell(value))))
-        Console().print(table)
+        _show(view)
 
 
 def add(
@@ -102,14 +126,107 @@ def add(
         return
     until = f", due {view['due_date']}" if view["due_date"] else ""
     typer.echo(plain(f"{str(view['task_id'])[:8]} {view['name']}{until}"))
+    warnings = view.get("warnings")
+    for warning in warnings if isinstance(warnings, list) else ():
+        typer.echo(plain(warning))
 
 
-def done(task_ids: TaskIds, folder: Folder = HERE, as_json: AsJson = False) -> None:
+def done(
+    task_ids: TaskIds, force: Force = False, folder: Folder = HERE, as_json: AsJson = False
+) -> None:
     """Complete tasks, all or none."""
     operations = [{"action": "complete", "task_id": task_id} for task_id in task_ids]
     with opened(folder) as tasks:
-        views = tasks.edit(operations, person())
+        views = tasks.edit(operations, person(), force=force)
     _tell("completed", views, as_json)
+
+
+def change(action: str, did: str, about: str) -> Callable[..., None]:
+    """Return the command that does one action on tasks, all or none."""
+
+    def command(
+        task_ids: TaskIds,
+        note: Annotated[str | None, typer.Option(help="Left at the task for others.")] = None,
+        force: Force = False,
+        folder: Folder = HERE,
+        as_json: AsJson = False,
+    ) -> None:
+        operations = [{"action": action, "task_id": one, "note": note} for one in task_ids]
+        with opened(folder) as tasks:
+            views = tasks.edit(operations, person(), force=force)
+        _tell(did, views, as_json)
+
+    command.__doc__ = about
+    return command
+
+
+def edit(
+    task_id: TaskId,
+    name: Annotated[str | None, typer.Option(help="Another name.")] = None,
+    details: Annotated[str | None, typer.Option(help='More about it; "" for nothing.')] = None,
+    priority: Annotated[int | None, typer.Option(help="1 to 5; 5 is the highest.")] = None,
+    due: Annotated[str | None, typer.Option(help='A date, in ISO or words; "" for none.')] = None,
+    subtask_of: Annotated[str | None, typer.Option(help='Its parent; "" for none.')] = None,
+    blocker: Annotated[list[str] | None, typer.Option(help="Add a task to wait for.")] = None,
+    no_blocker: Annotated[list[str] | None, typer.Option(help="Wait for it no more.")] = None,
+    folder: Folder = HERE,
+    as_json: AsJson = False,
+) -> None:
+    """Change a task's fields."""
+    fields = {"name": name, "details": details, "priority": priority, "due_date": due}
+    relations = {
+        "subtask_of": subtask_of,
+        "add_blockers": blocker,
+        "remove_blockers": no_blocker,
+    }
+    operation = {"action": "update", "task_id": task_id, **fields, **relations}
+    with opened(folder) as tasks:
+        views = tasks.edit([operation], person())
+    _tell("changed", views, as_json)
+
+
+def tag(
+    task_id: TaskId,
+    tags: Annotated[list[str], typer.Argument(help="Tags to add; -TAG after -- takes one off.")],
+    folder: Folder = HERE,
+    as_json: AsJson = False,
+) -> None:
+    """Add tags to a task, or take them off."""
+    operation = {
+        "action": "update",
+        "task_id": task_id,
+        "add_tags": [one for one in tags if not one.startswith("-")],
+        "remove_tags": [one[1:] for one in tags if one.startswith("-")],
+    }
+    with opened(folder) as tasks:
+        views = tasks.edit([operation], person())
+    _tell("tagged", views, as_json)
+
+
+def note(
+    task_id: TaskId,
+    text: Annotated[str, typer.Argument(help="What the next one should know.")],
+    folder: Folder = HERE,
+    as_json: AsJson = False,
+) -> None:
+    """Leave a note at a task, with your name and the time."""
+    with opened(folder) as tasks:
+        views = tasks.edit([{"action": "note", "task_id": task_id, "note": text}], person())
+    _tell("noted", views, as_json)
+
+
+def take_next(
+    tag: Annotated[list[str] | None, typer.Option(help="Only a task with this tag.")] = None,
+    folder: Folder = HERE,
+    as_json: AsJson = False,
+) -> None:
+    """Choose the first task that can be begun, claim it, and show it."""
+    with opened(folder) as tasks:
+        (view,) = tasks.edit([{"action": "next", "tags": tag}], person())
+    if as_json:
+        print_json(view)
+    else:
+        _show(view)
 
 
 def log(
@@ -158,6 +275,14 @@ def undo(
     _tell("restored", views, as_json)
 
 
+def _show(view: Mapping[str, Any]) -> None:
+    table = Table(show_header=False, title=Text(plain(view["name"])))
+    for name, value in view.items():
+        if name != "name" and value not in (None, []):
+            table.add_row(name, Text(plain(_cell(value))))
+    Console().print(table)
+
+
 def _tell(did: str, views: Sequence[dict[str, Any]], as_json: bool) -> None:
     if as_json:
         print_json(views)
@@ -165,6 +290,8 @@ def _tell(did: str, views: Sequence[dict[str, Any]], as_json: bool) -> None:
     for view in views:
         what = "removed" if view["status"] == "deleted" else did
         typer.echo(plain(f"{what}: {view['task_id'][:8]} {view.get('name', '')}".rstrip()))
+        for warning in view.get("warnings", ()):
+            typer.echo(plain(warning))
 
 
 def _changes(changes: Any) -> str:
@@ -176,4 +303,6 @@ def _changes(changes: Any) -> str:
 
 
 def _cell(value: Any) -> str:
+    if isinstance(value, list) and value and isinstance(value[0], dict):  # notes
+        return "\n".join(f"{one['at'][:16]} {one['by']}: {one['text']}" for one in value)
     return ", ".join(map(str, value)) if isinstance(value, list) else str(value)

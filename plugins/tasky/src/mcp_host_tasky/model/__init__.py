@@ -3,22 +3,27 @@
 from .dates import Day, Moment, parse_when
 from .task import (
     LIMITS,
+    NEVER_UNDONE,
     NO_DETAILS,
     Change,
     Claim,
     Event,
     Found,
     Kept,
+    Note,
     Status,
     Summary,
     Task,
     Wanted,
+    latest_lease,
+    owned_key,
     written,
 )
 from .words import fold, snippet, words_of
 
 __all__ = [
     "LIMITS",
+    "NEVER_UNDONE",
     "NO_DETAILS",
     "Change",
     "Claim",
@@ -27,11 +32,14 @@ __all__ = [
     "Found",
     "Kept",
     "Moment",
+    "Note",
     "Status",
     "Summary",
     "Task",
     "Wanted",
     "fold",
+    "latest_lease",
+    "owned_key",
     "parse_when",
     "snippet",
     "words_of",

@@ -4,10 +4,12 @@ Times are text: UTC, ISO 8601, of one width each, so that text order is time ord
 """
 
 from dataclasses import dataclass, field
+from datetime import datetime, timedelta
 from enum import StrEnum
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ..errors import Json
+from .dates import seconds
 
 NO_DETAILS = "N/A"
 _NEVER = "9999-12-31T23:59:59Z"
@@ -25,6 +27,9 @@ class Limits(NamedTuple):
     ids: int = 200
     page: int = 200
     key: int = 200
+    note: int = 5_000
+    notes: int = 200
+    lease_seconds: int = 7 * 86_400
 
 
 LIMITS = Limits()
@@ -47,17 +52,43 @@ class Status(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """Who works on a task, until when (UTC, to the second), and the token that proves it."""
+    """Who works on a task, until when (UTC, to the second), and the token that proves it.
+
+    `claimant` is the name that is shown; `holder` is what proves the holder without the token
+    (see `Actor`), and empty where only the token does.
+    """
 
     claimant: str
     token: str
     until: str
+    holder: str = ""
+
+    def is_live(self, now: datetime) -> bool:
+        """Whether the lease runs. One that ends later than any lease may was made by a wrong
+        clock, and binds nobody."""
+        return seconds(now) < self.until <= latest_lease(now)
+
+
+def latest_lease(now: datetime) -> str:
+    """Return the latest end that a lease made by now can have."""
+    return seconds(now + timedelta(seconds=LIMITS.lease_seconds))
+
+
+class Note(NamedTuple):
+    """What somebody left at a task for whoever takes it up; notes are added, never changed."""
+
+    at: str
+    author: str
+    text: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Task:
     """One task. `number` counts creations in its plan; `last_event` is the event that made its
-    present content; `due_at` is the instant that `due_date`, a day or an instant, stands for."""
+    present content; `due_at` is the instant that `due_date`, a day or an instant, stands for.
+
+    `revision` counts changes of the content, `claims` how often the task was claimed.
+    """
 
     task_id: str
     number: int
@@ -75,6 +106,17 @@ class Task:
     revision: int = 1
     last_event: int = 0
     claim: Claim | None = None
+    claims: int = 0
+    notes: tuple[Note, ...] = ()
+
+    @property
+    def shown_revision(self) -> int:
+        """The revision that callers see: a claim raises it as a change does."""
+        return self.revision + self.claims
+
+    def live_claim(self, now: datetime) -> Claim | None:
+        """Return the claim that binds others at this moment."""
+        return self.claim if self.claim and self.claim.is_live(now) else None
 
     @property
     def is_open(self) -> bool:
@@ -104,6 +146,11 @@ class Summary:
     due_date: str | None
     sort_key: str
     details: str | None = None
+    claimed_by: str | None = None
+
+
+# Claims are released instead, notes stay, and an undo is undone by making the change again.
+NEVER_UNDONE = ("claim", "release", "note", "undo")
 
 
 class Change(NamedTuple):
@@ -118,7 +165,9 @@ class Event:
     """One change of one task: history, audit and undo.
 
     `batch` is the id of the first event of the call, `item` the operation's index in it.
-    `previous` is the event that made the content before this one.
+    `previous` is the event that made the content before this one. `caller` is the name that is
+    shown; `actor` is what proves who it was (see `Actor`), and empty where nothing does: then
+    `undo_key`, the SHA-256 of a token that only the caller was told, stands in its place.
     """
 
     event_id: int
@@ -134,15 +183,20 @@ class Event:
     previous: int = 0
     undoes: int | None = None
     undone_by: int | None = None
+    actor: str = ""
+    undo_key: str = ""
 
     @property
     def can_be_undone(self) -> bool:
-        return self.action not in ("claim", "release", "undo")
+        return self.action not in NEVER_UNDONE
 
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """The answer to a call with an idempotency key, and what that call asked."""
+    """The answer to a call with an idempotency key, and what that call asked.
+
+    `key` holds its owner as well (`owned_key`).
+    """
 
     key: str
     fingerprint: str
@@ -150,11 +204,18 @@ class Kept:
     at: str
 
 
+def owned_key(owner: str, key: str) -> str:
+    """Return the name that an owner's idempotency key is kept by."""
+    return f"{owner}\n{key}"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wanted:
     """A search. Times are bounds on text: `created_after` excludes it, `due_until` includes it.
 
-    `ready_for` names a caller: pending, nothing open blocks it, nobody else holds it at `now`.
+    `ready_for` is an actor's key: pending, nothing open blocks it, nobody else holds it at `now`;
+    an empty key holds nothing. `claimed_by` is a claimant's name, `held_by` an actor's key, whose
+    agents count as well; `now` and `latest_lease` bound the leases that run.
     """
 
     status: Status | None = None
@@ -164,17 +225,26 @@ class Wanted:
     priority: int | None = None
     tags: tuple[str, ...] = ()
     ready_for: str | None = None
+    claimed_by: str | None = None
+    held_by: str | None = None
     now: str = ""
+    latest_lease: str = ""
+
+    def only(self, **conditions: Any) -> "Wanted":
+        """Return a search at the same moment with no other conditions than these."""
+        return Wanted(now=self.now, latest_lease=self.latest_lease, **conditions)
 
     @property
     def only_status(self) -> bool:
         """Whether the number of matches is known without looking at tasks."""
-        return self == Wanted(status=self.status, now=self.now)
+        return self == self.only(status=self.status)
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A page of a search, one row longer than asked for when more remains."""
+    """A page of a search, one row longer than asked for when more remains; `has_more` where there
+    are more matches than `total`, at which the count ended."""
 
     rows: list[Summary] = field(default_factory=list)
     total: int = 0
+    has_more: bool = False

@@ -5,6 +5,7 @@ import unicodedata
 
 _WORD = re.compile(r"[^\W_]+")
 _MARK = "**"
+_BLOCK = 2_000
 
 
 def fold(text: str) -> str:
@@ -21,25 +22,47 @@ def words_of(text: str) -> list[str]:
 
 
 def snippet(text: str, words: tuple[str, ...], width: int = 90) -> str | None:
-    """Return the surroundings of the first match with every match between `**`, or None."""
-    matches = [
-        match
-        for match in re.finditer(r"[^\W_]+", text)
-        if any(_matches(piece, words) for piece in _WORD.findall(fold(match.group())))
-    ]
-    if not matches:
+    """Return the surroundings of the first match with every match between `**`, or None.
+
+    A long text is searched as a whole, not word by word: that would take longer than the search.
+    """
+    first = _first_match(text, words)
+    if first is None:
         return None
-    start = max(0, matches[0].start() - width // 3)
+    start = max(0, first - width // 3)
     end = min(len(text), start + width)
     parts: list[str] = ["…"] if start else []
     position = start
-    for match in matches:
+    for match in _WORD.finditer(text, first):
         if match.end() > end:
             break
-        parts += [text[position : match.start()], _MARK, match.group(), _MARK]
-        position = match.end()
+        if _is_match(match.group(), words):
+            parts += [text[position : match.start()], _MARK, match.group(), _MARK]
+            position = match.end()
     parts += [text[position:end], "…" if end < len(text) else ""]
     return " ".join("".join(parts).split())
+
+
+def _first_match(text: str, words: tuple[str, ...]) -> int | None:
+    """Return where a word of the text begins that one of the words is the beginning of."""
+    plain = [re.escape(word) for word in words if word.isascii()]
+    if plain:
+        found = re.search(rf"(?<![^\W_])(?:{'|'.join(plain)})", text, re.IGNORECASE | re.ASCII)
+        # Not inside a word whose other letters are not ASCII.
+        if found and not text[max(0, found.start() - 1) : found.start()].isalnum():
+            return found.start()
+    if text.isascii():
+        return None
+    for block in re.finditer(rf".{{1,{_BLOCK}}}(?:\s|$)|\S+", text, re.DOTALL):
+        if any(_matches(one, words) for one in _WORD.findall(fold(block.group()))):
+            for match in _WORD.finditer(text, block.start(), block.end()):
+                if _is_match(match.group(), words):
+                    return match.start()
+    return None
+
+
+def _is_match(word: str, words: tuple[str, ...]) -> bool:
+    return any(_matches(piece, words) for piece in _WORD.findall(fold(word)))
 
 
 def _matches(piece: str, words: tuple[str, ...]) -> bool:

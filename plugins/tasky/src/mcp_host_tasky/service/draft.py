@@ -1,15 +1,19 @@
 """The working copy of one write: every operation is tried here before anything is kept."""
 
 import re
-from collections.abc import Collection, Iterable, Sequence
+import secrets
+from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from datetime import datetime
 from graphlib import CycleError, TopologicalSorter
-from typing import Any
+from hashlib import sha256
+from typing import Any, cast
 
-from ..errors import Conflict, Invalid, Json, NotFound
-from ..model import LIMITS, Change, Claim, Event, Status, Task
+from ..errors import ConflictError, InvalidError, Json, NotFoundError, PermissionDeniedError
+from ..model import LIMITS, Change, Claim, Event, Note, Status, Summary, Task, Wanted
 from ..storage import Changes, Reading
+from .requests import Actor
 
 # The content that an event can change and an undo can bring back, in the order it is shown.
 _CONTENT = (
@@ -24,7 +28,7 @@ _CONTENT = (
     "subtask_of",
 )
 # What stands besides the content in a deleted task's event, so that it can come back whole.
-_IDENTITY = ("number", "created_at")
+_IDENTITY = ("number", "created_at", "notes")
 _ID = re.compile("[0-9a-f-]{1,36}")
 _SHOWN_CANDIDATES = 5
 _LOOKED_BACK = 1_000
@@ -36,8 +40,9 @@ class Stamp:
     """When, by whom, and as which operation of the call a change is made."""
 
     at: str
-    caller: str
+    actor: Actor
     item: int
+    undo_key: str = ""
 
 
 class Draft:
@@ -55,6 +60,7 @@ class Draft:
         self._waits_in_line: set[str] = set()
         self._nests_in_line: set[str] = set()
         self._events: list[Event] = []
+        self._recorded: dict[tuple[str, int], Event] = {}
         self._undone: dict[int, int] = {}
         self._first_event = reading.last_event() + 1
         self._number = reading.last_number()
@@ -67,6 +73,10 @@ class Draft:
             events=self._events,
             undone=self._undone,
         )
+
+    def now(self) -> datetime:
+        """The moment by the store's clock."""
+        return self._reading.now()
 
     # Finding
 
@@ -82,13 +92,30 @@ class Draft:
             self.load([task_id])
         return self._now[task_id]
 
-    def found(self, said: str) -> Task:
-        """Return the task of an id or of a unique beginning of one."""
-        task_id = resolve(self._reading, said)
+    def found(self, said: str, field: str = "task_id") -> Task:
+        """Return the task of an id or of a unique beginning of one, given in this field."""
+        task_id = resolve(self._reading, said, field)
         task = self.task(task_id)
         if task is None:
-            raise unknown(said)
+            raise unknown(said, field)
         return task
+
+    def search(self, wanted: Wanted, after: str, limit: int) -> list[Summary]:
+        """Return what the plan held when the write began: up to `limit` rows and one more."""
+        return self._reading.search(wanted, after, limit, False).rows
+
+    def changes_ago(self, count: int) -> Event | None:
+        """Return the event so many changes ago, or None where the plan is younger."""
+        event_id = self._first_event - count
+        return self._reading.events_by_id([event_id]).get(event_id) if event_id > 0 else None
+
+    def touched_or_freed(self) -> list[Task]:
+        """Return the tasks that the draft changed, and those that waited for one of them."""
+        ids = {*self._now}
+        for others in self._reading.waiting(list(self._now)).values() if self._now else ():
+            ids.update(others)
+        self.load(ids)
+        return [task for task_id in ids if (task := self.task(task_id))]
 
     def new_number(self) -> int:
         self._number += 1
@@ -110,7 +137,7 @@ class Draft:
         after = replace(
             task,
             revision=task.revision + 1,
-            updated_at=stamp.at,
+            updated_at=max(stamp.at, task.updated_at),  # a clock may have been set back
             last_event=self._next_event(),
             **content,
         )
@@ -122,12 +149,26 @@ class Draft:
         return after
 
     def set_claim(self, task: Task, action: str, stamp: Stamp, claim: Claim | None) -> Task:
-        """Claims are coordination, not content: the revision stays, and undo leaves them alone."""
-        after = replace(task, claim=claim)
+        """Claims are coordination, not content: undo leaves them alone. A new holder raises the
+        revision that callers see, so that whoever read the task before hears of it."""
+        old = task.claim.claimant if task.claim else None
+        new = claim.claimant if claim else None
+        after = replace(task, claim=claim, claims=task.claims + (action == "claim"))
         if action != "renew":
-            old = task.claim.claimant if task.claim else None
-            new = claim.claimant if claim else None
             self._record(action, stamp, after, {"claimed_by": Change(old, new)})
+        self._put(task.task_id, after)
+        return after
+
+    def add_note(self, task: Task, stamp: Stamp, text: str) -> Task:
+        """Notes stay: undo leaves them alone, and what was changed before can still be undone."""
+        note = Note(stamp.at, stamp.actor.name, text)
+        after = replace(
+            task,
+            notes=(*task.notes, note),
+            revision=task.revision + 1,
+            updated_at=max(stamp.at, task.updated_at),
+        )
+        self._record("note", stamp, after, {"note": Change(None, text)})
         self._put(task.task_id, after)
         return after
 
@@ -213,13 +254,13 @@ class Draft:
             self._upstream.update(found)
         return self._upstream[task_id]
 
-    def _cycle(self, path: list[str], what: str, field: str) -> Conflict:
+    def _cycle(self, path: list[str], what: str, field: str) -> ConflictError:
         self.load(path)
         tasks = [self.task(task_id) for task_id in path]
         steps = [f"“{task.name}” ({task.task_id[:8]})" for task in tasks if task]
         if len(steps) > 12:
             steps = [*steps[:6], f"… {len(steps) - 11} more …", *steps[-5:]]
-        return Conflict(
+        return ConflictError(
             f"{steps[0]} would {what}: {' → '.join(steps)}.",
             reason="cycle",
             suggestions=[f"Leave one of these relations out of {field}."],
@@ -260,13 +301,33 @@ class Draft:
 
     # Undoing
 
-    def undo(self, event_id: int | None, stamp: Stamp) -> list[str]:
-        """Take back a call or one operation of it; return the ids of the tasks that it touched."""
-        events = self._to_undo(event_id, stamp.caller)
+    def undo(
+        self,
+        event_id: int | None,
+        stamp: Stamp,
+        token: str | None,
+        refuse_held: Callable[[Task], None],
+    ) -> list[str]:
+        """Take back a call or one operation of it; return the ids of the tasks that it touched.
+
+        Who is proven by nothing shows the token that the call answered. `refuse_held` is asked
+        before a task is closed or removed.
+        """
+        if not stamp.actor.is_proven and event_id is None:
+            raise undo_token_required()
+        events = self._to_undo(event_id, stamp.actor)
+        if token is not None:
+            _check_undo_token(events, token)
+        elif not stamp.actor.is_proven:
+            raise undo_token_required()
         self.load(event.task_id for event in events)
         touched = list(dict.fromkeys(event.task_id for event in events))
         for event in reversed(events):
+            task = self.task(event.task_id)
             self._take_back(event, stamp)
+            after = self.task(event.task_id)
+            if task and task.is_open and not (after and after.is_open):
+                refuse_held(task)
         for task_id in touched:
             self._check_restored(task_id)
         return touched
@@ -277,20 +338,20 @@ class Draft:
         for event in self._reading.events(task_id=task_id, limit=_LOOKED_BACK):
             if event.can_be_undone and event.undone_by is None:
                 return event.event_id
-        raise NotFound(f"Nothing of task {said!r} is left to undo.", reason="nothing_to_undo")
+        raise NotFoundError(f"Nothing of task {said!r} is left to undo.", reason="nothing_to_undo")
 
-    def _to_undo(self, event_id: int | None, caller: str) -> list[Event]:
+    def _to_undo(self, event_id: int | None, actor: Actor) -> list[Event]:
         if event_id is None:
-            batch = self._reading.last_batch(caller)
+            batch = self._reading.last_batch(actor.key)
             if batch is None:
-                raise NotFound(
-                    f"There is nothing of {caller!r} left to undo.", reason="nothing_to_undo"
+                raise NotFoundError(
+                    f"There is nothing of {actor.name!r} left to undo.", reason="nothing_to_undo"
                 )
             events = self._reading.batch(batch)
         else:
             event = self._reading.events_by_id([event_id]).get(event_id)
             if event is None:
-                raise NotFound(f"There is no event {event_id}.", reason="event_not_found")
+                raise NotFoundError(f"There is no event {event_id}.", reason="event_not_found")
             _refuse_not_undoable(event)
             same_batch = self._reading.batch(event.batch)
             events = [other for other in same_batch if other.item == event.item]
@@ -304,14 +365,16 @@ class Draft:
         if task is None:
             restored = _restored(event, stamp.at)
             changes = {"name": Change(None, restored.name)}
-        elif task.last_event != event.event_id:
+        elif task.last_event != event.event_id or (event.action == "create" and task.notes):
             raise _changed_since(event)
         else:
             content = {name: _plain(name, c.before) for name, c in event.changes.items()}
             restored = replace(
                 task, **(content if event.action != "create" else {}), last_event=event.previous
             )
-            restored = replace(restored, revision=task.revision + 1, updated_at=stamp.at)
+            restored = replace(
+                restored, revision=task.revision + 1, updated_at=max(stamp.at, task.updated_at)
+            )
             if not restored.is_open:
                 restored = replace(restored, claim=None)
             changes = {name: Change(c.after, c.before) for name, c in event.changes.items()}
@@ -339,6 +402,10 @@ class Draft:
     def _next_event(self) -> int:
         return self._first_event + len(self._events)
 
+    def recorded(self, task_id: str, stamp: Stamp) -> Event | None:
+        """Return the last event that an operation made of a task; None where it changed nothing."""
+        return self._recorded.get((task_id, stamp.item))
+
     def _record(
         self,
         action: str,
@@ -349,22 +416,24 @@ class Draft:
         previous: int = 0,
         undoes: int | None = None,
     ) -> None:
-        self._events.append(
-            Event(
-                event_id=self._next_event(),
-                batch=self._first_event,
-                item=stamp.item,
-                at=stamp.at,
-                caller=stamp.caller,
-                action=action,
-                task_id=task.task_id,
-                name=task.name,
-                revision=task.revision,
-                changes=changes,
-                previous=previous,
-                undoes=undoes,
-            )
+        event = Event(
+            event_id=self._next_event(),
+            batch=self._first_event,
+            item=stamp.item,
+            at=stamp.at,
+            caller=stamp.actor.name,
+            actor=stamp.actor.key,
+            undo_key=stamp.undo_key,
+            action=action,
+            task_id=task.task_id,
+            name=task.name,
+            revision=task.shown_revision,
+            changes=changes,
+            previous=previous,
+            undoes=undoes,
         )
+        self._events.append(event)
+        self._recorded[event.task_id, event.item] = event
 
     def _put(self, task_id: str, task: Task | None) -> None:
         if task_id not in self._before:
@@ -383,14 +452,14 @@ class Draft:
             self._children.setdefault(task.subtask_of, set()).add(task_id)
 
 
-def resolve(reading: Reading, said: str) -> str:
+def resolve(reading: Reading, said: str, field: str = "task_id") -> str:
     """Return the full id that an id or its beginning means; a full id need not exist."""
     text = said.strip().lower()
     if len(text) == 32 and "-" not in text:
         text = "-".join((text[:8], text[8:12], text[12:16], text[16:20], text[20:]))
     if not _ID.fullmatch(text):
-        raise Invalid(
-            f"task_id {said[:60]!r} is not an id.",
+        raise InvalidError(
+            f"{field} {said[:60]!r} is not an id.",
             reason="invalid_id",
             suggestions=["Use a task's id (a UUID) or a unique beginning of it."],
         )
@@ -398,20 +467,21 @@ def resolve(reading: Reading, said: str) -> str:
         return text
     found = reading.ids_from(text, _SHOWN_CANDIDATES + 1)
     if not found:
-        raise unknown(said)
+        raise unknown(said, field)
     if len(found) > 1:
         known = reading.tasks(found[:_SHOWN_CANDIDATES])
-        raise Invalid(
-            f"task_id {said!r} fits more than one task.",
+        raise InvalidError(
+            f"{field} {said!r} fits more than one task.",
             reason="ambiguous_id",
             suggestions=[f"{task.task_id} {task.name}" for task in known.values()],
         )
     return found[0]
 
 
-def unknown(said: str) -> NotFound:
-    return NotFound(
-        f"There is no task {said!r}.",
+def unknown(said: str, field: str = "task_id") -> NotFoundError:
+    of = "" if field == "task_id" else f", which {field} names"
+    return NotFoundError(
+        f"There is no task {said!r}{of}.",
         reason="task_not_found",
         suggestions=["Search for the task; it may have been deleted."],
     )
@@ -419,7 +489,7 @@ def unknown(said: str) -> NotFound:
 
 def refuse_too_many(ids: Collection[str], name: str) -> None:
     if len(ids) > LIMITS.ids:
-        raise Invalid(
+        raise InvalidError(
             f"{name} holds {len(ids):,} ids; at most {LIMITS.ids} are taken.",
             reason="too_many_ids",
             suggestions=[f"Ask for at most {LIMITS.ids} at a time."],
@@ -436,6 +506,8 @@ def _difference(before: Task, after: Task) -> dict[str, Change]:
 
 def _json(task: Task, name: str) -> Json:
     value: Any = getattr(task, name)
+    if name == "notes":
+        return [list(note) for note in value]
     if isinstance(value, Status):
         return value.value
     return list(value) if isinstance(value, tuple) else value
@@ -445,6 +517,8 @@ def _plain(name: str, value: Json) -> Any:
     """Return a field's value as a task holds it."""
     if name == "status":
         return Status(str(value))
+    if name == "notes":
+        return tuple(Note(*note) for note in cast(Any, value))
     return tuple(value) if isinstance(value, list) else value
 
 
@@ -468,21 +542,48 @@ def _walked(came_from: dict[str, str | None], end: str) -> list[str]:
 
 def _refuse_not_undoable(event: Event) -> None:
     if event.undone_by is not None:
-        raise Conflict(
+        raise ConflictError(
             f"Event {event.event_id} was already undone, by event {event.undone_by}.",
             reason="already_undone",
         )
     if not event.can_be_undone:
-        way = {"claim": "Release the claim instead.", "release": "Claim the task again."}
-        raise Conflict(
+        way = {
+            "claim": "Release the claim instead.",
+            "release": "Claim the task again.",
+            "note": "Notes stay; add another.",
+        }
+        raise ConflictError(
             f"Event {event.event_id} is of the kind {event.action!r}, which cannot be undone.",
             reason="cannot_undo",
             suggestions=[way.get(event.action, "Make the change again.")],
         )
 
 
-def _changed_since(event: Event) -> Conflict:
-    return Conflict(
+def undo_key(token: str) -> str:
+    """Return what is kept of an undo token: who reads the plan must not learn the token."""
+    return sha256(token.encode()).hexdigest()
+
+
+def undo_token_required() -> PermissionDeniedError:
+    return PermissionDeniedError(
+        "Nothing proves who you are: undo takes the event_id and the undo_token of the answer to "
+        "the call.",
+        reason="undo_token_required",
+        suggestions=["Give event_id and undo_token, or make the change by an update."],
+    )
+
+
+def _check_undo_token(events: Sequence[Event], token: str) -> None:
+    shown = undo_key(token)
+    if not all(secrets.compare_digest(shown, event.undo_key) for event in events):
+        raise PermissionDeniedError(
+            "undo_token must be the one that the call to undo answered.",
+            reason="wrong_undo_token",
+        )
+
+
+def _changed_since(event: Event) -> ConflictError:
+    return ConflictError(
         f"“{event.name}” ({event.task_id[:8]}) changed since event {event.event_id}.",
         reason="changed_since",
         suggestions=["Undo the later events first, or make the change by an update."],
@@ -490,8 +591,8 @@ def _changed_since(event: Event) -> Conflict:
     )
 
 
-def _in_the_way(what: str) -> Conflict:
-    return Conflict(
+def _in_the_way(what: str) -> ConflictError:
+    return ConflictError(
         f"{what}.",
         reason="changed_since",
         suggestions=["Undo the later events first, or make the change by an update."],

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
-from ..errors import Invalid
-from ..model import LIMITS, Status
+from ..errors import InvalidError
+from ..model import LIMITS, Note, Status
 from ..model.dates import micros
 
 NEW_FIELDS = (
@@ -38,19 +38,54 @@ STATES = {
     "cancel": Status.CANCELLED,
     "reopen": Status.PENDING,
 }
-_EXTRA = {
-    "update": UPDATE_FIELDS,
-    "delete": (),
-    "complete": (),
-    "cancel": (),
-    "reopen": (),
-    "claim": ("lease_seconds",),
-    "renew": ("lease_seconds", "token"),
-    "release": ("token",),
-    "undo": ("event_id",),
+_OF_A_TASK = ("task_id", "action", "if_revision", "agent", "note")
+_TAKES = {
+    "update": (
+        *_OF_A_TASK,
+        *UPDATE_FIELDS,
+        "add_tags",
+        "remove_tags",
+        "add_blockers",
+        "remove_blockers",
+        "token",
+    ),
+    "delete": (*_OF_A_TASK, "token"),
+    "complete": (*_OF_A_TASK, "token"),
+    "cancel": (*_OF_A_TASK, "token"),
+    "reopen": _OF_A_TASK,
+    "claim": (*_OF_A_TASK, "lease_seconds", "token"),
+    "renew": (*_OF_A_TASK, "lease_seconds", "token"),
+    "release": (*_OF_A_TASK, "token"),
+    "note": _OF_A_TASK,
+    "next": ("action", "agent", "lease_seconds", "tags"),
+    "undo": ("task_id", "action", "agent", "event_id", "undo_token", "token"),
 }
-ACTIONS = tuple(_EXTRA)
-_LEASE_SECONDS = range(1, 7 * 86_400 + 1)
+ACTIONS = tuple(_TAKES)
+_VIEWS = ("full", "compact")
+# What other tools call these fields.
+_MEANT = {
+    "title": "name",
+    "summary": "name",
+    "description": "details",
+    "body": "details",
+    "due": "due_date",
+    "deadline": "due_date",
+    "depends_on": "blockers",
+    "dependencies": "blockers",
+    "blocked_by": "blockers",
+    "labels": "tags",
+    "parent": "subtask_of",
+    "parent_id": "subtask_of",
+    "comment": "note",
+    "notes": "note",
+    "text": "note",
+    "revision": "if_revision",
+    "claim_token": "token",
+    "assignee": "agent",
+    "event": "event_id",
+}
+_NEAR = 0.7
+_LEASE_SECONDS = range(1, LIMITS.lease_seconds + 1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,23 +102,31 @@ class NewTask:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Operation:
-    """One edit. `fields` holds what an update gives; a field that is not given is not there."""
+    """One edit. `fields` holds what an update gives; a field that is not given is not there.
+    `tags` narrow what `next` chooses from."""
 
     action: str
     task_id: str = ""
     fields: Mapping[str, object] = field(default_factory=dict)
+    add_tags: tuple[str, ...] = ()
+    remove_tags: tuple[str, ...] = ()
+    add_blockers: tuple[str, ...] = ()
+    remove_blockers: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
+    note: str | None = None
     if_revision: int | None = None
     agent: str | None = None
     token: str | None = None
     lease_seconds: int | None = None
     event_id: int | None = None
+    undo_token: str | None = None
 
 
 def check_count(items: Sequence[object], noun: str) -> None:
     if not items:
-        raise Invalid(f"There is no {noun} in the call.", reason="no_items")
+        raise InvalidError(f"There is no {noun} in the call.", reason="no_items")
     if len(items) > LIMITS.items:
-        raise Invalid(
+        raise InvalidError(
             f"{len(items):,} {noun}s are too many for one call; the most is {LIMITS.items:,}.",
             reason="too_many_items",
             suggestions=[f"Send them in calls of at most {LIMITS.items:,}."],
@@ -108,7 +151,16 @@ def read_new_task(item: object) -> NewTask:
     )
 
 
-_EXPORTED_ONLY = ("blocked_by", "blocks", "subtasks", "revision", "claimed_by", "claimed_until")
+_EXPORTED_ONLY = (
+    "blocked_by",
+    "blocks",
+    "subtasks",
+    "revision",
+    "event_id",
+    "claimed_by",
+    "claimed_until",
+    "notes",
+)
 _EXPORTED_KEPT = ("task_id", "status", "created_at", "updated_at")
 
 
@@ -126,6 +178,18 @@ def read_exported(item: object) -> tuple[dict[str, object], dict[str, str]]:
         if name not in _EXPORTED_ONLY and not name.endswith("_total")
     }
     return new, kept
+
+
+def exported_notes(item: object) -> tuple[Note, ...]:
+    """Return the notes of an exported task."""
+    said = _given(item, "task").get("notes", ())
+    notes = []
+    for one in _list(said, "notes", LIMITS.notes):
+        given = _given(one, "note")
+        at = moment(_text(given.get("at", ""), "notes", LIMITS.name), "notes")
+        author = _text(given.get("by", ""), "notes", LIMITS.name)
+        notes.append(Note(at, author, _text(given.get("text", ""), "notes", LIMITS.note)))
+    return tuple(notes)
 
 
 def exported_id(item: object) -> str:
@@ -157,35 +221,76 @@ def read_operation(item: object) -> Operation:
     if "id" in given and "task_id" not in given:
         given["task_id"] = given.pop("id")
     action = given.get("action")
-    if not isinstance(action, str) or action not in _EXTRA:
-        raise Invalid(
+    if not isinstance(action, str) or action not in _TAKES:
+        raise InvalidError(
             f"action {action!r} is not an action." if "action" in given else "action is required.",
             reason="invalid_action",
             suggestions=[f"Valid actions: {', '.join(ACTIONS)}."],
         )
-    _refuse_unknown(given, _known_to(action), f"{action} operation")
-    if action != "undo" and "task_id" not in given:
+    _refuse_unknown(given, _TAKES[action], f"{action} operation")
+    if action not in ("undo", "next") and "task_id" not in given:
         raise _wrong("task_id", "is required", "Give the task's id or a unique beginning of it.")
+    if action == "update":
+        _check_update(given)
+    if action == "note" and "note" not in given:
+        raise _wrong("note", "is required", "Say in it what the next one should know.")
     fields = {name: _field(name, given[name]) for name in UPDATE_FIELDS if name in given}
-    if action == "update" and not fields:
-        raise _wrong("update", "gives no field", f"Give one of: {', '.join(UPDATE_FIELDS)}.")
     return Operation(
         action=action,
         task_id=_text(given.get("task_id", ""), "task_id", LIMITS.name),
-        fields=fields,
+        fields=fields if action == "update" else {},
+        add_tags=tags(given.get("add_tags", ()), "add_tags"),
+        remove_tags=tags(given.get("remove_tags", ()), "remove_tags"),
+        add_blockers=_ids(given.get("add_blockers", ()), "add_blockers"),
+        remove_blockers=_ids(given.get("remove_blockers", ()), "remove_blockers"),
+        tags=tags(given.get("tags", ())),
+        note=_note(given),
         if_revision=_whole(given, "if_revision"),
         agent=_optional_text(given, "agent", LIMITS.key),
         token=_optional_text(given, "token", LIMITS.key),
         lease_seconds=_lease(given),
         event_id=_whole(given, "event_id"),
+        undo_token=_optional_text(given, "undo_token", LIMITS.key),
     )
+
+
+def _check_update(given: Mapping[str, object]) -> None:
+    steps = [name for name in _TAKES["update"] if name.startswith(("add_", "remove_"))]
+    if not any(name in given for name in (*UPDATE_FIELDS, *steps, "note")):
+        raise _wrong(
+            "update", "gives no field", f"Give one of: {', '.join((*UPDATE_FIELDS, *steps))}."
+        )
+    for step in steps:
+        name = step.partition("_")[2]
+        if step in given and name in given:
+            raise _wrong(
+                step,
+                f"and {name} cannot stand in one operation",
+                f"{name} replaces all of them; give it alone, or add_{name} and remove_{name}.",
+            )
+
+
+def _note(given: Mapping[str, object]) -> str | None:
+    if "note" not in given:
+        return None
+    text = _text(given["note"], "note", LIMITS.note).strip()
+    if not text:
+        raise _wrong("note", "is blank", "Say in it what the next one should know.")
+    return text
+
+
+def refuse_too_many_of(found: list[str], name: str, limit: int) -> tuple[str, ...]:
+    """Return what a list comes to hold, unless that is more than it may hold."""
+    if len(found) > limit:
+        raise _wrong(name, f"would hold {len(found):,} items", f"Use at most {limit:,}.")
+    return tuple(found)
 
 
 def status(value: object) -> Status:
     try:
         return Status(str(value))
     except ValueError:
-        raise Invalid(
+        raise InvalidError(
             f"status {value!r} is not a status.",
             reason="invalid_status",
             suggestions=[f"Valid statuses: {', '.join(Status)}."],
@@ -194,17 +299,27 @@ def status(value: object) -> Status:
 
 def priority(value: object) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= 5:
-        raise _wrong("priority", f"{value!r} is not a priority", "Use 1 to 5; 5 is the highest.")
+        right = "Use 1 to 5; 5 is the highest."
+        if isinstance(value, str) and value in ("1", "2", "3", "4", "5"):
+            right = f"Give the number without quotes: {value}."
+        raise _wrong("priority", f"{value!r} is not a priority", right)
     return value
 
 
-def tags(value: object) -> tuple[str, ...]:
+def tags(value: object, name: str = "tags") -> tuple[str, ...]:
     """Return the tags in one spelling: trimmed, lower case, sorted, each once."""
-    said = _list(value, "tags", LIMITS.tags)
-    found = {" ".join(_text(tag, "tags", LIMITS.tag).lower().split()) for tag in said}
+    said = _list(value, name, LIMITS.tags)
+    found = {" ".join(_text(tag, name, LIMITS.tag).lower().split()) for tag in said}
     if "" in found:
-        raise _wrong("tags", "hold an empty tag", "Leave it out.")
+        raise _wrong(name, "hold an empty tag", "Leave it out.")
     return tuple(sorted(found))
+
+
+def shape(view: str | None) -> str:
+    """Return how a write is answered."""
+    if view not in (None, *_VIEWS):
+        raise _wrong("view", f"must be full or compact, not {view!r}", "Leave it out for either.")
+    return view or "auto"
 
 
 def key(value: str | None) -> str | None:
@@ -220,22 +335,21 @@ def key(value: str | None) -> str | None:
 def _given(item: object, noun: str) -> dict[str, object]:
     """Return what the item says; null is the same as not said."""
     if not isinstance(item, Mapping):
-        raise Invalid(
+        raise InvalidError(
             f"Each {noun} is an object, not {type(item).__name__}.", reason="invalid_item"
         )
     return {str(name): value for name, value in item.items() if value is not None}
 
 
-def _known_to(action: str) -> tuple[str, ...]:
-    return ("task_id", "action", "if_revision", "agent", *_EXTRA[action])
-
-
 def _refuse_unknown(given: Mapping[str, object], known: Sequence[str], noun: str) -> None:
     for name in given:
         if name not in known:
-            near = difflib.get_close_matches(name, known, 1)
+            meant = _MEANT.get(name)
+            near = [meant] if meant in known else difflib.get_close_matches(name, known, 1, _NEAR)
             hint = f"Did you mean {near[0]}?" if near else f"It takes: {', '.join(known)}."
-            raise Invalid(
+            if name == "status" and noun == "task":
+                hint = "A new task is pending; complete or cancel it afterwards."
+            raise InvalidError(
                 f"{name!r} is not part of a {noun}.", reason="unknown_field", suggestions=[hint]
             )
 
@@ -270,7 +384,7 @@ def _text(value: object, name: str, limit: int) -> str:
     if not isinstance(value, str):
         raise _wrong(name, f"{value!r} is not text", "Give a string.")
     if len(value) > limit:
-        raise Invalid(
+        raise InvalidError(
             f"{name} has {len(value):,} characters.",
             reason="text_too_long",
             suggestions=[f"Use at most {limit:,} characters."],
@@ -316,5 +430,5 @@ def _lease(given: Mapping[str, object]) -> int | None:
     return seconds
 
 
-def _wrong(name: str, what: str, right: str) -> Invalid:
-    return Invalid(f"{name} {what}.", reason=f"invalid_{name}", suggestions=[right])
+def _wrong(name: str, what: str, right: str) -> InvalidError:
+    return InvalidError(f"{name} {what}.", reason=f"invalid_{name}", suggestions=[right])

@@ -4,19 +4,19 @@ import sys
 import uuid
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from functools import partial
+from typing import Protocol
 
-from ..errors import Conflict
-from ..model import Status
-from ..model.dates import seconds
-from ..storage import Changes, Guard, Store, no_guard
-from . import creating, editing, inputs, looking
-from .asked import Caller, Search
+from ..errors import ConflictError
+from ..model import Status, owned_key
+from ..storage import Changes, Guard, Reading, Store, Writing, no_guard
+from . import budget, creation, edits, inputs, queries, relations
 from .draft import Draft, refuse_too_many, resolve, unknown
 from .plan import Plan
+from .requests import Caller, Search
 from .views import View, event_view, full_views, only_fields, row_view, status_counts
-from .writing import Work, Write
+from .write import Work, Write, kept_rows
 
 _HISTORY = 20
 
@@ -28,16 +28,21 @@ class Page:
     next_cursor: str | None
     dates: dict[str, str]
     """The dates searched by, as they were understood, where they were said in other words."""
+    has_more: bool = False
+    """Whether there are more than `total`, at which the count ended."""
 
 
-def _now() -> datetime:
-    return datetime.now(UTC)
+class Clock(Protocol):
+    """Who knows the time: a reading of the store, or a draft over one."""
+
+    def now(self) -> datetime: ...
 
 
 class Tasks:
     """The service of one plan; safe to share between threads.
 
-    `changed` is told after a write, so that whoever watches the plan looks at once.
+    `changed` is told after a write, so that whoever watches the plan looks at once. Without a
+    `clock` of its own it goes by the store's.
     """
 
     def __init__(
@@ -45,7 +50,7 @@ class Tasks:
         store: Store,
         plan: Plan,
         *,
-        clock: Callable[[], datetime] = _now,
+        clock: Callable[[], datetime] | None = None,
         new_id: Callable[[], uuid.UUID] = uuid.uuid4,
         changed: Callable[[], None] | None = None,
     ) -> None:
@@ -69,7 +74,7 @@ class Tasks:
         with self._store.read(guard) as reading:
             counts = reading.counts()
             last_event = reading.last_event()
-        today = self._clock().astimezone(self.plan.zone)
+            today = self._now(reading).astimezone(self.plan.zone)
         return {
             "name": self.plan.name,
             "description": self.plan.description,
@@ -91,22 +96,35 @@ class Tasks:
             "last_event": last_event,
         }
 
-    def search(self, asked: Search, caller: Caller, guard: Guard = no_guard) -> Page:
-        """Return a page of rows in the plan's order, and how many match in all."""
-        limit = looking.page_size(asked.limit)
-        now = self._clock()
-        meant = looking.dates(asked, self.plan, now)
-        wanted = looking.wanted(asked, meant, caller, now)
-        after, total = looking.from_cursor(asked)
+    def search(
+        self, asked: Search, caller: Caller, guard: Guard = no_guard, *, brief: bool = False
+    ) -> Page:
+        """Return a page of rows in the plan's order, and how many match in all.
+
+        With `brief` ids are shortened, and a page ends where the budget of an answer does.
+        """
+        if brief and asked.cursor and asked.cursor.startswith(queries.WRITTEN):
+            return self._more_written(asked.cursor, caller)
+        limit = queries.page_size(asked.limit)
+        after, total = queries.from_cursor(asked)
         with self._store.read(guard) as reading:
+            now = self._now(reading)
+            meant = queries.dates(asked, self.plan, now)
+            wanted = queries.wanted(asked, meant, caller, now)
             found = reading.search(wanted, after, limit, total is None)
-        total = found.total if total is None else total
+            short = reading.short_ids([row.task_id for row in found.rows]) if brief else {}
+        total = queries.Total(found.total, found.has_more) if total is None else total
         rows = found.rows[:limit]
         cursor = None
         if len(found.rows) > limit:
-            cursor = looking.to_cursor(rows[-1].sort_key, total, asked)
-        views = [row_view(row, wanted.words) for row in rows]
-        return Page(views, total, cursor, looking.echoed(asked, meant))
+            cursor = queries.to_cursor(rows[-1].sort_key, total, asked)
+        views = [row_view(row, wanted.words, short.get(row.task_id)) for row in rows]
+        fit = budget.fitting(views) if brief else len(views)
+        if fit < len(views):
+            views = views[:fit]
+            cursor = queries.to_cursor(rows[fit - 1].sort_key, total, asked)
+        dates = queries.echoed(asked, meant)
+        return Page(views, total.number, cursor, dates, total.has_more)
 
     def get(
         self,
@@ -117,12 +135,12 @@ class Tasks:
     ) -> list[View]:
         """Return full tasks, and up to 100 of those related to them within `depth` steps."""
         refuse_too_many(task_ids, "task_ids")
-        looking.check_fields(fields)
-        looking.check_depth(depth)
-        now = seconds(self._clock())
+        queries.check_fields(fields)
+        queries.check_depth(depth)
         with self._store.read(guard) as reading:
-            views = full_views(reading, looking.all_found(reading, task_ids), now)
-            views = looking.with_related(reading, views, depth, now, guard)
+            now = self._now(reading)
+            views = full_views(reading, queries.all_found(reading, task_ids), now)
+            views = queries.with_related(reading, views, depth, now, guard)
             if fields and "history" in fields:
                 for view in views:
                     events = reading.events(task_id=str(view["task_id"]), limit=_HISTORY)
@@ -158,10 +176,12 @@ class Tasks:
             return reading.ids_from(prefix.lower(), limit)
 
     def everything(self) -> list[View]:
-        """Return all tasks in full, in the order of their creation."""
+        """Return all tasks in full, in the order of their creation, as they mean something
+        elsewhere too: without the events of this plan."""
         with self._store.read() as reading:
-            now = seconds(self._clock())
-            return full_views(reading, list(reading.every_task()), now, sys.maxsize)
+            now = self._now(reading)
+            views = full_views(reading, list(reading.every_task()), now, sys.maxsize)
+        return [{k: v for k, v in view.items() if k != "event_id"} for view in views]
 
     # Writing
 
@@ -175,9 +195,8 @@ class Tasks:
         guard: Guard = no_guard,
     ) -> list[View]:
         """Create all tasks or none; items may refer to each other by `ref`."""
-        inputs.check_count(items, "task")
         write = Write("create_tasks", "task", list(items), idempotency_key, dry_run)
-        return self._run(write, lambda work: creating.create(work, items), caller, guard)
+        return self._create(write, caller, guard)
 
     def edit(
         self,
@@ -186,12 +205,60 @@ class Tasks:
         *,
         idempotency_key: str | None = None,
         dry_run: bool = False,
+        force: bool = False,
         guard: Guard = no_guard,
     ) -> list[View]:
-        """Apply all operations in their order or none; one result for each operation."""
-        inputs.check_count(items, "operation")
+        """Apply all operations in their order or none; one result for each operation.
+
+        A claim of somebody else refuses what would end its task; with `force` it does not.
+        """
         write = Write("edit_tasks", "operation", list(items), idempotency_key, dry_run)
-        return self._run(write, lambda work: editing.edit(work, items), caller, guard)
+        return self._edit(write, caller, guard, force=force)
+
+    def create_in_brief(self, write: Write, caller: Caller, guard: Guard) -> Page:
+        """Create as `create` does, and answer within the budget."""
+        return self._in_brief(write, self._create(write, caller, guard))
+
+    def edit_in_brief(self, write: Write, caller: Caller, guard: Guard) -> Page:
+        """Edit as `edit` does, and answer within the budget."""
+        return self._in_brief(write, self._edit(write, caller, guard))
+
+    def _create(self, write: Write, caller: Caller, guard: Guard) -> list[View]:
+        inputs.check_count(write.items, "task")
+        return self._run(write, lambda work: creation.create(work, write.items), caller, guard)
+
+    def _edit(
+        self, write: Write, caller: Caller, guard: Guard, *, force: bool = False
+    ) -> list[View]:
+        inputs.check_count(write.items, "operation")
+
+        def do(work: Work) -> None:
+            work.force = force
+            edits.edit(work, write.items)
+
+        return self._run(write, do, caller, guard)
+
+    def _in_brief(self, write: Write, views: list[View]) -> Page:
+        is_whole = write.shape == "full"
+        fit = len(views) if is_whole else budget.fitting(views)
+        cursor = None
+        if fit < len(views) and not write.dry_run:
+            cursor = queries.written_cursor(write.key or write.rows_key, fit)
+        return Page(views[:fit], len(views), cursor, {})
+
+    def _more_written(self, cursor: str, caller: Caller) -> Page:
+        """Return the rows of a write's answer that did not fit."""
+        key, start = queries.from_written_cursor(cursor)
+        owner = caller.acting().key
+        with self._store.read() as reading:
+            kept = reading.kept(owned_key(owner, key))
+        if kept is None:
+            raise queries.foreign_cursor()
+        rows = kept_rows(kept, key, is_own=owner != "")
+        rest = rows[start:]
+        fit = budget.fitting(rest)
+        following = queries.written_cursor(key, start + fit) if fit < len(rest) else None
+        return Page(rest[:fit], len(rows), following, {})
 
     def bring_in(
         self, items: Sequence[object], caller: Caller, *, dry_run: bool = False
@@ -203,24 +270,28 @@ class Tasks:
             here = reading.tasks(ids).keys()
         new = [item for item in items if inputs.exported_id(item) not in here]
         write = Write("import", "task", new, dry_run=dry_run)
-        views = self._run(write, lambda work: creating.bring_in(work, new), caller, no_guard)
+        views = self._run(write, lambda work: creation.bring_in(work, new), caller, no_guard)
         return views, len(items) - len(new)
+
+    def check(self) -> list[str]:
+        """Say what is damaged: in the store's files, and in how tasks relate."""
+        found = self._store.check()
+        if not found:
+            with self._store.read() as reading:
+                found = relations.damage(reading.every_task())
+        return found
+
+    def back_up(self, other: Store) -> int:
+        """Copy tasks and history, as they are at one moment, into an empty store."""
+        with self._store.read() as source, other.write() as target:
+            return _copied(source, target)
 
     def copy_to(self, other: Store, finish: Callable[[], object]) -> int:
         """Copy tasks and history into an empty store, and `finish` while nobody can write here."""
         with self._store.write() as source, other.write() as target:
-            if target.last_event() or any(target.counts().values()):
-                raise Conflict("The other store is not empty.", reason="store_not_empty")
-            tasks = list(source.every_task())
-            target.apply(
-                Changes(
-                    tasks=[(None, task) for task in tasks],
-                    events=list(source.every_event()),
-                    last_number=source.last_number(),
-                )
-            )
+            count = _copied(source, target)
             finish()
-        return len(tasks)
+        return count
 
     def _run(
         self, write: Write, do: Callable[[Work], None], caller: Caller, guard: Guard
@@ -233,4 +304,21 @@ class Tasks:
 
     def _begin(self, caller: Caller, draft: Draft) -> Work:
         # The moment of a write is taken when its turn has come: times never go back in a plan.
-        return Work(draft, self.plan, caller, self._clock(), self._new_id)
+        return Work(draft, self.plan, caller, self._now(draft), self._new_id)
+
+    def _now(self, reading: Clock) -> datetime:
+        return self._clock() if self._clock else reading.now()
+
+
+def _copied(source: Reading, target: Writing) -> int:
+    if target.last_event() or any(target.counts().values()):
+        raise ConflictError("The other store is not empty.", reason="store_not_empty")
+    tasks = list(source.every_task())
+    target.apply(
+        Changes(
+            tasks=[(None, task) for task in tasks],
+            events=list(source.every_event()),
+            last_number=source.last_number(),
+        )
+    )
+    return len(tasks)

@@ -1,6 +1,7 @@
 """Tasks as clients see them: plain data, small where there may be much of it."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from datetime import datetime
 from typing import Protocol, TypeAlias
 
 from ..errors import Json
@@ -9,6 +10,7 @@ from ..model import Event, Status, Summary, Task, snippet, written
 View: TypeAlias = dict[str, Json]
 
 SHOWN_RELATIONS = 100
+_CHANGE = 200
 FIELDS = (
     "task_id",
     "name",
@@ -25,6 +27,8 @@ FIELDS = (
     "created_at",
     "updated_at",
     "revision",
+    "event_id",
+    "notes",
 )
 ON_REQUEST = ("history",)
 
@@ -40,7 +44,7 @@ class Relations(Protocol):
 
 
 def full_views(
-    relations: Relations, tasks: Sequence[Task], now: str, most: int = SHOWN_RELATIONS
+    relations: Relations, tasks: Sequence[Task], now: datetime, most: int = SHOWN_RELATIONS
 ) -> list[View]:
     """Return tasks with all fields and relations, in the order given.
 
@@ -62,7 +66,7 @@ def full_views(
     return views
 
 
-def _full(task: Task, related: Mapping[str, Sequence[str]], now: str, most: int) -> View:
+def _full(task: Task, related: Mapping[str, Sequence[str]], now: datetime, most: int) -> View:
     view: View = {
         "task_id": task.task_id,
         "name": task.name,
@@ -80,11 +84,40 @@ def _full(task: Task, related: Mapping[str, Sequence[str]], now: str, most: int)
         "subtask_of": task.subtask_of,
         "created_at": task.created_at,
         "updated_at": task.updated_at,
-        "revision": task.revision,
+        "revision": task.shown_revision,
+        "event_id": task.last_event,
     }
-    if task.claim and task.claim.until > now:
-        view |= {"claimed_by": task.claim.claimant, "claimed_until": task.claim.until}
+    if task.notes:
+        view["notes"] = [{"at": one.at, "by": one.author, "text": one.text} for one in task.notes]
+    if claim := task.live_claim(now):
+        view |= {"claimed_by": claim.claimant, "claimed_until": claim.until}
     return view
+
+
+def relation_names() -> tuple[str, ...]:
+    return ("blockers", "blocked_by", "blocks", "subtasks")
+
+
+def compact_view(task: Task, short_id: str, event: Event | None) -> View:
+    """A row of a write's answer: the task in short, and the fields that the operation changed."""
+    view: View = {
+        "task_id": short_id,
+        "name": task.name,
+        "status": task.status.value,
+        "revision": task.shown_revision,
+    }
+    if event and event.action == "create":
+        return view | ({"due_date": task.due_date} if task.due_date else {})
+    for name, change in event.changes.items() if event else ():
+        if name not in ("due_at", "note", "number", "created_at"):
+            view.setdefault(name, _shortened(change.after))
+    return view
+
+
+def _shortened(value: Json) -> Json:
+    if isinstance(value, str) and len(value) > _CHANGE:
+        return f"{value[:_CHANGE]}… [{len(value):,} characters]"
+    return value
 
 
 def brief_view(task: Task) -> View:
@@ -95,7 +128,7 @@ def brief_view(task: Task) -> View:
         "status": task.status.value,
         "priority": task.priority,
         "due_date": task.due_date,
-        "revision": task.revision,
+        "revision": task.shown_revision,
     }
 
 
@@ -103,17 +136,21 @@ def deleted_view(task_id: str) -> View:
     return {"task_id": task_id, "status": "deleted"}
 
 
-def row_view(row: Summary, words: tuple[str, ...]) -> View:
+def row_view(row: Summary, words: tuple[str, ...], short_id: str | None = None) -> View:
     """A row of a list; with words, also where they were found."""
     view: View = {
-        "task_id": row.task_id,
+        "task_id": short_id or row.task_id,
         "name": row.name,
         "status": row.status.value,
         "due_date": row.due_date,
         "priority": row.priority,
     }
+    if row.claimed_by:
+        view["claimed_by"] = row.claimed_by
     if words:
-        view["snippet"] = snippet(written(row.details), words) or snippet(row.name, words)
+        found = snippet(written(row.details), words) or snippet(row.name, words)
+        if found:
+            view["snippet"] = found
     return view
 
 

@@ -1,13 +1,15 @@
 """How a plan is kept: one shape of store, three kinds."""
 
-from .base import Changes, Guard, Reading, Store, Writing, no_guard
+from .json_file import JsonFile
 from .location import Location, open_store
 from .projects import Home, Project, no_project
+from .store import Changes, Guard, Reading, Store, Writing, no_guard
 
 __all__ = [
     "Changes",
     "Guard",
     "Home",
+    "JsonFile",
     "Location",
     "Project",
     "Reading",

@@ -1,15 +1,17 @@
 """Reading and writing a JSON plan that is in memory."""
 
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Collection, Iterator
 from dataclasses import replace
+from datetime import UTC, datetime
+from itertools import islice
 
-from ..model import Event, Found, Kept, Status, Summary, Task, Wanted
-from .base import Changes, Guard
-from .json_plan import JsonPlan, answer_line, event_line, task_line
+from ..model import Claim, Event, Found, Kept, Status, Summary, Task, Wanted
+from .json_plan import JsonPlan, answer_line, event_line
 from .sql import indexed, says
+from .store import COUNTED, SHORT_IDS, Changes, Guard
 
-_COUNTED = 10_000
 _CHECK_EVERY = 2_000
 
 
@@ -19,11 +21,26 @@ class JsonView:
     def __init__(self, plan: JsonPlan, words: dict[str, tuple[Task, str]], guard: Guard) -> None:
         self.plan = plan
         self.changed = False
+        self.touched: set[str] = set()
         self._words = words
         self._guard = guard
 
+    def now(self) -> datetime:
+        return datetime.now(UTC)
+
     def ids_from(self, prefix: str, limit: int) -> list[str]:
         return sorted(key for key in self.plan.tasks if key.startswith(prefix))[:limit]
+
+    def short_ids(self, ids: Collection[str]) -> dict[str, str]:
+        found = {task_id: task_id for task_id in ids}
+        left = list(found)
+        for length in SHORT_IDS:
+            if not left:
+                break
+            counts = Counter(task_id[:length] for task_id in self.plan.tasks)
+            found |= {one: one[:length] for one in left if counts[one[:length]] < 2}
+            left = [one for one in left if counts[one[:length]] > 1]
+        return found
 
     def tasks(self, ids: Collection[str]) -> dict[str, Task]:
         kept = self.plan.tasks
@@ -54,16 +71,19 @@ class JsonView:
         start = bisect_right(self.plan.order, (after, "~")) if after else 0
         rows: list[Summary] = []
         for task in self._matches(wanted, start):
-            rows.append(_summary(task, bool(wanted.words)))
+            rows.append(_summary(task, wanted))
             if len(rows) > limit:
                 break
-        return Found(rows, self._total(wanted) if count else 0)
+        total = self._total(wanted) if count else 0
+        is_cut = total > COUNTED and not wanted.only_status
+        return Found(rows, COUNTED if is_cut else total, is_cut)
 
     def _total(self, wanted: Wanted) -> int:
         if wanted.only_status and not wanted.status:
             return len(self.plan.tasks)
-        total = sum(1 for _ in self._matches(wanted, 0))
-        return min(total, _COUNTED) if wanted.words else total
+        if wanted.only_status and wanted.status:
+            return self.counts()[wanted.status]
+        return sum(1 for _ in islice(self._matches(wanted, 0), COUNTED + 1))
 
     def _matches(self, wanted: Wanted, start: int) -> Iterator[Task]:
         for position in range(start, len(self.plan.order)):
@@ -86,13 +106,18 @@ class JsonView:
             return False
         if wanted.ready_for is not None and not self._is_ready(task, wanted):
             return False
+        claim = _live(task, wanted)
+        if wanted.claimed_by is not None and (not claim or claim.claimant != wanted.claimed_by):
+            return False
+        if wanted.held_by is not None and not _is_holder(claim, wanted.held_by):
+            return False
         return not wanted.words or self._says(task, wanted.words)
 
     def _is_ready(self, task: Task, wanted: Wanted) -> bool:
         if not task.is_open or self.open_among(task.blockers):
             return False
-        claim = task.claim
-        return claim is None or claim.until <= wanted.now or claim.claimant == wanted.ready_for
+        claim = _live(task, wanted)
+        return claim is None or (claim.holder != "" and claim.holder == wanted.ready_for)
 
     def _says(self, task: Task, words: tuple[str, ...]) -> bool:
         known = self._words.get(task.task_id)
@@ -136,9 +161,9 @@ class JsonView:
             found.append(event)
         return found
 
-    def last_batch(self, caller: str) -> int | None:
+    def last_batch(self, actor: str) -> int | None:
         for event in reversed(self.plan.events.values()):
-            if event.caller == caller and event.can_be_undone and event.undone_by is None:
+            if event.actor == actor and event.can_be_undone and event.undone_by is None:
                 return event.batch
         return None
 
@@ -146,7 +171,10 @@ class JsonView:
         return self.plan.answers.get(key)
 
     def every_task(self) -> Iterator[Task]:
-        yield from sorted(self.plan.tasks.values(), key=lambda task: task.number)
+        number = 0
+        for task in sorted(self.plan.tasks.values(), key=_creation):
+            number = max(number + 1, task.number)  # two branches may have counted to the same
+            yield task if task.number == number else replace(task, number=number)
 
     def every_event(self) -> Iterator[Event]:
         yield from self.plan.events.values()
@@ -156,32 +184,48 @@ class JsonView:
         self.changed = True
         for before, after in changes.tasks:
             if after:
-                plan.put(after, task_line(after))
-                plan.last_number = max(plan.last_number, after.number)
+                plan.put(after)
+                self.touched.add(after.task_id)
             elif before:
                 plan.drop(before.task_id)
+                self.touched.add(before.task_id)
         plan.last_number = max(plan.last_number, changes.last_number)
         for event in changes.events:
             plan.put_event(event, event_line(event))
-            plan.updated_at = event.at
-            plan.created_at = plan.created_at or event.at
         for event_id, by in changes.undone.items():
             undone = replace(plan.events[event_id], undone_by=by)
             plan.put_event(undone, event_line(undone))
-        for kept in list(plan.answers.values()):
-            if kept.at < changes.forget_kept_before:
-                plan.drop_answer(kept.key)
+        for beginning, limit in changes.forget:
+            for known in list(plan.answers.values()):
+                if known.key.startswith(beginning) and known.at < limit:
+                    plan.drop_answer(known.key)
         if changes.kept:
             plan.put_answer(changes.kept, answer_line(changes.kept))
 
 
-def _summary(task: Task, with_details: bool) -> Summary:
+def _creation(task: Task) -> tuple[int, str, str]:
+    return task.number, task.created_at, task.task_id
+
+
+def _summary(task: Task, wanted: Wanted) -> Summary:
+    claim = _live(task, wanted)
     return Summary(
-        task.task_id,
-        task.name,
-        task.status,
-        task.priority,
-        task.due_date,
-        task.sort_key,
-        task.details if with_details else None,
+        task_id=task.task_id,
+        name=task.name,
+        status=task.status,
+        priority=task.priority,
+        due_date=task.due_date,
+        sort_key=task.sort_key,
+        details=task.details if wanted.words else None,
+        claimed_by=claim.claimant if claim else None,
     )
+
+
+def _live(task: Task, wanted: Wanted) -> Claim | None:
+    claim = task.claim
+    return claim if claim and wanted.now < claim.until <= wanted.latest_lease else None
+
+
+def _is_holder(claim: Claim | None, key: str) -> bool:
+    """Whether a claim is of the actor with this key, or of one of its agents."""
+    return claim is not None and f"{claim.holder}/".startswith(f"{key}/")

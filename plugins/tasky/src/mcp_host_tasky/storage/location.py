@@ -3,18 +3,22 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..errors import Invalid
-from .base import Store
+from ..errors import InvalidError
+from .json_file import JsonFile
+from .sqlite import SqliteFile
+from .store import Store
 
 
 @dataclass(frozen=True, slots=True)
 class Location:
-    """A file of one of the embedded stores, or a database's URL and the schema in it."""
+    """A file of one of the embedded stores, or a database's URL and the schema in it. `shared` is
+    where the worktrees of a repository share the claims of a JSON plan."""
 
     kind: str
     path: Path | None = None
     url: str = ""
     schema: str = ""
+    shared: Path | None = None
 
     @property
     def shown(self) -> str:
@@ -26,20 +30,16 @@ class Location:
 
 def open_store(location: Location) -> Store:
     """Open the store, making it where there is none and upgrading an older one after a copy."""
-    # Each kind is imported when it is used: a plan needs one of them, and start-up pays for it.
     if location.kind == "json" and location.path:
-        from .json_file import JsonFile
-
-        return JsonFile(location.path)
+        return JsonFile(location.path, location.shared).open()
     if location.kind == "sqlite" and location.path:
-        from .sqlite import SqliteFile
-
-        return SqliteFile(location.path)
+        return SqliteFile(location.path).open()
     if location.kind == "postgresql" and location.url:
+        # Imported here: its driver comes with the extra `postgresql`, and may not be installed.
         from .postgres import Postgres
 
-        return Postgres(location.url, location.schema)
-    raise Invalid(
+        return Postgres(location.url, location.schema).open()
+    raise InvalidError(
         f"There is no store of the kind {location.kind!r}.",
         reason="unknown_store",
         suggestions=["Use sqlite, json, or a URL that begins with postgresql://."],

@@ -5,31 +5,35 @@
 import threading
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from datetime import datetime
 from typing import Any, LiteralString
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
 import psycopg
 from psycopg import sql as names
 
-from ..errors import Busy, Unavailable
+from ..errors import BusyError, UnavailableError, UnreachableError
 from ..model import Found, Wanted
-from .base import Changes, Guard, no_guard
 from .sql import (
-    COUNTED,
     FEW,
     SHORTEST_PREFIX,
+    SUMMARY,
     TABLES,
+    TO_FORMAT_3,
     SqlView,
     Where,
     common_conditions,
     status_word,
     summary_of,
 )
+from .store import Changes, Guard, no_guard
 
-VERSION = 2
+VERSION = 3
 _STATEMENT_MS = 30_000
 _LONGEST_WORD = 500
 _KNOWS_JIT = 110_000
+_CLOCK: LiteralString = "SELECT clock_timestamp()"
+_TEXT = 'TEXT COLLATE "C"'
 _WORDS = """
 CREATE TABLE words (number BIGINT NOT NULL PRIMARY KEY, words TSVECTOR NOT NULL);
 CREATE INDEX words_index ON words USING gin (words);
@@ -50,7 +54,11 @@ class Postgres:
         self._idle: list[psycopg.Connection[tuple[Any, ...]]] = []
         self._lock = threading.Lock()
         self._closed = False
+
+    def open(self) -> "Postgres":
+        """Connect, and make the plan's schema where there is none."""
         self._prepare()
+        return self
 
     @contextmanager
     def read(self, guard: Guard = no_guard) -> Iterator[SqlView]:
@@ -70,6 +78,10 @@ class Postgres:
     def tidy(self) -> None:
         """The server does that itself."""
 
+    def check(self) -> list[str]:
+        """The server looks after its own files."""
+        return []
+
     def close(self) -> None:
         with self._lock:
             self._closed = True
@@ -80,9 +92,12 @@ class Postgres:
     def _transaction(self, begin: LiteralString, *then: LiteralString) -> Iterator["PostgresView"]:
         with self._connection() as connection:
             try:
-                # One message to the server, not one for each: it may be far away.
-                connection.execute(names.SQL("; ").join(self._opening(connection, begin, *then)))
-                yield PostgresView(connection)
+                # One message to the server, not one for each: it may be far away. Its clock is
+                # read last, when a write's turn has come.
+                opening = [*self._opening(connection, begin, *then), names.SQL(_CLOCK)]
+                told = connection.execute(names.SQL("; ").join(opening)).set_result(-1).fetchone()
+                assert told
+                yield PostgresView(connection, told[0])
                 connection.execute("COMMIT")
             except BaseException:
                 if not connection.closed:
@@ -114,14 +129,14 @@ class Postgres:
             finally:
                 self._give_back(connection)
         except psycopg.errors.QueryCanceled as error:
-            raise Busy(
+            raise BusyError(
                 "The database did not answer in time.",
                 reason="store_busy",
                 suggestions=["Try again."],
             ) from error
         except psycopg.OperationalError as error:
             # The driver's words name host and user, and may come to hold more: not passed on.
-            raise Unavailable(
+            raise UnreachableError(
                 "The plan's PostgreSQL database cannot be reached.",
                 reason="database_unreachable",
                 suggestions=["Check that it runs and that the URL is right, then try again."],
@@ -155,21 +170,30 @@ class Postgres:
                 "WHERE table_schema = %s AND table_name = 'format'",
                 (self._schema,),
             ).fetchone()
-            if found:
-                self._check_version(connection)
-                return
             schema = names.Identifier(self._schema)
+            if found:
+                self._upgrade(connection, schema)
+                return
             connection.execute(names.SQL("CREATE SCHEMA IF NOT EXISTS {}").format(schema))
             connection.execute("SELECT set_config('search_path', %s, true)", (self._schema,))
-            connection.execute((TABLES + _WORDS).format(text='TEXT COLLATE "C"').encode())
+            connection.execute((TABLES + _WORDS).format(text=_TEXT).encode())
             connection.execute("INSERT INTO format VALUES (%s)", (VERSION,))
 
-    def _check_version(self, connection: psycopg.Connection[tuple[Any, ...]]) -> None:
-        query = names.SQL("SELECT version FROM {}.format").format(names.Identifier(self._schema))
-        row = connection.execute(query).fetchone()
-        if row is None or row[0] != VERSION:
-            raise Unavailable(
-                f"The plan's database has format {row and row[0]}; this Tasky reads {VERSION}.",
+    def _upgrade(
+        self, connection: psycopg.Connection[tuple[Any, ...]], schema: names.Identifier
+    ) -> None:
+        """Bring a plan of an older format up to this one's; a newer one is refused."""
+        row = connection.execute(
+            names.SQL("SELECT version FROM {}.format").format(schema)
+        ).fetchone()
+        version = row[0] if row else None
+        if version == 2:
+            connection.execute("SELECT set_config('search_path', %s, true)", (self._schema,))
+            connection.execute(TO_FORMAT_3.format(text=_TEXT).encode())
+            connection.execute("UPDATE format SET version = %s", (VERSION,))
+        elif version != VERSION:
+            raise UnavailableError(
+                f"The plan's database has format {version}; this Tasky reads {VERSION}.",
                 reason="newer_store",
                 suggestions=["Upgrade mcp-host-tasky."],
             )
@@ -181,8 +205,12 @@ def _together(connection: psycopg.Connection[tuple[Any, ...]]) -> AbstractContex
 
 
 class PostgresView(SqlView):
-    def __init__(self, connection: psycopg.Connection[tuple[Any, ...]]) -> None:
+    def __init__(self, connection: psycopg.Connection[tuple[Any, ...]], now: datetime) -> None:
         self._connection = connection
+        self._now = now
+
+    def now(self) -> datetime:
+        return self._now
 
     def rows(self, sql: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         return self._connection.execute(_psycopg(sql), values).fetchall()
@@ -199,6 +227,9 @@ class PostgresView(SqlView):
 
     def among(self, values: Collection[Any]) -> tuple[str, Any]:
         return "= ANY (?)", list(values)
+
+    def each(self, values: Collection[Any]) -> tuple[str, Any]:
+        return "unnest(?::text[]) AS one (value)", list(values)
 
     def put_words(self, rows: list[tuple[int, str]]) -> None:
         self.run(
@@ -218,17 +249,15 @@ class PostgresView(SqlView):
     def search(self, wanted: Wanted, after: str, limit: int, count: bool) -> Found:
         few = self._few(wanted) if wanted.words else None
         if few is not None:
-            return self.from_few(few, _conditions(wanted), after, limit)
+            return self.from_few(few, wanted, _conditions(wanted), after, limit)
         where = _conditions(wanted)
-        columns = "task_id, name, status, priority, due_date, sort_key" + (
-            ", details" if wanted.words else ""
-        )
+        columns = SUMMARY + (", details" if wanted.words else "")
         rows = self.rows(
             f"SELECT {columns} FROM tasks WHERE {where} AND sort_key > ? ORDER BY sort_key LIMIT ?",
             (*where.values, after, limit + 1),
         )
-        found = [summary_of(row) for row in rows]
-        return Found(found, self._total(wanted, where) if count else 0)
+        found = [summary_of(row, wanted) for row in rows]
+        return self.found(found, self._total(wanted, where) if count else 0, wanted)
 
     def _few(self, wanted: Wanted) -> list[int] | None:
         """Return the numbers of the tasks that have the words, when they are few.
@@ -243,14 +272,15 @@ class PostgresView(SqlView):
     def _total(self, wanted: Wanted, where: Where) -> int:
         if wanted.only_status:
             return self.counted(wanted.status)
-        limit = f" LIMIT {COUNTED}" if wanted.words else ""
-        return self.count(f"SELECT 1 FROM tasks WHERE {where}{limit}", where.values)
+        return self.count(f"SELECT 1 FROM tasks WHERE {where}", where.values)
 
 
 def _conditions(wanted: Wanted) -> Where:
     where = common_conditions(wanted, "number")
     if wanted.priority:
-        where.need("priority = ?", wanted.priority)
+        # As a range of the sort key, whose index has the order as well.
+        level = str(5 - wanted.priority)
+        where.need("sort_key >= ? AND sort_key < ?", level, level + "~")
     if wanted.due_until:
         where.need("due_at <= ?", wanted.due_until)
     if wanted.created_after:

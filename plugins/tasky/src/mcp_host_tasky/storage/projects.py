@@ -6,26 +6,31 @@ names no URL, and its store lies inside the project.
 """
 
 import contextlib
+import hashlib
 import json
 import os
 import tomllib
 import uuid
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, tzinfo
 from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from ..errors import Conflict, Invalid, Unavailable
+import tomli_w
+from filelock import FileLock
+
+from ..errors import ConflictError, InvalidError, UnavailableError
 from ..model import Status
 from ..model.dates import micros
 from .location import Location
+from .worktrees import Worktree, in_repository, is_tracked, linked_worktree
 
 FOLDER = ".tasky"
 _FILES = {"sqlite": "tasks.db", "json": "tasks.json"}
 # A JSON plan may be kept under version control; a database and locks may not.
-_NOT_FOR_GIT = "tasks.db*\n*.lock\n*.tmp\n*.bak\n"
+_NOT_FOR_GIT = "*.db*\n*.lock\n*.tmp\n*.bak\n"
 _SECTIONS = ("logging", "task_defaults", "storage", "project")
 
 
@@ -66,16 +71,68 @@ class Home:
 
     def project(self, start: Path) -> Project:
         """Return the project of a folder or of the nearest one above it."""
+        worktree = linked_worktree(start)
         for folder in (start, *start.parents):
-            if self._is_project(folder):
+            if worktree and worktree.holds(folder):
+                found = self._of_worktree(worktree, folder)
+                if found:
+                    return found
+            elif self._is_project(folder):
                 return self._read(folder)
         raise no_project(start)
 
     def project_at(self, folder: Path) -> Project:
         """Return the project of this very folder."""
+        worktree = linked_worktree(folder)
+        found = self._of_worktree(worktree, folder) if worktree else None
+        if found:
+            return found
         if not self._is_project(folder):
             raise no_project(folder)
         return self._read(folder)
+
+    def plan_folder(self, folder: Path) -> Path:
+        """Return the folder in which the plan of a folder is, or would be made: worktrees share
+        the main worktree's, unless git keeps their own."""
+        worktree = linked_worktree(folder)
+        if worktree is None or (self._is_project(folder) and self._is_own(folder)):
+            return folder
+        return worktree.shared(folder)
+
+    def watched(self, start: Path) -> list[Path]:
+        """Return the files that say which project a folder has: it may be another when one of
+        them changes."""
+        folders = [start, *start.parents]
+        files = [self.folder / "config.toml", self.folder / "registry.json"]
+        worktree = linked_worktree(start)
+        if worktree:
+            folders += [worktree.shared(one) for one in folders if worktree.holds(one)]
+            files.append(worktree.own / "index")  # what git tracks
+        return [*files, *(folder / FOLDER / "config.toml" for folder in folders)]
+
+    def _of_worktree(self, worktree: Worktree, folder: Path) -> Project | None:
+        """Return the project of a folder in a linked worktree: its own where git keeps the plan,
+        else the one that all worktrees share."""
+        shared = worktree.shared(folder)
+        is_project = self._is_project(folder)
+        if is_project and self._is_own(folder):
+            return self._read(folder)
+        if self._is_project(shared):
+            return self._read(shared)
+        if not is_project:
+            return None
+        own = self._read(folder)
+        if own.is_made or own.location.path is None:
+            return own  # made before worktrees shared a plan
+        path = shared / own.location.path.relative_to(folder)
+        return replace(own, location=replace(own.location, path=path))
+
+    def _is_own(self, folder: Path) -> bool:
+        """Whether the plan of a folder belongs to its branch: git keeps it, in files that merge."""
+        location = self._read(folder).location
+        if location.kind != "json" or location.path is None:
+            return False
+        return is_tracked(folder / FOLDER, location.path.name)
 
     def init(
         self,
@@ -87,13 +144,15 @@ class Home:
         zone: str | None = None,
     ) -> Project:
         """Make a project's folder and settings; a URL goes to the registry, not to the folder."""
+        name = name or folder.resolve().name
+        folder = self.plan_folder(folder)
         if self._is_project(folder):
             if "://" in store and self._awaits_url(folder):
                 self._bring_url(folder, store)
             known = self._read(folder)
             if _same_store(known, store):
                 return known
-            raise Conflict(
+            raise ConflictError(
                 f"{folder} is a Tasky project already, kept in {known.location.shown}.",
                 reason="project_exists",
                 suggestions=["Move it to another store with: tasky migrate"],
@@ -105,7 +164,7 @@ class Home:
         tables: dict[str, Any] = {
             "project": {
                 "id": project_id,
-                "name": name or folder.resolve().name,
+                "name": name,
                 "description": description,
                 "timezone": zone or _local_zone(self.environment),
             },
@@ -155,7 +214,7 @@ class Home:
             return Location("postgresql", url=_postgresql(store), schema=_schema(project.id))
         if store not in _FILES:
             raise _unknown_store(store)
-        return Location(store, project.folder / FOLDER / _FILES[store])
+        return _file(store, project.folder / FOLDER / _FILES[store], project.folder, project.id)
 
     def _is_project(self, folder: Path) -> bool:
         home = folder / FOLDER
@@ -192,12 +251,12 @@ class Home:
             raise _unknown_store(backend)
         path = folder / FOLDER / str(storage.get("path") or _FILES[backend])
         if not path.resolve().is_relative_to(folder.resolve()):
-            raise Invalid(
+            raise InvalidError(
                 f"storage.path {str(storage['path'])!r} of {folder} leaves the project.",
                 reason="store_outside_project",
                 suggestions=["Name a path inside the project, relative to .tasky."],
             )
-        return Location(backend, path)
+        return _file(backend, path, folder, project_id)
 
     # The registry
 
@@ -244,7 +303,7 @@ class Home:
         for entry in entries:
             if entry["path"] == path or (project_id and entry.get("id") == project_id):
                 return str(entry["url"])
-        raise Unavailable(
+        raise UnavailableError(
             f"The plan of {folder} is in a PostgreSQL database whose URL this user has not set.",
             reason="no_url",
             suggestions=["Run: tasky project init --store postgresql://…"],
@@ -257,26 +316,33 @@ class Home:
         except FileNotFoundError:
             return {}
         except ValueError as error:
-            raise Unavailable(
+            raise UnavailableError(
                 f"{path} is not valid JSON ({error}); it was left as it is.",
                 reason="corrupt_registry",
             ) from error
         if not isinstance(data, dict) or not isinstance(data.get("projects", []), list):
-            raise Unavailable(f"{path} is no registry of Tasky's.", reason="corrupt_registry")
+            raise UnavailableError(f"{path} is no registry of Tasky's.", reason="corrupt_registry")
         return data
 
     @contextlib.contextmanager
     def _registry_alone(self) -> Iterator[None]:
-        # Here, since only what writes pays for it: it brings asyncio.
-        from filelock import FileLock
-
         self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         with FileLock(self.folder / "registry.json.lock", timeout=25):
             yield
 
 
-def no_project(folder: Path) -> Unavailable:
-    return Unavailable(
+def _file(kind: str, path: Path, folder: Path, project_id: str) -> Location:
+    """Return a file's location; a repository's worktrees share the claims of a JSON plan."""
+    place = in_repository(folder) if kind == "json" else None
+    if place is None:
+        return Location(kind, path)
+    common, below = place
+    name = project_id or hashlib.sha256(str(below).encode()).hexdigest()[:16]
+    return Location(kind, path, shared=common / "tasky" / f"claims-{name}.json")
+
+
+def no_project(folder: Path) -> UnavailableError:
+    return UnavailableError(
         f"There is no Tasky project in {folder}.",
         reason="no_project",
         suggestions=["Run in the project's folder: tasky project init"],
@@ -300,7 +366,7 @@ def _schema(project_id: str) -> str:
 
 def _postgresql(url: str) -> str:
     if not url.startswith(("postgres://", "postgresql://")):
-        raise Invalid(
+        raise InvalidError(
             f"{url.partition('://')[0]}:// is no store that Tasky can use.",
             reason="unknown_store",
             suggestions=["Use sqlite, json, or a URL that begins with postgresql://."],
@@ -308,8 +374,8 @@ def _postgresql(url: str) -> str:
     return url
 
 
-def _unknown_store(said: str) -> Invalid:
-    return Invalid(
+def _unknown_store(said: str) -> InvalidError:
+    return InvalidError(
         f"{said!r} is not a store.",
         reason="unknown_store",
         suggestions=["Use sqlite, json, or a URL that begins with postgresql://."],
@@ -323,7 +389,9 @@ def _layered(*layers: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
         for section in _SECTIONS:
             found = layer.get(section, {})
             if not isinstance(found, Mapping):
-                raise Invalid(f"[{section}] in config.toml is not a table.", reason="bad_settings")
+                raise InvalidError(
+                    f"[{section}] in config.toml is not a table.", reason="bad_settings"
+                )
             merged[section].update(found)
     return merged
 
@@ -345,7 +413,7 @@ def _toml(path: Path) -> dict[str, Any]:
     except FileNotFoundError:
         return {}
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise Invalid(f"{path} cannot be read: {error}.", reason="bad_settings") from error
+        raise InvalidError(f"{path} cannot be read: {error}.", reason="bad_settings") from error
 
 
 def _priority(value: object) -> int:
@@ -354,7 +422,7 @@ def _priority(value: object) -> int:
     except ValueError:
         number = 0
     if not 1 <= number <= 5:
-        raise Invalid(
+        raise InvalidError(
             f"task_defaults.priority is {value!r}.",
             reason="bad_settings",
             suggestions=["Use 1 to 5; 5 is the highest."],
@@ -366,7 +434,7 @@ def _status(value: object) -> Status:
     try:
         return Status(str(value))
     except ValueError:
-        raise Invalid(
+        raise InvalidError(
             f"task_defaults.status is {value!r}.",
             reason="bad_settings",
             suggestions=[f"Use one of: {', '.join(Status)}."],
@@ -377,7 +445,7 @@ def _zone(name: str) -> tzinfo:
     try:
         return ZoneInfo(name)
     except (ZoneInfoNotFoundError, ValueError, OSError):
-        raise Invalid(
+        raise InvalidError(
             f"{name!r} is not a time zone.",
             reason="bad_settings",
             suggestions=["Use an IANA name, as Europe/Berlin or UTC."],
@@ -398,8 +466,6 @@ def _local_zone(environment: Mapping[str, str]) -> str:
 
 
 def _write_toml(path: Path, tables: Mapping[str, Any]) -> None:
-    import tomli_w
-
     _replace(path, tomli_w.dumps(tables), 0o644)
 
 

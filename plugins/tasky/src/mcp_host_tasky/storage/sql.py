@@ -8,6 +8,7 @@ tables of their own, so that they are found from the other side. `apply` keeps t
 
 import json
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from datetime import UTC, datetime
 from typing import Any
 
 from ..model import (
@@ -16,6 +17,7 @@ from ..model import (
     Event,
     Found,
     Kept,
+    Note,
     Status,
     Summary,
     Task,
@@ -23,24 +25,27 @@ from ..model import (
     words_of,
     written,
 )
-from .base import Changes
+from .store import COUNTED, SHORT_IDS, Changes
 
 TASK = (
     "task_id, number, name, details, status, priority, due_date, due_at, tags, blockers, "
-    "subtask_of, created_at, updated_at, revision, last_event, claimant, claim_token, claimed_until"
+    "subtask_of, created_at, updated_at, revision, last_event, claimant, claim_token, "
+    "claimed_until, holder, claims, notes"
 )
 _TASK_COLUMNS = TASK.split(", ")
 _EVENT = (
     "event_id, batch, item, at, caller, action, task_id, name, revision, changes, previous, "
-    "undoes, undone_by"
+    "undoes, undone_by, actor, undo_key"
 )
+SUMMARY = "task_id, name, status, priority, due_date, sort_key, claimant, claimed_until"
 # A shorter word matches only itself: too much begins with one or two letters.
 SHORTEST_PREFIX = 3
 # Up to this many matches are fetched and sorted; more are met soon on a walk in list order.
 FEW = 2_000
-# Past this many matches of words a total says no more than "at least".
-COUNTED = 10_000
-_UNDOABLE = "undone_by IS NULL AND action NOT IN ('claim', 'release', 'undo')"
+_UNDOABLE = "undone_by IS NULL AND action NOT IN ('claim', 'release', 'note', 'undo')"
+
+LIVE = "claimed_until > ? AND claimed_until <= ?"
+_NOBODY = "nobody"  # a claim without a holder has an empty one, which must not be the caller's
 
 # Both databases read these. `{text}` is the type whose order is the order of bytes.
 TABLES = """
@@ -63,13 +68,17 @@ CREATE TABLE tasks (
     claimant {text},
     claim_token {text},
     claimed_until {text},
+    holder {text},
+    claims INTEGER NOT NULL DEFAULT 0,
+    notes {text} NOT NULL DEFAULT '[]',
     open_blockers INTEGER NOT NULL DEFAULT 0,
     sort_key {text} NOT NULL
 );
 CREATE INDEX tasks_order ON tasks (sort_key);
 CREATE INDEX tasks_status_order ON tasks (status, sort_key);
-CREATE INDEX tasks_ready ON tasks (sort_key, claimed_until, claimant)
+CREATE INDEX tasks_ready ON tasks (sort_key, claimed_until, holder)
     WHERE status = 'pending' AND open_blockers = 0;
+CREATE INDEX tasks_claimed ON tasks (claimed_until) WHERE claimed_until IS NOT NULL;
 CREATE INDEX tasks_created ON tasks (created_at);
 CREATE INDEX tasks_due ON tasks (due_at) WHERE due_at IS NOT NULL;
 CREATE INDEX tasks_parent ON tasks (subtask_of) WHERE subtask_of IS NOT NULL;
@@ -93,12 +102,14 @@ CREATE TABLE events (
     changes {text} NOT NULL,
     previous BIGINT NOT NULL,
     undoes BIGINT,
-    undone_by BIGINT
+    undone_by BIGINT,
+    actor {text} NOT NULL DEFAULT '',
+    undo_key {text} NOT NULL DEFAULT ''
 );
 CREATE INDEX events_task ON events (task_id, event_id);
 CREATE INDEX events_batch ON events (batch);
-CREATE INDEX events_undo ON events (caller, event_id)
-    WHERE undone_by IS NULL AND action NOT IN ('claim', 'release', 'undo');
+CREATE INDEX events_undo ON events (actor, event_id)
+    WHERE undone_by IS NULL AND action NOT IN ('claim', 'release', 'note', 'undo');
 CREATE TABLE answers (
     key {text} NOT NULL PRIMARY KEY,
     fingerprint {text} NOT NULL,
@@ -107,6 +118,24 @@ CREATE TABLE answers (
 );
 CREATE TABLE counters (name {text} NOT NULL PRIMARY KEY, value BIGINT NOT NULL);
 INSERT INTO counters VALUES ('pending', 0), ('completed', 0), ('cancelled', 0), ('last_number', 0);
+"""
+
+# From format 2 to 3: who holds a claim and who made a change, beyond the name that is shown.
+TO_FORMAT_3 = """
+ALTER TABLE tasks ADD COLUMN holder {text};
+ALTER TABLE tasks ADD COLUMN claims INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE tasks ADD COLUMN notes {text} NOT NULL DEFAULT '[]';
+ALTER TABLE events ADD COLUMN actor {text} NOT NULL DEFAULT '';
+ALTER TABLE events ADD COLUMN undo_key {text} NOT NULL DEFAULT '';
+UPDATE tasks SET holder = '' WHERE claimant IS NOT NULL;
+UPDATE events SET actor = caller;
+DROP INDEX tasks_ready;
+CREATE INDEX tasks_ready ON tasks (sort_key, claimed_until, holder)
+    WHERE status = 'pending' AND open_blockers = 0;
+CREATE INDEX tasks_claimed ON tasks (claimed_until) WHERE claimed_until IS NOT NULL;
+DROP INDEX events_undo;
+CREATE INDEX events_undo ON events (actor, event_id)
+    WHERE undone_by IS NULL AND action NOT IN ('claim', 'release', 'note', 'undo');
 """
 
 
@@ -133,9 +162,20 @@ def common_conditions(wanted: Wanted, number: str) -> Where:
     if wanted.ready_for is not None:
         where.need("status = 'pending' AND open_blockers = 0")
         where.need(
-            "(claimed_until IS NULL OR claimed_until <= ? OR claimant = ?)",
+            "(claimed_until IS NULL OR claimed_until <= ? OR claimed_until > ? OR holder = ?)",
             wanted.now,
-            wanted.ready_for,
+            wanted.latest_lease,
+            wanted.ready_for or _NOBODY,
+        )
+    if wanted.claimed_by is not None:
+        where.need(f"{LIVE} AND claimant = ?", wanted.now, wanted.latest_lease, wanted.claimed_by)
+    if wanted.held_by is not None:
+        own = (wanted.held_by, f"{wanted.held_by}/", f"{wanted.held_by}0")  # 0 follows / in order
+        where.need(
+            f"{LIVE} AND (holder = ? OR (holder > ? AND holder < ?))",
+            wanted.now,
+            wanted.latest_lease,
+            *own,
         )
     for tag in wanted.tags:
         where.need(f"{number} IN (SELECT number FROM tagged WHERE tag = ?)", tag)
@@ -160,6 +200,10 @@ class SqlView:
         """Return the right side of `column …` for any of these, and its one value."""
         raise NotImplementedError
 
+    def each(self, values: Collection[Any]) -> tuple[str, Any]:
+        """Return a table `one` with a column `value` that has these, and its one bound value."""
+        raise NotImplementedError
+
     def search(self, wanted: Wanted, after: str, limit: int, count: bool) -> Found:
         raise NotImplementedError
 
@@ -174,12 +218,32 @@ class SqlView:
 
     # Reading
 
+    def now(self) -> datetime:
+        return datetime.now(UTC)
+
     def ids_from(self, prefix: str, limit: int) -> list[str]:
         found = self.rows(
             "SELECT task_id FROM tasks WHERE task_id >= ? AND task_id < ? ORDER BY task_id LIMIT ?",
             (prefix, prefix + "~", limit),
         )
         return [row[0] for row in found]
+
+    def short_ids(self, ids: Collection[str]) -> dict[str, str]:
+        found: dict[str, str] = {task_id: task_id for task_id in ids}
+        left = list(found)
+        for length in SHORT_IDS:
+            if not left:
+                break
+            source, value = self.each({task_id[:length] for task_id in left})
+            sql = (
+                "SELECT one.value, (SELECT count(*) FROM (SELECT 1 FROM tasks WHERE "
+                "task_id >= one.value AND task_id < one.value || '~' LIMIT 2) AS same) "
+                f"FROM {source}"
+            )
+            unique = {prefix for prefix, count in self.rows(sql, (value,)) if count < 2}
+            found |= {task_id: task_id[:length] for task_id in left if task_id[:length] in unique}
+            left = [task_id for task_id in left if task_id[:length] not in unique]
+        return found
 
     def tasks(self, ids: Collection[str]) -> dict[str, Task]:
         if not ids:
@@ -220,27 +284,32 @@ class SqlView:
         )
         return {key: tuple(found) for key, found in _grouped(self.rows(sql, (value,))).items()}
 
-    def summaries(self, numbers: Collection[int]) -> list[Summary]:
+    def summaries(self, numbers: Collection[int], wanted: Wanted) -> list[Summary]:
         """Return these tasks as rows of a list, in its order."""
         clause, value = self.among(numbers)
-        sql = (
-            "SELECT task_id, name, status, priority, due_date, sort_key, details FROM tasks "
-            f"WHERE number {clause} ORDER BY sort_key"
-        )
-        return [summary_of(row) for row in self.rows(sql, (value,))]
+        sql = f"SELECT {SUMMARY}, details FROM tasks WHERE number {clause} ORDER BY sort_key"
+        return [summary_of(row, wanted) for row in self.rows(sql, (value,))]
 
-    def from_few(self, numbers: Collection[int], where: Where, after: str, limit: int) -> Found:
+    def from_few(
+        self, numbers: Collection[int], wanted: Wanted, where: Where, after: str, limit: int
+    ) -> Found:
         """Return the page, and the total, of those among a few tasks that fulfil the conditions."""
         clause, value = self.among(numbers)
         # Sorted here: an ORDER BY could lead the database to walk all tasks in list order.
         sql = f"SELECT sort_key, number FROM tasks WHERE number {clause} AND {where}"
         found = sorted(self.rows(sql, (value, *where.values)))
         page = [number for key, number in found if key > after][: limit + 1]
-        return Found(self.summaries(page), len(found))
+        return Found(self.summaries(page, wanted), len(found))
 
     def count(self, matches: str, values: Sequence[Any]) -> int:
-        """Return how many rows a SELECT has."""
-        return int(self.rows(f"SELECT count(*) FROM ({matches}) AS matches", values)[0][0])
+        """Return how many rows a SELECT has, at most one more than are counted."""
+        sql = f"SELECT count(*) FROM ({matches} LIMIT {COUNTED + 1}) AS matches"
+        return int(self.rows(sql, values)[0][0])
+
+    def found(self, rows: list[Summary], total: int, wanted: Wanted) -> Found:
+        """Return a page with its total; counters know it exactly, else counting ended."""
+        is_cut = total > COUNTED and not wanted.only_status
+        return Found(rows, COUNTED if is_cut else total, is_cut)
 
     def counts(self) -> dict[Status, int]:
         kept = dict(self.rows("SELECT name, value FROM counters"))
@@ -282,9 +351,9 @@ class SqlView:
         sql = f"SELECT {_EVENT} FROM events WHERE batch = ? ORDER BY event_id"
         return [event_of(row) for row in self.rows(sql, (batch,))]
 
-    def last_batch(self, caller: str) -> int | None:
-        sql = f"SELECT batch FROM events WHERE caller = ? AND {_UNDOABLE}"
-        found = self.rows(f"{sql} ORDER BY event_id DESC LIMIT 1", (caller,))
+    def last_batch(self, actor: str) -> int | None:
+        sql = f"SELECT batch FROM events WHERE actor = ? AND {_UNDOABLE}"
+        found = self.rows(f"{sql} ORDER BY event_id DESC LIMIT 1", (actor,))
         return int(found[0][0]) if found else None
 
     def kept(self, key: str) -> Kept | None:
@@ -308,15 +377,18 @@ class SqlView:
         self._count_blockers(changes)
         self._count_statuses(changes)
         self.run(
-            f"INSERT INTO events ({_EVENT}) VALUES ({_marks(13)})",
+            f"INSERT INTO events ({_EVENT}) VALUES ({_marks(15)})",
             [event_row(event) for event in changes.events],
         )
         self.run(
             "UPDATE events SET undone_by = ? WHERE event_id = ?",
             [(by, event_id) for event_id, by in changes.undone.items()],
         )
-        if changes.forget_kept_before:
-            self.rows_of("DELETE FROM answers WHERE at < ?", (changes.forget_kept_before,))
+        for beginning, before in changes.forget:
+            self.rows_of(
+                "DELETE FROM answers WHERE key >= ? AND key < ? AND at < ?",
+                (beginning, beginning + "\U0010ffff", before),
+            )
         if changes.kept:
             kept = changes.kept
             self.rows_of(
@@ -341,7 +413,7 @@ class SqlView:
         if not tasks:
             return
         self.run(
-            f"INSERT INTO tasks ({TASK}, sort_key) VALUES ({_marks(19)})",
+            f"INSERT INTO tasks ({TASK}, sort_key) VALUES ({_marks(22)})",
             [task_row(task) for task in tasks],
         )
         self._relate(tasks)
@@ -466,6 +538,9 @@ def task_row(task: Task) -> tuple[Any, ...]:
         claim.claimant if claim else None,
         claim.token if claim else None,
         claim.until if claim else None,
+        claim.holder if claim else None,
+        task.claims,
+        json.dumps(task.notes) if task.notes else "[]",
         task.sort_key,
     )
 
@@ -493,7 +568,9 @@ def task_of(row: Sequence[Any]) -> Task:
         updated_at=row[12],
         revision=row[13],
         last_event=row[14],
-        claim=Claim(row[15], row[16], row[17]) if row[15] is not None else None,
+        claim=Claim(*row[15:19]) if row[15] is not None else None,
+        claims=row[19],
+        notes=() if row[20] == "[]" else tuple(Note(*note) for note in json.loads(row[20])),
     )
 
 
@@ -512,6 +589,8 @@ def event_row(event: Event) -> tuple[Any, ...]:
         event.previous,
         event.undoes,
         event.undone_by,
+        event.actor,
+        event.undo_key,
     )
 
 
@@ -530,12 +609,24 @@ def event_of(row: Sequence[Any]) -> Event:
         previous=row[10],
         undoes=row[11],
         undone_by=row[12],
+        actor=row[13],
+        undo_key=row[14],
     )
 
 
-def summary_of(row: Sequence[Any]) -> Summary:
-    """Read `task_id, name, status, priority, due_date, sort_key[, details]`."""
-    return Summary(row[0], row[1], Status(row[2]), row[3], row[4], row[5], *row[6:7])
+def summary_of(row: Sequence[Any], wanted: Wanted) -> Summary:
+    """Read the columns of `SUMMARY`, and the details where they follow."""
+    is_held = row[7] is not None and wanted.now < row[7] <= wanted.latest_lease
+    return Summary(
+        task_id=row[0],
+        name=row[1],
+        status=Status(row[2]),
+        priority=row[3],
+        due_date=row[4],
+        sort_key=row[5],
+        details=row[8] if len(row) > 8 else None,
+        claimed_by=row[6] if is_held else None,
+    )
 
 
 def _grouped(pairs: Iterable[Sequence[str]]) -> dict[str, list[str]]:

@@ -7,28 +7,28 @@ import os
 import sqlite3
 import threading
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
 
-from ..errors import Busy, TaskyError, Unavailable
+from ..errors import BusyError, TaskyError, UnavailableError
 from ..model import Found, Wanted
-from .base import Guard, no_guard, read_only
 from .sql import (
-    COUNTED,
     FEW,
     SHORTEST_PREFIX,
     TABLES,
+    TO_FORMAT_3,
     SqlView,
     Where,
     common_conditions,
     says,
     status_word,
 )
-from .upgrade import refuse_foreign, upgrade_sqlite
+from .store import Guard, no_guard, read_only
+from .upgrade import Backup, refuse_foreign, upgrade_sqlite
 
-VERSION = 2
+VERSION = 3
 _MERGED_PAGES = 200
 _MAGIC = b"SQLite format 3\0"
 _WAIT_SECONDS = 25
@@ -61,10 +61,16 @@ class SqliteFile:
         self._one_writer = threading.Lock()
         self._closed = False
         self._file: _Identity | None = None
-        _refuse_other_files(path)
+
+    def open(self) -> "SqliteFile":
+        """Connect; make the file where there is none, and upgrade an older one after a copy."""
+        if not os.path.lexists(self._path):
+            _make(self._path)
+        _refuse_other_files(self._path)
         with self._connection() as connection:
-            _prepare(connection, path)
-        self._file = _identity(path)
+            _prepare(connection, self._path)
+        self._file = _identity(self._path)
+        return self
 
     @contextmanager
     def read(self, guard: Guard = no_guard) -> Iterator[SqlView]:
@@ -98,6 +104,16 @@ class SqliteFile:
             view.rows_of("INSERT INTO words (words, rank) VALUES ('merge', ?)", (_MERGED_PAGES,))
         with self._connection() as connection:
             connection.execute("PRAGMA wal_checkpoint(PASSIVE)")
+
+    def check(self) -> list[str]:
+        """Say what SQLite finds damaged in its pages, tables, indexes and words."""
+        with self._connection() as connection:
+            found = [row[0] for row in connection.execute("PRAGMA integrity_check(100)")]
+            if found == ["ok"]:
+                found = []
+            if not isinstance(connection, _AtRest):
+                connection.execute("INSERT INTO words (words) VALUES ('integrity-check')")
+        return found
 
     def close(self) -> None:
         with self._lock:
@@ -141,7 +157,7 @@ class SqliteFile:
         """Drop the connections to a file that another one, or none, has replaced: what is written
         to it would be lost."""
         if file is None:
-            raise Unavailable(
+            raise UnavailableError(
                 f"{self._path} is gone.",
                 reason="store_unusable",
                 suggestions=["Put it back, or begin a new plan with: tasky project init"],
@@ -173,6 +189,9 @@ class SqliteView(SqlView):
     def among(self, values: Collection[Any]) -> tuple[str, Any]:
         return "IN (SELECT value FROM json_each(?))", json.dumps(list(values))
 
+    def each(self, values: Collection[Any]) -> tuple[str, Any]:
+        return "json_each(?) AS one", json.dumps(list(values))
+
     # FTS5 writes a segment whenever a row's number is not above the one before: rows come sorted.
 
     def put_words(self, rows: list[tuple[int, str]]) -> None:
@@ -194,18 +213,18 @@ class SqliteView(SqlView):
     def search(self, wanted: Wanted, after: str, limit: int, count: bool) -> Found:
         few = self._few(wanted)
         if few is not None:
-            return self.from_few(few, self._conditions(wanted), after, limit)
+            return self.from_few(few, wanted, self._conditions(wanted), after, limit)
         total = self._total(wanted) if count else 0
         near = self._near(wanted, after, limit) if wanted.words else None
         if near is not None:
-            return Found(self.summaries(near), total)
+            return self.found(self.summaries(near, wanted), total, wanted)
         where = self._conditions(wanted)
         found = self.rows(
             f"SELECT number FROM {_walk(wanted)} WHERE {where} AND sort_key > ? "
             "ORDER BY sort_key LIMIT ?",
             (*where.values, after, limit + 1),
         )
-        return Found(self.summaries([row[0] for row in found]), total)
+        return self.found(self.summaries([row[0] for row in found], wanted), total, wanted)
 
     def _near(self, wanted: Wanted, after: str, limit: int) -> list[int] | None:
         """Return the page if it can be filled soon by reading the texts of tasks in list order.
@@ -233,16 +252,17 @@ class SqliteView(SqlView):
     def _total(self, wanted: Wanted) -> int:
         if wanted.only_status:
             return self.counted(wanted.status)
-        if wanted == Wanted(words=wanted.words, status=wanted.status, now=wanted.now):
-            inner = f"SELECT 1 FROM words WHERE words MATCH ? LIMIT {COUNTED}"
+        if wanted == wanted.only(words=wanted.words, status=wanted.status):
+            inner = "SELECT 1 FROM words WHERE words MATCH ?"
             return self.count(inner, [self._match(wanted)])
         where = self._conditions(wanted)
-        inner = f"SELECT 1 FROM {_walk(wanted)} WHERE {where}"
-        return self.count(inner + (f" LIMIT {COUNTED}" if wanted.words else ""), where.values)
+        return self.count(f"SELECT 1 FROM {_walk(wanted)} WHERE {where}", where.values)
 
     def _few(self, wanted: Wanted) -> list[int] | None:
         """Return the numbers that one of the conditions leaves, when they are few."""
         probes: list[tuple[str, Any]] = []
+        if wanted.claimed_by is not None or wanted.held_by is not None:
+            probes.append(("SELECT number FROM tasks WHERE claimed_until > ?", wanted.now))
         if wanted.words:
             probes.append(("SELECT rowid FROM words WHERE words MATCH ?", self._match(wanted)))
         probes += [("SELECT number FROM tagged WHERE tag = ?", tag) for tag in wanted.tags]
@@ -293,6 +313,33 @@ class SqliteView(SqlView):
         return f"({spelt})"
 
 
+def _make(path: Path) -> None:
+    """Make a plan beside its place and put it there whole, unless another process was sooner: an
+    empty file is damage, and never a plan that somebody begins."""
+    new = path.with_name(f"{path.name}.{os.getpid()}-{threading.get_ident()}.tmp")
+    try:
+        with closing(_connect(new, sqlite3.Connection)) as connection:
+            _prepare(connection, new)
+        try:
+            os.link(new, path)
+        except FileExistsError:
+            pass
+        except OSError:  # a file system without links
+            if not path.exists():
+                new.rename(path)
+    except (OSError, sqlite3.DatabaseError) as error:
+        explained = _explained(error, path) if isinstance(error, sqlite3.DatabaseError) else None
+        if explained is None:
+            reason = getattr(error, "strerror", None) or str(error)
+            explained = UnavailableError(
+                f"{path} cannot be used: {reason}.", reason="store_unusable"
+            )
+        raise explained from error
+    finally:
+        for left in new.parent.glob(f"{new.name}*"):
+            left.unlink(missing_ok=True)
+
+
 def _identity(path: Path) -> _Identity | None:
     """Return what tells the file at this path from one that was put in its place."""
     try:
@@ -300,9 +347,11 @@ def _identity(path: Path) -> _Identity | None:
     except FileNotFoundError:
         return None
     except OSError as error:
-        raise Unavailable(
+        raise UnavailableError(
             f"{path} cannot be used: {error.strerror}.", reason="store_unusable"
         ) from error
+    if found.st_size == 0:
+        raise _corrupt(path)
     return found.st_dev, found.st_ino
 
 
@@ -314,15 +363,15 @@ def _refuse_other_files(path: Path) -> None:
     except FileNotFoundError:
         return
     except OSError as error:
-        raise Unavailable(
+        raise UnavailableError(
             f"{path} cannot be used: {error.strerror}.", reason="store_unusable"
         ) from error
-    if head not in (b"", _MAGIC):
+    if head != _MAGIC:
         raise _corrupt(path)
 
 
-def _corrupt(path: Path) -> Unavailable:
-    return Unavailable(
+def _corrupt(path: Path) -> UnavailableError:
+    return UnavailableError(
         f"{path} is not an intact SQLite plan; it was left as it is.",
         reason="corrupt_store",
         suggestions=["Put a backup in its place, or move it away and run: tasky project init"],
@@ -342,7 +391,7 @@ class _AtRest(sqlite3.Connection):
 
     def refuse_changes(self, path: Path) -> None:
         if _state(path) != self.state:
-            raise Busy(
+            raise BusyError(
                 f"{path.name} was changed while it was read.",
                 reason="store_busy",
                 suggestions=["Try again."],
@@ -356,7 +405,7 @@ def _state(path: Path) -> tuple[int, ...]:
         found = path.stat()
         has_log = log.exists() and log.stat().st_size > 0
     except OSError as error:
-        raise Unavailable(
+        raise UnavailableError(
             f"{path} cannot be used: {error.strerror}.", reason="store_unusable"
         ) from error
     return found.st_ino, found.st_size, found.st_mtime_ns, has_log
@@ -406,7 +455,7 @@ def _prepare(connection: sqlite3.Connection, path: Path) -> None:
     if version == VERSION:
         return
     if version > VERSION:
-        raise Unavailable(
+        raise UnavailableError(
             f"{path} was written by a newer Tasky (format {version}; this one reads {VERSION}).",
             reason="newer_store",
             suggestions=["Upgrade mcp-host-tasky."],
@@ -416,9 +465,14 @@ def _prepare(connection: sqlite3.Connection, path: Path) -> None:
     _begin(connection, path)
     try:
         # Another process may have made or upgraded it while this one waited.
-        if connection.execute("PRAGMA user_version").fetchone()[0] < VERSION:
+        found = connection.execute("PRAGMA user_version").fetchone()[0]
+        if found == 2:
+            Backup(path, "2").copy_database()
+            for statement in _statements(TO_FORMAT_3.format(text="TEXT")):
+                connection.execute(statement)
+        elif found < VERSION:
             upgrade_sqlite(connection, path, _statements(_SCHEMA), SqliteView(connection))
-            connection.execute(f"PRAGMA user_version = {VERSION}")
+        connection.execute(f"PRAGMA user_version = {VERSION}")
         connection.commit()
     finally:
         connection.rollback()
@@ -469,8 +523,8 @@ def _asking(guard: Guard, refusals: list[Exception]) -> Callable[[], int]:
     return ask
 
 
-def _busy(path: Path) -> Busy:
-    return Busy(
+def _busy(path: Path) -> BusyError:
+    return BusyError(
         f"Another process has been writing to {path.name} for {_WAIT_SECONDS} seconds.",
         reason="store_busy",
         suggestions=["Try again."],
@@ -485,11 +539,17 @@ def _explained(error: sqlite3.DatabaseError, path: Path) -> TaskyError | None:
         return read_only(path, text)
     if "unable to open" in text or "disk is full" in text:
         hint = "Check the file's and the folder's permissions: SQLite writes there even to read."
-        return Unavailable(
+        return UnavailableError(
             f"{path} cannot be used: {text}.",
             reason="store_unusable",
             suggestions=[] if "disk is full" in text else [hint],
         )
     if "locked" in text:
         return _busy(path)
+    if "disk I/O error" in text or "locking protocol" in text:
+        return UnavailableError(
+            f"{path} cannot be used: {text}. The disk failed, or its file system has no locks.",
+            reason="store_unusable",
+            suggestions=["Keep the plan on a local disk: tasky migrate, or another storage.path."],
+        )
     return None

@@ -2,16 +2,17 @@
 
 import shutil
 import sqlite3
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
+from contextlib import closing
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Protocol
 
-from ..errors import Unavailable
+from ..errors import UnavailableError
 from ..model import NO_DETAILS, Status, Task
 from ..model.dates import micros
-from .base import Changes
+from .store import Changes
 
 _OLD = ("task_id", "name", "details", "status", "created_at", "updated_at")
 
@@ -38,13 +39,18 @@ class Backup:
     def copy(self) -> Path:
         return Path(shutil.copy2(self.original, self.path()))
 
+    def copy_database(self) -> None:
+        """Copy by a connection of its own: it sees what was committed, the WAL included."""
+        with closing(sqlite3.connect(self.original)) as source:
+            source.execute("VACUUM INTO ?", (str(self.path()),))
+
 
 def old_tasks(rows: Iterable[Mapping[str, object]], place: str) -> list[Task]:
     """Turn the six old fields into tasks, in the order of their creation."""
     try:
         read = [_old_task(row) for row in rows]
     except (KeyError, ValueError, TypeError) as error:
-        raise Unavailable(
+        raise UnavailableError(
             f"{place} holds a task that cannot be read ({error}); it was left as it is.",
             reason="corrupt_store",
         ) from error
@@ -77,7 +83,7 @@ def refuse_foreign(connection: sqlite3.Connection, path: Path) -> None:
     names = {row[0] for row in connection.execute("SELECT name FROM sqlite_master")}
     columns = {row[1] for row in connection.execute("PRAGMA table_info(tasks)")}
     if names and not columns.issuperset(_OLD):
-        raise Unavailable(
+        raise UnavailableError(
             f"{path} is an SQLite database of something else; it was left as it is.",
             reason="corrupt_store",
             suggestions=["Name another file in storage.path, or move this one away."],
@@ -98,18 +104,6 @@ def upgrade_sqlite(
 def _take_old(connection: sqlite3.Connection, path: Path) -> list[Task]:
     rows = connection.execute(f"SELECT {', '.join(_OLD)} FROM tasks").fetchall()  # noqa: S608  columns are constants
     tasks = old_tasks((dict(zip(_OLD, row, strict=True)) for row in rows), str(path))
-    _copy_database(path, Backup(path, "1").path())
+    Backup(path, "1").copy_database()
     connection.execute("DROP TABLE tasks")
     return tasks
-
-
-def _copy_database(path: Path, target: Path) -> None:
-    """Copy by a connection of its own: it sees what was committed, the WAL included."""
-    _closing(sqlite3.connect(path), lambda source: source.execute("VACUUM INTO ?", (str(target),)))
-
-
-def _closing(connection: sqlite3.Connection, use: Callable[[sqlite3.Connection], object]) -> None:
-    try:
-        use(connection)
-    finally:
-        connection.close()

@@ -5,13 +5,12 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
-from ..errors import Invalid
+from ..errors import InvalidError
 from ..model import NO_DETAILS, Task
-from ..model.dates import seconds
 from . import inputs
 from .draft import Draft
 from .inputs import NewTask
-from .writing import Work
+from .write import Work
 
 _NO_REFS: Mapping[str, str] = MappingProxyType({})
 
@@ -27,14 +26,14 @@ def create(work: Work, items: Sequence[object]) -> None:
     made: dict[int, Task] = {}
     for index, spec in specs.items():
         with work.item(index):
-            made[index] = _new_task(work, spec, ids[index], refs)
+            made[index] = _new_task(work, index, spec, ids[index], refs)
     for index, task in made.items():
         work.draft.add(task, work.stamp(index))
     for index, task in made.items():
         if task.blockers or task.subtask_of:
             with work.item(index):
                 work.draft.refuse_cycles(task)
-        work.touched(task.task_id, {"ref": specs[index].ref})
+        work.touched(task.task_id, work.stamp(index), {"ref": specs[index].ref})
 
 
 def bring_in(work: Work, items: Sequence[object]) -> None:
@@ -46,28 +45,31 @@ def bring_in(work: Work, items: Sequence[object]) -> None:
             given, kept = inputs.read_exported(item)
             specs[index] = inputs.read_new_task(given)
             lonely = replace(specs[index], blockers=(), subtask_of=None)
-            task = _new_task(work, lonely, str(work.new_id()), _NO_REFS)
-            made[index] = replace(task, **_kept_fields(kept))
+            task = _new_task(work, index, lonely, str(work.new_id()), _NO_REFS)
+            notes = inputs.exported_notes(item)
+            made[index] = replace(task, notes=notes, **_kept_fields(kept))
     known = {task.task_id: task.task_id for task in made.values()}
     for index, task in made.items():
         with work.item(index):
             made[index] = replace(task, **_relations(work.draft, specs[index], known))
             work.draft.add(made[index], work.stamp(index))
-            work.touched(task.task_id)
+            work.touched(task.task_id, work.stamp(index))
     for index, task in made.items():
         with work.item(index):
             work.draft.refuse_cycles(task)
 
 
 def related(
-    draft: Draft, said: Sequence[str], refs: Mapping[str, str] = _NO_REFS
+    draft: Draft, field: str, said: Sequence[str], refs: Mapping[str, str] = _NO_REFS
 ) -> tuple[str, ...]:
-    """Return the ids of related tasks, each once; a reference of this call goes before a prefix."""
-    return tuple(sorted({refs[one] if one in refs else draft.found(one).task_id for one in said}))
+    """Return the ids of the tasks that a field names, each once; a reference of this call goes
+    before the beginning of an id."""
+    found = {refs[one] if one in refs else draft.found(one, field).task_id for one in said}
+    return tuple(sorted(found))
 
 
-def _new_task(work: Work, spec: NewTask, task_id: str, refs: Mapping[str, str]) -> Task:
-    due = work.plan.due(spec.due_date, work.at)
+def _new_task(work: Work, index: int, spec: NewTask, task_id: str, refs: Mapping[str, str]) -> Task:
+    due_date, due_at = work.due(index, spec.due_date)
     return Task(
         task_id=task_id,
         number=work.draft.new_number(),
@@ -75,8 +77,8 @@ def _new_task(work: Work, spec: NewTask, task_id: str, refs: Mapping[str, str]) 
         details=spec.details or NO_DETAILS,
         status=work.plan.status,
         priority=spec.priority or work.plan.priority,
-        due_date=str(due) if due else None,
-        due_at=seconds(due.end) if due else None,
+        due_date=due_date,
+        due_at=due_at,
         tags=spec.tags,
         created_at=work.moment,
         updated_at=work.moment,
@@ -87,8 +89,8 @@ def _new_task(work: Work, spec: NewTask, task_id: str, refs: Mapping[str, str]) 
 def _relations(draft: Draft, spec: NewTask, refs: Mapping[str, str]) -> dict[str, Any]:
     parent = [spec.subtask_of] if spec.subtask_of else []
     return {
-        "blockers": related(draft, spec.blockers, refs),
-        "subtask_of": next(iter(related(draft, parent, refs)), None),
+        "blockers": related(draft, "blockers", spec.blockers, refs),
+        "subtask_of": next(iter(related(draft, "subtask_of", parent, refs)), None),
     }
 
 
@@ -99,7 +101,7 @@ def _refs(work: Work, specs: Mapping[int, NewTask], ids: Mapping[int, str]) -> d
         if spec.ref is None:
             continue
         if spec.ref in refs:
-            work.failures[index] = Invalid(
+            work.failures[index] = InvalidError(
                 f"ref {spec.ref!r} is used twice.",
                 reason="duplicate_ref",
                 suggestions=["Give every task of the call a ref of its own."],

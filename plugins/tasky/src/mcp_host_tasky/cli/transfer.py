@@ -7,9 +7,9 @@ from typing import Annotated, Any
 
 import typer
 
-from ..errors import Invalid, Unavailable
+from ..errors import InvalidError, UnavailableError
 from ..storage import Home, open_store
-from .opening import HERE, AsJson, Folder, find_project, opened, person, print_json
+from .plan import HERE, AsJson, Folder, find_project, opened, person, print_json
 
 _AT_ONCE = 10_000
 
@@ -44,7 +44,7 @@ def export_tasks(
     try:
         file.write_text(text, "utf-8")
     except OSError as error:
-        raise Unavailable(
+        raise UnavailableError(
             f"{file} cannot be written: {error.strerror}.", reason="bad_file"
         ) from error
 
@@ -58,10 +58,10 @@ def migrate(
     home = Home.of_user()
     project = find_project(folder)
     if not project.is_made:
-        raise Unavailable(f"The plan of {project.folder} has no store yet.", reason="no_store")
+        raise UnavailableError(f"The plan of {project.folder} has no store yet.", reason="no_store")
     target = home.target(project, store)
     if target == project.location:
-        raise Invalid(f"The plan is kept in {target.shown} already.", reason="same_store")
+        raise InvalidError(f"The plan is kept in {target.shown} already.", reason="same_store")
     other = open_store(target)
     try:
         with opened(folder) as tasks:
@@ -79,20 +79,22 @@ def _items(file: Path) -> list[Any]:
         text = sys.stdin.read() if str(file) == "-" else file.read_text("utf-8")
         data = json.loads(text)
     except OSError as error:
-        raise Unavailable(f"{file} cannot be read: {error.strerror}.", reason="bad_file") from error
+        raise UnavailableError(
+            f"{file} cannot be read: {error.strerror}.", reason="bad_file"
+        ) from error
     except ValueError as error:
-        raise Invalid(f"{file} is not JSON: {error}.", reason="bad_file") from error
+        raise InvalidError(f"{file} is not JSON: {error}.", reason="bad_file") from error
     found = data.get("tasks") if isinstance(data, dict) else data
     if isinstance(found, dict):
         found = list(found.values())
     if not isinstance(found, list):
-        raise Invalid(
+        raise InvalidError(
             f"{file} holds no tasks.",
             reason="bad_file",
             suggestions=["Give an array of tasks, what export wrote, or a tasks.json."],
         )
     if len(found) > _AT_ONCE:
-        raise Invalid(
+        raise InvalidError(
             f"{file} holds {len(found):,} tasks; {_AT_ONCE:,} are taken at once.",
             reason="too_many_items",
             suggestions=["Part the file."],

@@ -3,24 +3,37 @@
 import base64
 import hashlib
 import json
+import re
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
+from typing import NamedTuple
 
-from ..errors import Invalid, TaskyError, failed_items
-from ..model import LIMITS, Day, Task, Wanted, parse_when, words_of
+from ..errors import InvalidError, TaskyError, failed_items
+from ..model import LIMITS, Day, Task, Wanted, latest_lease, parse_when, words_of
 from ..model.dates import Moment, micros, seconds
 from ..storage import Guard, Reading
 from . import inputs
-from .asked import Caller, Search
 from .draft import resolve, unknown
 from .plan import Plan
+from .requests import Caller, Search
 from .views import FIELDS, ON_REQUEST, View, full_views
-from .writing import Collecting
+from .write import Collecting
 
 _MOST_WORDS = 20
+_OPERATOR = re.compile(r"\b(?:OR|AND|NOT)\b")
+WRITTEN = "w."  # no other cursor begins so: a dot is not in base64
 _MOST_RELATED = 100
 _MOST_DEPTH = 5
-_FILTERS = ("status", "search", "created_after", "due_before", "priority", "tags", "ready")
+_FILTERS = (
+    "status",
+    "search",
+    "created_after",
+    "due_before",
+    "priority",
+    "tags",
+    "ready",
+    "claimed_by",
+)
 
 
 def dates(asked: Search, plan: Plan, now: datetime) -> dict[str, Day | Moment]:
@@ -30,8 +43,13 @@ def dates(asked: Search, plan: Plan, now: datetime) -> dict[str, Day | Moment]:
 
 
 def echoed(asked: Search, meant: Mapping[str, Day | Moment]) -> dict[str, str]:
-    """Return the dates whose meaning is not what was written: words, and times without a zone."""
-    return {name: str(when) for name, when in meant.items() if str(when) != getattr(asked, name)}
+    """Return the dates whose meaning is not what was written: words, and times without a zone;
+    under `warnings` what else could have been meant."""
+    told = {name: str(when) for name, when in meant.items() if str(when) != getattr(asked, name)}
+    remarks = [f"{name}: {when.remark}" for name, when in meant.items() if when.remark]
+    if _OPERATOR.search(asked.search or ""):
+        remarks.append("search: all words must be there; OR, AND and NOT are words as others are")
+    return told | ({"warnings": "; ".join(remarks)} if remarks else {})
 
 
 def wanted(
@@ -52,15 +70,29 @@ def wanted(
         due_until=due,
         priority=inputs.priority(asked.priority) if asked.priority is not None else None,
         tags=inputs.tags(asked.tags),
-        ready_for=caller.identity(None) if asked.ready else None,
+        ready_for=caller.acting().key if asked.ready else None,
+        claimed_by=asked.claimed_by if asked.claimed_by not in (None, "me") else None,
+        held_by=_own_key(caller) if asked.claimed_by == "me" else None,
         now=seconds(now),
+        latest_lease=latest_lease(now),
     )
+
+
+def _own_key(caller: Caller) -> str:
+    actor = caller.acting()
+    if not actor.is_proven:
+        raise InvalidError(
+            "claimed_by 'me' needs a caller who is proven, and nothing proves who you are.",
+            reason="unknown_caller",
+            suggestions=["Give the name that you claimed with, as tasks show it in claimed_by."],
+        )
+    return actor.key
 
 
 def _words(said: str) -> tuple[str, ...]:
     words = tuple(words_of(said))
     if said.strip() and not words:
-        raise Invalid(
+        raise InvalidError(
             f"search {said!r} holds no word.",
             reason="invalid_search",
             suggestions=["Give at least one letter or digit."],
@@ -71,7 +103,7 @@ def _words(said: str) -> tuple[str, ...]:
 def page_size(asked: int | None) -> int:
     limit = 50 if asked is None else asked
     if not 1 <= limit <= LIMITS.page:
-        raise Invalid(
+        raise InvalidError(
             f"limit {limit} is out of range.",
             reason="invalid_limit",
             suggestions=[f"Use 1 to {LIMITS.page}; go on with the cursor."],
@@ -79,12 +111,20 @@ def page_size(asked: int | None) -> int:
     return limit
 
 
-def to_cursor(sort_key: str, total: int, asked: Search) -> str:
+class Total(NamedTuple):
+    """How many tasks match, and whether there are more than were counted."""
+
+    number: int
+    has_more: bool
+
+
+def to_cursor(sort_key: str, total: Total, asked: Search) -> str:
     """Return where the next page begins, with the total that the first page counted."""
-    return base64.urlsafe_b64encode(f"{_mark(asked)}{total}|{sort_key}".encode()).decode()
+    said = f"{total.number}{'+' if total.has_more else ''}"
+    return base64.urlsafe_b64encode(f"{_mark(asked)}{said}|{sort_key}".encode()).decode()
 
 
-def from_cursor(asked: Search) -> tuple[str, int | None]:
+def from_cursor(asked: Search) -> tuple[str, Total | None]:
     """Return the key to go on after, and the total; a first page has neither."""
     if not asked.cursor:
         return "", None
@@ -92,14 +132,32 @@ def from_cursor(asked: Search) -> tuple[str, int | None]:
         text = base64.urlsafe_b64decode(asked.cursor.encode()).decode()
         total, sort_key = text[8:].split("|")
         if text[:8] == _mark(asked):
-            return sort_key, int(total)
+            return sort_key, Total(int(total.removesuffix("+")), total.endswith("+"))
     except ValueError:
         pass
-    raise Invalid(
+    raise foreign_cursor()
+
+
+def foreign_cursor() -> InvalidError:
+    return InvalidError(
         "cursor does not belong to this search.",
         reason="invalid_cursor",
         suggestions=["Repeat the search with the same filters, or leave cursor out to begin anew."],
     )
+
+
+def written_cursor(key: str, start: int) -> str:
+    """Return where the rows of a write's answer go on, by the key that the answer is kept by."""
+    return WRITTEN + base64.urlsafe_b64encode(json.dumps([key, start]).encode()).decode()
+
+
+def from_written_cursor(cursor: str) -> tuple[str, int]:
+    try:
+        text = base64.urlsafe_b64decode(cursor.removeprefix(WRITTEN).encode()).decode()
+        key, start = json.loads(text)
+        return str(key), max(0, int(start))
+    except (ValueError, TypeError):
+        raise foreign_cursor() from None
 
 
 def _mark(asked: Search) -> str:
@@ -125,7 +183,7 @@ def all_found(reading: Reading, said: Sequence[str]) -> list[Task]:
 
 
 def with_related(
-    reading: Reading, views: list[View], depth: int, now: str, guard: Guard
+    reading: Reading, views: list[View], depth: int, now: datetime, guard: Guard
 ) -> list[View]:
     """Append the tasks within `depth` relations, nearest first, marked with their distance."""
     seen = {str(view["task_id"]) for view in views}
@@ -160,7 +218,7 @@ def _neighbours(view: View) -> list[str]:
 def check_fields(fields: Sequence[str] | None) -> None:
     for name in fields or ():
         if name not in (*FIELDS, *ON_REQUEST):
-            raise Invalid(
+            raise InvalidError(
                 f"{name!r} is not a field of a task.",
                 reason="unknown_field",
                 suggestions=[f"Fields: {', '.join((*FIELDS, *ON_REQUEST))}."],
@@ -169,7 +227,7 @@ def check_fields(fields: Sequence[str] | None) -> None:
 
 def check_depth(depth: int) -> None:
     if not 0 <= depth <= _MOST_DEPTH:
-        raise Invalid(
+        raise InvalidError(
             f"depth {depth} is out of range.",
             reason="invalid_depth",
             suggestions=[f"Use 0 to {_MOST_DEPTH}."],

@@ -6,11 +6,11 @@ from typing import Any
 
 from mcp_host import SettingsError
 
-from .errors import TaskyError
-from .storage import Home
+from ..errors import TaskyError
+from ..storage import Home
 
 
-def tables(environment: Mapping[str, str]) -> Mapping[str, Any]:
+def tables_of(environment: Mapping[str, str]) -> Mapping[str, Any]:
     """Return settings in the shape of mcp-host.toml."""
     pack: dict[str, Any] = {
         "timeout": _number(environment, "TASKY_MCP_TIMEOUT_SECONDS", 60, float),

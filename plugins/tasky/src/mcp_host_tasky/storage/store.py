@@ -4,25 +4,32 @@ A store gives consistent views: a reading sees one moment of the plan, and a wri
 sees what it wrote, and is kept whole when its block ends or not at all.
 """
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
+from datetime import datetime
 from pathlib import Path
 from typing import Protocol, TypeAlias
 
-from ..errors import Unavailable
+from ..errors import UnavailableError
 from ..model import Event, Found, Kept, Status, Task, Wanted
 
 # Called where work can still be given up: it raises when the caller no longer wants the answer.
 Guard: TypeAlias = Callable[[], None]
 
 
+# A count of matches ends here: to count on would take longer than to find.
+COUNTED = 10_000
+# How long a shortened id may be: where one of a UUID's groups ends.
+SHORT_IDS = (8, 13, 18, 23)
+
+
 def no_guard() -> None:
     """The guard of a caller that waits as long as it takes."""
 
 
-def read_only(path: Path, why: str) -> Unavailable:
-    return Unavailable(
+def read_only(path: Path, why: str) -> UnavailableError:
+    return UnavailableError(
         f"{path} can be read but not written: {why}.",
         reason="store_read_only",
         suggestions=["Check the permissions of the file and of its folder."],
@@ -37,14 +44,21 @@ class Changes:
     events: list[Event] = field(default_factory=list)
     undone: dict[int, int] = field(default_factory=dict)
     kept: Kept | None = None
-    forget_kept_before: str = ""
+    forget: Sequence[tuple[str, str]] = ()
+    """Answers to forget: those whose name begins so, and that are older than this."""
     last_number: int = 0
 
 
 class Reading(Protocol):
     """One moment of the plan. Ids that are not there are left out of every answer."""
 
+    def now(self) -> datetime:
+        """The moment by the store's clock, which all who share the plan share."""
+
     def ids_from(self, prefix: str, limit: int) -> list[str]: ...
+
+    def short_ids(self, ids: Collection[str]) -> dict[str, str]:
+        """The shortest beginning of each id that no other task has, of 8 characters or more."""
 
     def tasks(self, ids: Collection[str]) -> dict[str, Task]: ...
 
@@ -77,8 +91,8 @@ class Reading(Protocol):
     def batch(self, batch: int) -> list[Event]:
         """The events of one call, in their order."""
 
-    def last_batch(self, caller: str) -> int | None:
-        """The caller's newest batch that has something to undo."""
+    def last_batch(self, actor: str) -> int | None:
+        """The newest batch that has something to undo, of the actor with this key."""
 
     def kept(self, key: str) -> Kept | None: ...
 
@@ -104,5 +118,8 @@ class Store(Protocol):
 
     def tidy(self) -> None:
         """Do what may wait until nobody waits for an answer."""
+
+    def check(self) -> list[str]:
+        """Say what is damaged in the files themselves, one sentence each."""
 
     def close(self) -> None: ...

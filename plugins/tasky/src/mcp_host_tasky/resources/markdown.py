@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from .errors import Json
+from ..errors import Json
 
 _MOST_ROWS = 50
 
@@ -22,7 +22,8 @@ def project_text(info: Mapping[str, Json], ready: Sequence[Mapping[str, Json]]) 
 
 def row_text(row: Mapping[str, Json]) -> str:
     due = f", due {row['due_date']}" if row["due_date"] else ""
-    return f"- `{str(row['task_id'])[:8]}` {row['name']} (priority {row['priority']}{due})"
+    held = f", held by {row['claimed_by']}" if row.get("claimed_by") else ""
+    return f"- `{str(row['task_id'])[:8]}` {row['name']} (priority {row['priority']}{due}{held})"
 
 
 def task_text(
@@ -46,6 +47,13 @@ def task_text(
         ("subtask_of", "Subtask of"),
     ):
         lines += _relation(title, task[name], related)
+    notes = task.get("notes")
+    if isinstance(notes, Sequence) and notes:
+        lines += ["## Notes", ""]
+        lines += [
+            f"- {one['at']} {one['by']}: {one['text']}" for one in notes if isinstance(one, Mapping)
+        ]
+        lines.append("")
     lines += ["## History", ""]
     lines += [f"- {one['at']} {one['action']} by {one['caller']}" for one in history]
     return "\n".join(lines) + "\n"

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
-from ..errors import Unavailable
+from ..errors import UnavailableError
 from ..service import Caller, Plan, Tasks
 from ..storage import Home, Project, open_store
 
@@ -38,26 +38,16 @@ def opened(folder: Path) -> Iterator[Tasks]:
     """Open the plan of a folder."""
     project = find_project(folder)
     if not project.is_made:
-        raise Unavailable(
+        raise UnavailableError(
             f"The plan of {project.folder} has no store yet.",
             reason="no_store",
             suggestions=["Run: tasky project init"],
         )
-    tasks = Tasks(open_store(project.location), plan_of(project))
+    tasks = Tasks(open_store(project.location), Plan.of_project(project))
     try:
         yield tasks
     finally:
         tasks.close()
-
-
-def plan_of(project: Project) -> Plan:
-    return Plan(
-        name=project.name,
-        description=project.description,
-        zone=project.zone,
-        priority=project.priority,
-        status=project.status,
-    )
 
 
 def plain(text: object) -> str:

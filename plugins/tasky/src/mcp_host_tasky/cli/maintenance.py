@@ -1,0 +1,77 @@
+"""The commands that look after a plan: check, backup, resolve."""
+
+from datetime import datetime
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ..errors import InvalidError
+from ..storage import JsonFile, Location, open_store
+from .plan import HERE, AsJson, Folder, find_project, opened, plain, print_json
+
+
+def check(folder: Folder = HERE, as_json: AsJson = False) -> None:
+    """Look for damage in the plan; the exit code is 1 where there is any."""
+    with opened(folder) as tasks:
+        found = tasks.check()
+    if as_json:
+        print_json({"ok": not found, "findings": found})
+    else:
+        for line in found:
+            typer.echo(plain(line))
+        if not found:
+            typer.echo("no damage found")
+    if found:
+        raise typer.Exit(1)
+
+
+def backup(
+    file: Annotated[
+        Path | None, typer.Argument(help="A new SQLite file; by default one beside the plan.")
+    ] = None,
+    folder: Folder = HERE,
+    as_json: AsJson = False,
+) -> None:
+    """Copy the plan with its history into an SQLite file, while others go on working.
+
+    To go back to it, put it in the place of .tasky/tasks.db of a project with an SQLite store.
+    """
+    project = find_project(folder)
+    if file is None:
+        stamp = datetime.now().astimezone().strftime("%Y-%m-%d-%H%M%S")
+        file = project.folder / ".tasky" / f"backup-{stamp}.db"
+    if file.exists():
+        raise InvalidError(
+            f"{file} is there already.",
+            reason="file_exists",
+            suggestions=["Name a file that is not there yet."],
+        )
+    with opened(folder) as tasks:
+        copy = open_store(Location("sqlite", file))
+        try:
+            count = tasks.back_up(copy)
+        finally:
+            copy.close()
+    if as_json:
+        print_json({"tasks": count, "file": str(file)})
+        return
+    typer.echo(plain(f"{count} tasks copied to {file}"))
+
+
+def resolve(folder: Folder = HERE, as_json: AsJson = False) -> None:
+    """Resolve what a merge left in a JSON plan: our side stays, theirs is kept in a note."""
+    project = find_project(folder)
+    location = project.location
+    if location.kind != "json" or location.path is None:
+        raise InvalidError(
+            f"The plan of {project.folder} is not kept in JSON files, which alone git merges.",
+            reason="not_json",
+        )
+    files = [str(file) for file in JsonFile(location.path, location.shared).resolve()]
+    if as_json:
+        print_json({"resolved": files})
+        return
+    for file in files:
+        typer.echo(plain(f"resolved: {file}"))
+    typer.echo("Tell git with: git add" if files else "nothing to resolve")

@@ -1,0 +1,174 @@
+"""Who works on what: claims are leases, and a claim that lives is a fence around its task."""
+
+import secrets
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import timedelta
+
+from ..errors import ConflictError, NotFoundError
+from ..model import Claim, Status, Task, Wanted, latest_lease
+from ..model.dates import seconds
+from .draft import Stamp
+from .inputs import Operation
+from .write import Work
+
+_AT_ONCE = 50
+
+
+def take(work: Work, task: Task, operation: Operation, stamp: Stamp) -> str:
+    """Take a task or hold it longer; return the token that proves it."""
+    if not task.is_open:
+        raise ConflictError(
+            f"“{task.name}” is {task.status}; only a pending task can be claimed.",
+            reason="not_open",
+        )
+    claim = task.live_claim(work.at)
+    if claim is None and operation.action == "renew":
+        raise _lost(task)
+    if claim is None:
+        return _claim(work, task, operation, stamp)
+    if not _is_holder(claim, operation, stamp):
+        raise _lost(task) if operation.token else _held(task, claim)
+    until = _until(work, operation)
+    if operation.action == "claim" and operation.token and claim.holder != stamp.actor.key:
+        # The holder comes back over another connection, as after a restart.
+        moved = replace(claim, claimant=stamp.actor.name, holder=stamp.actor.key, until=until)
+        work.draft.set_claim(task, "claim", stamp, moved)
+    else:
+        work.draft.set_claim(task, "renew", stamp, replace(claim, until=until))
+    return claim.token
+
+
+def take_next(work: Work, operation: Operation, stamp: Stamp) -> None:
+    """Choose the first task that can be begun and that nobody holds, and claim it."""
+    for task in _ready(work, operation.tags):
+        token = _claim(work, task, operation, stamp)
+        work.touched(task.task_id, stamp, {"claim_token": token}, in_full=True)
+        return
+    among = f" with the tags {', '.join(operation.tags)}" if operation.tags else ""
+    raise NotFoundError(
+        f"No task{among} can be begun: each is done, waits for another, or is claimed.",
+        reason="nothing_ready",
+        suggestions=["Search for pending tasks to see what they wait for and who holds them."],
+    )
+
+
+def release(work: Work, task: Task, operation: Operation, stamp: Stamp) -> None:
+    """Give a claim back; where there is none that lives, that is already so."""
+    claim = task.claim
+    if claim is None:
+        return
+    if work.force or _is_holder(claim, operation, stamp):
+        work.draft.set_claim(task, "release", stamp, None)
+    elif claim.is_live(work.at):
+        raise _not_holder(task, claim)
+
+
+def check_fence(
+    work: Work, task: Task, operation: Operation, stamp: Stamp, *, warns: bool = False
+) -> str | None:
+    """Raise where somebody else holds the task, or return a warning where that is enough.
+
+    Whoever shows a token means to act as the holder: one of a claim that ended is refused.
+    """
+    claim = task.live_claim(work.at)
+    if operation.token is not None:
+        if claim is None or not _is_holder(claim, operation, stamp):
+            raise _lost(task)
+        return None
+    if claim is None or work.force or _is_holder(claim, operation, stamp):
+        return None
+    if warns:
+        return f"{claim.claimant!r} holds this task until {claim.until}: leave a note."
+    raise _held(task, claim)
+
+
+def _claim(work: Work, task: Task, operation: Operation, stamp: Stamp) -> str:
+    actor = stamp.actor
+    # Who is proven by nothing gets a name that tells one claim from another.
+    is_nameless = not actor.is_proven and operation.agent is None
+    name = f"{actor.name}-{secrets.token_hex(3)}" if is_nameless else actor.name
+    claim = Claim(name, secrets.token_urlsafe(12), _until(work, operation), actor.key)
+    work.draft.set_claim(task, "claim", stamp, claim)
+    return claim.token
+
+
+def _until(work: Work, operation: Operation) -> str:
+    lease = timedelta(seconds=operation.lease_seconds or work.plan.lease_seconds)
+    return seconds(work.at + lease)
+
+
+def _ready(work: Work, tags: tuple[str, ...]) -> Iterator[Task]:
+    """Return what can be begun and is free, in the order of every list, as the draft has it."""
+    draft = work.draft
+    changed = sorted(draft.touched_or_freed(), key=lambda task: task.sort_key)
+    ours = [task for task in changed if set(tags) <= set(task.tags) and _is_free(work, task)]
+    for task in _ready_in_store(work, tags):
+        while ours and ours[0].sort_key < task.sort_key:
+            yield ours.pop(0)
+        if _is_free(work, task) and task not in ours:
+            yield task
+    yield from ours
+
+
+def _ready_in_store(work: Work, tags: tuple[str, ...]) -> Iterator[Task]:
+    wanted = Wanted(
+        ready_for="", tags=tags, now=seconds(work.at), latest_lease=latest_lease(work.at)
+    )
+    after = ""
+    while True:
+        rows = work.draft.search(wanted, after, _AT_ONCE)
+        for row in rows[:_AT_ONCE]:
+            task = work.draft.task(row.task_id)
+            if task:
+                yield task
+        if len(rows) <= _AT_ONCE:
+            return
+        after = rows[_AT_ONCE - 1].sort_key
+
+
+def _is_free(work: Work, task: Task) -> bool:
+    is_blocked = bool(work.draft.open_among(task.blockers))
+    return task.status is Status.PENDING and not is_blocked and not task.live_claim(work.at)
+
+
+def _is_holder(claim: Claim, operation: Operation, stamp: Stamp) -> bool:
+    if operation.token is not None:
+        return secrets.compare_digest(operation.token.encode(), claim.token.encode())
+    return stamp.actor.is_proven and claim.holder == stamp.actor.key
+
+
+def _held(task: Task, claim: Claim) -> ConflictError:
+    return ConflictError(
+        f"“{task.name}” is claimed by {claim.claimant!r} until {claim.until}.",
+        reason="claimed",
+        suggestions=[
+            "Take another task (action next), or wait for the lease's end.",
+            "If the claim is yours, say agent as you claimed it, or show its claim_token as token.",
+        ],
+        details={"claimed_by": claim.claimant, "claimed_until": claim.until},
+    )
+
+
+def _lost(task: Task) -> ConflictError:
+    """Refuse a renewal, or a token, of a claim that has ended or never was."""
+    claim = task.claim
+    if not task.is_open:
+        now = f"it is {task.status}"
+    elif claim is None:
+        now = "nobody holds it"
+    else:
+        now = f"the claim of {claim.claimant!r} runs or ran until {claim.until}"
+    return ConflictError(
+        f"You do not hold the claim of “{task.name}” any more: {now}.",
+        reason="not_claimant",
+        suggestions=["Get the task to see what happened to it, then claim it anew."],
+    )
+
+
+def _not_holder(task: Task, claim: Claim) -> ConflictError:
+    return ConflictError(
+        f"You do not hold the claim of “{task.name}”; {claim.claimant!r} holds it.",
+        reason="not_claimant",
+        suggestions=["Claim the task, or show the token that the claim returned."],
+    )

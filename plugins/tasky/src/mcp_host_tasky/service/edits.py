@@ -1,0 +1,162 @@
+"""How tasks are edited: content, states, notes, undo."""
+
+from collections.abc import Sequence
+
+from ..errors import ConflictError, InvalidError
+from ..model import LIMITS, NO_DETAILS, Status, Task
+from . import claims, inputs
+from .creation import related
+from .draft import Stamp, undo_token_required
+from .inputs import Operation
+from .plan import clears
+from .views import View
+from .write import Work
+
+_TOLD = 3
+
+
+def edit(work: Work, items: Sequence[object]) -> None:
+    """Apply the operations in their order; each sees what those before it did."""
+    operations: dict[int, Operation] = {}
+    for index, item in enumerate(items):
+        with work.item(index):
+            operations[index] = inputs.read_operation(item)
+    work.draft.load(op.task_id for op in operations.values() if len(op.task_id) == 36)
+    for index, operation in operations.items():
+        with work.item(index):
+            _operate(work, operation, work.stamp(index, operation.agent))
+
+
+def _operate(work: Work, operation: Operation, stamp: Stamp) -> None:
+    if operation.action == "undo":
+        _undo(work, operation, stamp)
+        return
+    if operation.action == "next":
+        claims.take_next(work, operation, stamp)
+        return
+    task = work.draft.found(operation.task_id)
+    _check_revision(task, operation.if_revision)
+    said: View = {}
+    match operation.action:
+        case "update":
+            _update(work, task, operation, stamp)
+        case "delete":
+            claims.check_fence(work, task, operation, stamp)
+            work.draft.delete(task, stamp)
+        case "claim" | "renew":
+            said = {"claim_token": claims.take(work, task, operation, stamp)}
+            if operation.action == "claim" and work.draft.open_among(task.blockers):
+                work.warn(stamp.item, "The task cannot be begun: tasks that it waits for are open.")
+        case "release":
+            claims.release(work, task, operation, stamp)
+        case "note":
+            pass
+        case action:
+            status = inputs.STATES[action]
+            _check_transition(task, status)
+            if task.status is not status:
+                claims.check_fence(work, task, operation, stamp)
+            if task.is_open and status is Status.COMPLETED:
+                _warn_of_open(work, task, stamp)
+            work.draft.change(task, action, stamp, status=status)
+    if operation.note is not None:
+        _note(work, task.task_id, operation.note, stamp)
+    work.touched(task.task_id, stamp, said)
+
+
+def _undo(work: Work, operation: Operation, stamp: Stamp) -> None:
+    event_id = operation.event_id
+    if event_id is None and operation.task_id:
+        if not stamp.actor.is_proven:
+            raise undo_token_required()
+        event_id = work.draft.last_change(operation.task_id)
+
+    def refuse_held(task: Task) -> None:
+        claims.check_fence(work, task, operation, stamp)
+
+    for task_id in work.draft.undo(event_id, stamp, operation.undo_token, refuse_held):
+        work.touched(task_id, stamp)
+
+
+def _note(work: Work, task_id: str, text: str, stamp: Stamp) -> None:
+    task = work.draft.task(task_id)
+    if task is None:
+        raise InvalidError(
+            "note cannot be left at a task that is deleted.",
+            reason="invalid_note",
+            suggestions=["Leave note out, or cancel the task instead."],
+        )
+    if len(task.notes) >= LIMITS.notes:
+        raise ConflictError(
+            f"“{task.name}” has {LIMITS.notes} notes, which is the most.",
+            reason="too_many_notes",
+            suggestions=["Sum them up in the task's details."],
+        )
+    work.draft.add_note(task, stamp, text)
+
+
+def _update(work: Work, task: Task, operation: Operation, stamp: Stamp) -> None:
+    content = dict(operation.fields)
+    if "details" in content:
+        content["details"] = str(content["details"]).strip() or NO_DETAILS
+    if "status" in content:
+        _check_transition(task, inputs.status(content["status"]))
+    if "due_date" in content:
+        said_due = str(content["due_date"])
+        content["due_date"], content["due_at"] = work.due(stamp.item, said_due)
+    if "blockers" in content:
+        said = content["blockers"]
+        assert isinstance(said, tuple)
+        content["blockers"] = related(work.draft, "blockers", said)
+    if "subtask_of" in content:
+        parent = str(content["subtask_of"])
+        content["subtask_of"] = (
+            None if clears(parent) else related(work.draft, "subtask_of", [parent])[0]
+        )
+    if operation.add_tags or operation.remove_tags:
+        kept = {*task.tags, *operation.add_tags} - {*operation.remove_tags}
+        content["tags"] = inputs.refuse_too_many_of(sorted(kept), "tags", LIMITS.tags)
+    if operation.add_blockers or operation.remove_blockers:
+        added = related(work.draft, "add_blockers", operation.add_blockers)
+        removed = related(work.draft, "remove_blockers", operation.remove_blockers)
+        waits = {*task.blockers, *added} - {*removed}
+        content["blockers"] = inputs.refuse_too_many_of(sorted(waits), "blockers", LIMITS.relations)
+    ends = content.get("status") in (Status.COMPLETED, Status.CANCELLED) and task.is_open
+    work.warn(stamp.item, claims.check_fence(work, task, operation, stamp, warns=not ends))
+    if task.is_open and content.get("status") is Status.COMPLETED:
+        _warn_of_open(work, task, stamp)
+    after = work.draft.change(task, "update", stamp, **content)
+    if (after.blockers, after.subtask_of) != (task.blockers, task.subtask_of):
+        work.draft.refuse_cycles(after)
+
+
+def _warn_of_open(work: Work, task: Task, stamp: Stamp) -> None:
+    """Tell who completes a task what of it, or before it, is still to be done."""
+    parts = work.draft.subtasks([task.task_id])[task.task_id]
+    for ids, told in ((task.blockers, "it waited for"), (parts, "it has as its parts")):
+        left = sorted(work.draft.open_among(ids))
+        names = [f"“{one.name}”" for key in left[:_TOLD] if (one := work.draft.task(key))]
+        more = f" and {len(left) - _TOLD} more" if len(left) > _TOLD else ""
+        if left:
+            work.warn(
+                stamp.item, f"Completed, although {told} open tasks: {', '.join(names)}{more}."
+            )
+
+
+def _check_revision(task: Task, expected: int | None) -> None:
+    if expected is not None and expected != task.shown_revision:
+        raise ConflictError(
+            f"“{task.name}” is at revision {task.shown_revision}, not {expected}.",
+            reason="stale_revision",
+            suggestions=["Get the task again and decide anew."],
+            details={"revision": task.shown_revision},
+        )
+
+
+def _check_transition(task: Task, status: Status) -> None:
+    if not task.status.may_become(status):
+        raise ConflictError(
+            f"Cannot transition task '{task.task_id}' from {task.status} to {status}.",
+            reason="invalid_transition",
+            suggestions=["pending becomes completed or cancelled; both become pending again."],
+        )

@@ -1,0 +1,225 @@
+"""The plan that the pack serves: found when it is needed, opened once, shared by all calls."""
+
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from ..errors import TaskyError, UnavailableError
+from ..storage import Guard, Home, Location, Project, no_guard, no_project, open_store
+from . import budget, inputs
+from .plan import Plan
+from .requests import Caller, Search
+from .tasks import Page, Tasks
+from .views import View
+from .write import Write
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlanSettings:
+    """Which plan to serve: the project at `root` or above it, or a PostgreSQL `url` with its
+    `schema`, which goes before the project's own store."""
+
+    root: Path | None = None
+    url: str | None = None
+    schema: str | None = None
+    lease_seconds: int = 900
+
+
+@dataclass(frozen=True, slots=True)
+class Listener:
+    """Whom to tell about the plan's health and changes; plain calls, safe from any thread."""
+
+    degraded: Callable[[TaskyError], None]
+    recovered: Callable[[], None]
+    written: Callable[[], None]
+
+
+class Service:
+    """What the pack can do. A plan's tasks are opened once and kept for as long as its settings
+    stay the same; where there is no project yet, each call looks again.
+
+    `public_name` gives the name under which clients know a tool.
+    """
+
+    def __init__(
+        self,
+        settings: PlanSettings,
+        home: Home,
+        listener: Listener,
+        public_name: Callable[[str], str],
+    ) -> None:
+        self.public_name = public_name
+        self._settings = settings
+        self._home = home
+        self._listener = listener
+        self._lock = threading.Lock()
+        self._cached: dict[Location, Tasks] = {}
+        self._current: tuple[tuple[float, ...], Tasks] | None = None
+        self._watched: list[Path] = []
+        self._is_well = True
+
+    def tasks(self) -> Tasks:
+        """Return the plan's tasks; `UnavailableError` says how to make a project."""
+        with self._lock:
+            if self._current and self._current[0] == self._signature():
+                return self._current[1]
+            root = self._settings.root or Path.cwd()
+            self._watched = self._home.watched(root)
+            signature = self._signature()
+            try:
+                tasks = self._open()
+            except TaskyError as error:
+                self._is_well = False
+                self._listener.degraded(error)
+                raise
+            self._current = (signature, tasks)
+            if not self._is_well:
+                self._is_well = True
+                self._listener.recovered()
+            return tasks
+
+    def caller(self, *, subject: str | None, client: str | None, connection: str | None) -> Caller:
+        """Return who calls, by what the host knows: a caller without subject and connection is
+        proven by nothing."""
+        name = client or "client"
+        if connection is None:
+            return Caller(name, subject, is_proven=subject is not None)
+        return Caller(f"{name}-{connection[:8]}", subject, connection)
+
+    def search(
+        self,
+        caller: Caller,
+        guard: Guard = no_guard,
+        *,
+        status: str | None = None,
+        search: str | None = None,
+        created_after: str | None = None,
+        due_before: str | None = None,
+        priority: int | None = None,
+        tags: Sequence[str] = (),
+        ready: bool = False,
+        claimed_by: str | None = None,
+        limit: int | None = None,
+        cursor: str | None = None,
+    ) -> Page:
+        """Return a page of the plan's tasks within the budget of an answer, or with the cursor of
+        a write's answer the rows of that which did not fit."""
+        asked = Search(
+            status=status,
+            search=search,
+            created_after=created_after,
+            due_before=due_before,
+            priority=priority,
+            tags=tags,
+            ready=ready,
+            claimed_by=claimed_by,
+            limit=limit,
+            cursor=cursor,
+        )
+        return self.tasks().search(asked, caller, guard, brief=True)
+
+    def create(
+        self,
+        items: Sequence[object],
+        caller: Caller,
+        guard: Guard = no_guard,
+        *,
+        key: str | None = None,
+        dry_run: bool = False,
+        view: str | None = None,
+    ) -> Page:
+        """Create tasks, all or none, and answer within the budget."""
+        write = Write("create_tasks", "task", list(items), key, dry_run, inputs.shape(view))
+        return self.tasks().create_in_brief(write, caller, guard)
+
+    def edit(
+        self,
+        items: Sequence[object],
+        caller: Caller,
+        guard: Guard = no_guard,
+        *,
+        key: str | None = None,
+        dry_run: bool = False,
+        view: str | None = None,
+    ) -> Page:
+        """Apply operations, all or none, and answer within the budget."""
+        write = Write("edit_tasks", "operation", list(items), key, dry_run, inputs.shape(view))
+        return self.tasks().edit_in_brief(write, caller, guard)
+
+    def get(
+        self,
+        task_ids: Sequence[str],
+        guard: Guard = no_guard,
+        *,
+        depth: int = 0,
+        fields: Sequence[str] | None = None,
+        view: str | None = None,
+    ) -> list[View]:
+        """Return tasks in full; where several exceed the budget, their details are cut."""
+        is_whole = inputs.shape(view) == "full"
+        views = self.tasks().get(task_ids, depth, fields, guard)
+        return views if is_whole else budget.fitted(views)
+
+    def close(self) -> None:
+        """Close all plans that were opened."""
+        with self._lock:
+            for tasks in self._cached.values():
+                tasks.close()
+            self._cached.clear()
+            self._current = None
+
+    def _open(self) -> Tasks:
+        project = self._project()
+        plan, location = self._described(project)
+        if project and not project.is_made and location.path:
+            raise UnavailableError(
+                f"The plan of {project.folder} has no store yet ({location.path.name} is missing).",
+                reason="no_store",
+                suggestions=["Run in the project's folder: tasky project init"],
+            )
+        if location not in self._cached:
+            store = open_store(location)
+            self._cached[location] = Tasks(store, plan, changed=self._listener.written)
+        tasks = self._cached[location]
+        tasks.plan = plan  # its name or time zone may have changed where its place did not
+        return tasks
+
+    def _project(self) -> Project | None:
+        root = self._settings.root
+        try:
+            if root is None:
+                raise no_project(Path.cwd())
+            return self._home.project(root)
+        except UnavailableError:
+            if self._settings.url:
+                return None
+            raise
+
+    def _described(self, project: Project | None) -> tuple[Plan, Location]:
+        """Return the plan and its place; a URL in the settings goes before the project's store."""
+        lease = self._settings.lease_seconds
+        if project:
+            plan = Plan.of_project(project, lease_seconds=lease)
+            location = project.location
+        else:
+            plan = Plan(name=self._settings.schema or "tasky", lease_seconds=lease)
+            location = Location("postgresql", schema="tasky")
+        if self._settings.url:
+            own = location.schema if location.kind == "postgresql" else ""
+            schema = self._settings.schema or own or "tasky"
+            if project and project.id and not self._settings.schema:
+                schema = f"tasky_{project.id.replace('-', '')}"
+            location = Location("postgresql", url=self._settings.url, schema=schema)
+        return plan, replace(location)
+
+    def _signature(self) -> tuple[float, ...]:
+        """Return what changes when somebody makes, moves or reconfigures the project."""
+        return tuple(_changed_at(file) for file in self._watched)
+
+
+def _changed_at(file: Path) -> float:
+    try:
+        return file.stat().st_mtime_ns
+    except OSError:
+        return 0

@@ -1,0 +1,89 @@
+"""The way out of a merge that left both sides of a task in its file: nothing of either is lost."""
+
+import json
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from ..errors import UnavailableError
+from ..model.dates import micros
+from .journal import put
+from .json_plan import VERSION
+from .json_task import corrupt, is_conflicted, sides, task_of, task_text
+from .upgrade import Backup
+
+_JOINED = ("tags", "blockers", "notes")
+_OWN = ("updated_at", "revision", "last_event", "number", "claim", "claims", "due_at")
+
+
+def resolve_files(path: Path) -> list[Path]:
+    """Bring both sides together in every file of the plan that holds two; return those files.
+
+    Our side's fields stay; tags, blockers and notes of both are joined; where theirs says anything
+    else otherwise, a note of the task says so. The caller holds the plan's lock.
+    """
+    text = path.read_text("utf-8")
+    if is_conflicted(text):
+        Backup(path, "conflict").copy()
+        ours, theirs = (_parsed(side, path) for side in sides(text))
+        put(path, json.dumps(_joined_plan(ours, theirs)) + "\n", path)
+        return [path]
+    data = _parsed(text, path)
+    if data.get("version") != VERSION:
+        return []
+    resolved = []
+    for file in sorted((path.parent / data["tasks"]).glob("*.json")):
+        text = file.read_text("utf-8")
+        if is_conflicted(text):
+            ours, theirs = (_parsed(side, file) for side in sides(text))
+            try:
+                task = task_of(joined(ours, theirs))
+            except (ValueError, KeyError, TypeError, AttributeError) as error:
+                raise corrupt(file, str(error)) from error
+            put(file, task_text(task), path)
+            resolved.append(file)
+    return resolved
+
+
+def joined(ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> dict[str, Any]:
+    """Return one task of two versions of it."""
+    both = dict(ours)
+    for name in _JOINED:
+        found = [*(ours.get(name) or ()), *(theirs.get(name) or ())]
+        both[name] = [one for n, one in enumerate(found) if one not in found[:n]]
+    both["notes"].sort(key=lambda note: note["at"])
+    said = [
+        f"{name}: {theirs[name]}"
+        for name in theirs
+        if name not in (*_JOINED, *_OWN) and theirs[name] != ours.get(name)
+    ]
+    if said:
+        text = f"The other side of a merge said: {'; '.join(said)}"
+        both["notes"].append({"at": micros(datetime.now(UTC)), "author": "merge", "text": text})
+    return both
+
+
+def _joined_plan(ours: dict[str, Any], theirs: dict[str, Any]) -> dict[str, Any]:
+    """Return one plan of an older format, in which all stood in one file, of two."""
+    mine, other = ours["tasks"], theirs["tasks"]
+    tasks = {**other, **mine}
+    for key in mine.keys() & other.keys():
+        if mine[key] != other[key]:
+            tasks[key] = joined(mine[key], other[key])
+    last = max(ours.get("last_number", 0), theirs.get("last_number", 0))
+    return {**ours, "tasks": tasks} | ({"last_number": last} if last else {})
+
+
+def _parsed(text: str, path: Path) -> dict[str, Any]:
+    try:
+        data = json.loads(text)
+    except ValueError as error:
+        raise UnavailableError(
+            f"{path} cannot be parted into two sides ({error}); it was left as it is.",
+            reason="corrupt_store",
+            suggestions=["Resolve the file in an editor, or take one side: git checkout --ours"],
+        ) from error
+    if not isinstance(data, dict):
+        raise corrupt(path, "it must be an object")
+    return data
