@@ -11,7 +11,13 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from mcp_host_openspec.errors import BadFile, InvalidName, NotFound, NoTree, OpenSpecError
+from mcp_host_openspec.errors import (
+    BadFileError,
+    InvalidNameError,
+    NotFoundError,
+    NoTreeError,
+    OpenSpecError,
+)
 from mcp_host_openspec.service import OpenSpec, Options
 
 OpenTree = Callable[[Path], OpenSpec]
@@ -28,7 +34,7 @@ def snapshot(project: Path) -> dict[str, bytes]:
 def test_a_missing_tree_says_how_to_make_one(tmp_path: Path, open_tree: OpenTree) -> None:
     openspec = open_tree(tmp_path)
     for call in (openspec.list_changes, openspec.list_specs, openspec.validate_all):
-        with pytest.raises(NoTree, match=str(tmp_path)) as failed:
+        with pytest.raises(NoTreeError, match=str(tmp_path)) as failed:
             call()
         assert "openspec init" in failed.value.suggestions[0]
 
@@ -40,7 +46,7 @@ def test_a_file_where_a_folder_should_be_is_named(
     path = tmp_path / name
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text("a file")
-    with pytest.raises(BadFile, match=f"{path}: this must be a folder"):
+    with pytest.raises(BadFileError, match=f"{path}: this must be a folder"):
         open_tree(tmp_path).validate_all()
 
 
@@ -48,7 +54,7 @@ def test_a_folder_where_a_file_should_be_is_named(shop: Path, open_tree: OpenTre
     proposal = shop / "openspec/changes/add-lockout/proposal.md"
     proposal.unlink()
     proposal.mkdir()
-    with pytest.raises(BadFile, match=str(proposal)):
+    with pytest.raises(BadFileError, match=str(proposal)):
         open_tree(shop).change("add-lockout")
 
 
@@ -56,7 +62,7 @@ def test_a_pipe_is_never_waited_for(shop: Path, open_tree: OpenTree) -> None:
     spec = shop / "openspec/specs/auth/spec.md"
     spec.unlink()
     os.mkfifo(spec)
-    with pytest.raises(BadFile, match="not a regular file"):
+    with pytest.raises(BadFileError, match="not a regular file"):
         open_tree(shop).spec("auth")
     assert open_tree(shop).validate_spec("auth").findings[0].rule == "F0"
 
@@ -70,7 +76,7 @@ def test_a_huge_spec_is_refused_by_size_and_by_name(shop: Path, open_tree: OpenT
     (finding,) = openspec.validate_spec("huge").findings
     assert str(huge) in finding.message and "52,428,800" in finding.message
     assert {row.id: row.requirements for row in openspec.list_specs()}["huge"] == 0
-    with pytest.raises(BadFile) as failed:
+    with pytest.raises(BadFileError) as failed:
         openspec.spec("huge")
     assert "max_file_bytes" in failed.value.suggestions[0]
 
@@ -140,7 +146,7 @@ def test_an_id_that_can_name_no_change_is_refused(
 ) -> None:
     openspec = open_tree(shop)
     for call in (openspec.change, lambda name: openspec.archive(name, Options())):
-        with pytest.raises(InvalidName):
+        with pytest.raises(InvalidNameError):
             call(name)
 
 
@@ -148,12 +154,12 @@ def test_an_id_that_can_name_no_change_is_refused(
 def test_a_path_that_can_name_no_capability_is_refused(
     shop: Path, open_tree: OpenTree, name: str
 ) -> None:
-    with pytest.raises(InvalidName):
+    with pytest.raises(InvalidNameError):
         open_tree(shop).spec(name)
 
 
 def test_a_name_nearly_right_is_met_with_what_was_meant(shop: Path, open_tree: OpenTree) -> None:
-    with pytest.raises(NotFound) as failed:
+    with pytest.raises(NotFoundError) as failed:
         open_tree(shop).change("add-lockuot")
     assert failed.value.near == ["add-lockout"]
 
@@ -263,7 +269,7 @@ def test_a_context_that_is_not_utf8_is_only_ever_replaced(shop: Path, open_tree:
     file = shop / "openspec/project.md"
     file.write_bytes(b"\xff\xfe")
     openspec = open_tree(shop)
-    with pytest.raises(BadFile, match="not UTF-8"):
+    with pytest.raises(BadFileError, match="not UTF-8"):
         openspec.update_context("more", merge=True)
     assert file.read_bytes() == b"\xff\xfe"
     openspec.update_context("# All new")

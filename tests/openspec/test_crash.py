@@ -13,7 +13,7 @@ from datetime import date
 from pathlib import Path
 
 import pytest
-from mcp_host_openspec.errors import Locked, Withdrawn
+from mcp_host_openspec.errors import LockedError, WithdrawnError
 from mcp_host_openspec.service import OpenSpec, Options, Root
 from mcp_host_openspec.storage.lock import NAME
 from mcp_host_openspec.storage.transaction import JOURNAL
@@ -189,7 +189,7 @@ def archiving(project: Path) -> Callable[[], object]:
 
 def test_an_archive_nobody_waits_for_any_more_is_not_begun(project: Path) -> None:
     before = contents(project)
-    with pytest.raises(Withdrawn):
+    with pytest.raises(WithdrawnError):
         OpenSpec(Root(project, "configured")).archive("grow", Options(), wanted=lambda: False)
     assert contents(project) == before
 
@@ -199,7 +199,7 @@ def test_the_lock_of_a_living_process_is_respected(project: Path) -> None:
     before = contents(project)
     with subprocess.Popen(["sleep", "60"]) as other:
         write(project / LOCK, json.dumps({"pid": other.pid, "nonce": "x"}))
-        with pytest.raises(Locked) as locked:
+        with pytest.raises(LockedError) as locked:
             archiving(project)()
         other.kill()
     assert str(project / LOCK) in locked.value.suggestions[0]
@@ -223,7 +223,7 @@ def test_the_lock_of_a_dead_process_is_taken_over(project: Path, host: str | Non
 
 def test_the_lock_of_another_machine_is_respected(project: Path) -> None:
     write(project / LOCK, json.dumps({"pid": 1, "nonce": "x", "host": "elsewhere.example"}))
-    with pytest.raises(Locked):
+    with pytest.raises(LockedError):
         archiving(project)()
 
 
@@ -253,7 +253,7 @@ def test_an_edit_between_reading_and_writing_stops_the_archive(project: Path) ->
     script = (
         "import sys, pathlib\n"
         "from mcp_host_openspec.service import OpenSpec, Options, Root\n"
-        "from mcp_host_openspec.errors import Changed\n"
+        "from mcp_host_openspec.errors import ChangedError\n"
         f"project = pathlib.Path({str(project)!r})\n"
         f"edited = pathlib.Path({str(edited)!r})\n"
         "def edit(event, arguments):\n"
@@ -263,7 +263,7 @@ def test_an_edit_between_reading_and_writing_stops_the_archive(project: Path) ->
         "sys.addaudithook(edit)\n"
         "try:\n"
         "    openspec.archive('grow', Options())\n"
-        "except Changed:\n"
+        "except ChangedError:\n"
         "    sys.exit(7)\n"
     )
     assert subprocess.run([sys.executable, "-c", script]).returncode == 7

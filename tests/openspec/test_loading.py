@@ -3,7 +3,16 @@
 import subprocess
 import sys
 
-DECLARATIONS = {"errors", "plugin", "prompts", "resources", "settings", "tools"}
+DECLARATIONS = {
+    "errors",
+    "model",
+    "model.uris",
+    "plugin",
+    "prompts",
+    "resources",
+    "settings",
+    "tools",
+}
 LOAD = """
 from mcp_host_openspec import plugin
 
@@ -34,7 +43,7 @@ def test_loading_the_pack_imports_its_declarations_alone_and_no_event_loop() -> 
 
 
 def test_a_server_alone_imports_nothing_of_the_pack_before_the_saved_catalogue_is_read() -> None:
-    loaded = loaded_by("import mcp_host_openspec.cli.mcp")
+    loaded = loaded_by("import mcp_host_openspec.server")
 
-    assert of_the_pack(loaded) == {"cli", "cli.mcp"}
+    assert of_the_pack(loaded) == {"server"}
     assert loaded.isdisjoint({"importlib.metadata", "pydantic", "asyncio"})

@@ -6,12 +6,13 @@ from pathlib import Path
 
 import hypothesis.strategies as st
 from hypothesis import HealthCheck, given, settings
+from mcp_host_openspec.errors import MergeError
 from mcp_host_openspec.model.delta import DeltaDocument
 from mcp_host_openspec.model.requirements import fold, requirement_name
 from mcp_host_openspec.model.spec import SpecDocument
 from mcp_host_openspec.model.text import fence_mask
 from mcp_host_openspec.service import OpenSpec, Options, Root
-from mcp_host_openspec.service.merging import MergeRefused, merge
+from mcp_host_openspec.service.merge import merge
 
 ROUNDS = settings(
     max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
@@ -129,7 +130,7 @@ def test_any_text_can_be_merged_or_is_refused_in_words(main: str, delta: str) ->
     document = DeltaDocument(delta.encode())
     try:
         merged = merge(document, SpecDocument(main.encode()), capability="x", change="c")
-    except MergeRefused as refused:
+    except MergeError as refused:
         assert str(refused).startswith("x: ")
         return
     assert merged.text.endswith("\n")

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
-    from mcp_host import Stage
+    from mcp_host import Demo
 
 _SPEC: Final = """\
 # auth Specification
@@ -40,31 +40,29 @@ def prepare(folder: Path) -> Mapping[str, Any]:
     return {"root": str(folder), "debounce": 0.05}
 
 
-async def play(stage: "Stage") -> None:
+async def play(demo: "Demo") -> None:
     """From an empty folder to an archived change; a fence that is never closed is in the way."""
-    stage.say("There is no tree yet; the answer says how to make one.")
-    await stage.call("list")
-    await stage.call("init")
-    _write(stage.folder, "openspec/specs/auth/spec.md", _SPEC)
-    stage.say("A change is written as the prompt says, with one task still open.")
-    await stage.prompt("openspec-propose", description="Lock accounts", scope="modify-existing")
-    _write(
-        stage.folder, f"{_CHANGE}/proposal.md", "## Why\nGuessing.\n\n## What Changes\n- Locks\n"
-    )
-    _write(stage.folder, f"{_CHANGE}/tasks.md", "- [x] 1.1 Count\n- [ ] 1.2 Lock\n")
-    _write(stage.folder, f"{_CHANGE}/specs/auth/spec.md", f"{_DELTA}\n```\nopen\n")
-    await stage.call("list")
-    await stage.call("validate", name="add-lockout", strict=True)
-    stage.say("Archiving would lose text, and a task is open: nothing is touched.")
-    await stage.call("archive", name="add-lockout")
-    await stage.call("archive", name="add-lockout", force=True)
-    stage.say("With the fence closed and the task done, the diff is as it should be.")
-    _write(stage.folder, f"{_CHANGE}/specs/auth/spec.md", _DELTA)
-    _write(stage.folder, f"{_CHANGE}/tasks.md", "- [x] 1.1 Count\n- [x] 1.2 Lock\n")
-    await stage.call("archive", name="add-lockout", dryRun=True)
-    await stage.call("archive", name="add-lockout")
-    await stage.read("openspec://specs")
-    await stage.call("validate", type="spec", strict=True)
+    demo.say("There is no tree yet; the answer says how to make one.")
+    await demo.call("list")
+    await demo.call("init")
+    _write(demo.folder, "openspec/specs/auth/spec.md", _SPEC)
+    demo.say("A change is written as the prompt says, with one task still open.")
+    await demo.prompt("openspec-propose", description="Lock accounts", scope="modify-existing")
+    _write(demo.folder, f"{_CHANGE}/proposal.md", "## Why\nGuessing.\n\n## What Changes\n- Locks\n")
+    _write(demo.folder, f"{_CHANGE}/tasks.md", "- [x] 1.1 Count\n- [ ] 1.2 Lock\n")
+    _write(demo.folder, f"{_CHANGE}/specs/auth/spec.md", f"{_DELTA}\n```\nopen\n")
+    await demo.call("list")
+    await demo.call("validate", name="add-lockout", strict=True)
+    demo.say("Archives would lose text, and a task is open: nothing is touched.")
+    await demo.call("archive", name="add-lockout")
+    await demo.call("archive", name="add-lockout", force=True)
+    demo.say("With the fence closed and the task done, the diff is as it should be.")
+    _write(demo.folder, f"{_CHANGE}/specs/auth/spec.md", _DELTA)
+    _write(demo.folder, f"{_CHANGE}/tasks.md", "- [x] 1.1 Count\n- [x] 1.2 Lock\n")
+    await demo.call("archive", name="add-lockout", dryRun=True)
+    await demo.call("archive", name="add-lockout")
+    await demo.read("openspec://specs")
+    await demo.call("validate", type="spec", strict=True)
 
 
 def _write(folder: Path, name: str, text: str) -> None:

@@ -1,4 +1,30 @@
-"""What can go wrong, each with a stable word, the facts, and what to do."""
+"""What can go wrong, each with a stable word, the facts, and what to do.
+
+The tree:
+
+    OpenSpecError
+    ├── NoTreeError               there is no openspec/ folder yet
+    ├── AlreadyInitialisedError   `init` where a tree already is
+    ├── InvalidNameError          an id that can name nothing in a tree
+    ├── NotFoundError             a well-formed name that names nothing
+    ├── ConflictError             something of this name is there already
+    ├── AmbiguousError            a name that is both a change and a spec
+    ├── OutsideTreeError          a path that leaves the tree
+    ├── BadFileError              a file or folder that cannot be used as it is
+    │   ├── TooLargeError         … because it has more bytes than are read
+    │   └── CannotWriteError      … because the disk refused a write
+    ├── RefusedError              an archive that does not go ahead
+    │   └── TasksIncompleteError  … because tasks are open
+    ├── WithdrawnError            nobody waits for the archive any more
+    ├── LockedError               another archive is running
+    ├── ChangedError              a file was edited while an archive was under way
+    ├── MergeError                a delta that cannot be merged into its spec
+    ├── IncompleteError           a document without a section that it must have
+    └── FormatError               a file that does not say what it must
+        ├── InvalidYamlError      … because it is not YAML
+        ├── SchemaError           … because it is not a workflow schema
+        └── MetadataError         … because it is not the metadata of a change
+"""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -6,17 +32,19 @@ from typing import Any
 
 
 class OpenSpecError(Exception):
-    """The base: `reason` is the stable word, `suggestions` say what to do, `details` the facts."""
+    """The base: `message` says what is wrong, `reason` is the stable word for it, `suggestions` say
+    what to do, and `details` are the facts."""
 
     reason = "openspec_error"
 
     def __init__(self, message: str, *, suggestions: Sequence[str] = (), **details: object) -> None:
         super().__init__(message)
+        self.message = message
         self.suggestions = list(suggestions)
         self.details: dict[str, Any] = {"reason": self.reason, **details}
 
 
-class NoTree(OpenSpecError):
+class NoTreeError(OpenSpecError):
     """There is no OpenSpec tree yet."""
 
     reason = "no_openspec_root"
@@ -29,7 +57,7 @@ class NoTree(OpenSpecError):
         )
 
 
-class AlreadyInitialised(OpenSpecError):
+class AlreadyInitialisedError(OpenSpecError):
     """`init` where a tree already is."""
 
     reason = "already_initialized"
@@ -42,7 +70,7 @@ class AlreadyInitialised(OpenSpecError):
         )
 
 
-class InvalidName(OpenSpecError):
+class InvalidNameError(OpenSpecError):
     """An id that can name nothing in a tree."""
 
     reason = "invalid_name"
@@ -57,7 +85,7 @@ class InvalidName(OpenSpecError):
         self.problem = problem
 
 
-class NotFound(OpenSpecError):
+class NotFoundError(OpenSpecError):
     """A well-formed name that names nothing."""
 
     reason = "not_found"
@@ -74,7 +102,7 @@ class NotFound(OpenSpecError):
         self.near = list(near)
 
 
-class Ambiguous(OpenSpecError):
+class AmbiguousError(OpenSpecError):
     """A name that is both a change and a spec."""
 
     reason = "ambiguous_item"
@@ -87,7 +115,7 @@ class Ambiguous(OpenSpecError):
         )
 
 
-class OutsideTree(OpenSpecError):
+class OutsideTreeError(OpenSpecError):
     """A path that leaves the tree, for example through a symbolic link."""
 
     reason = "outside_tree"
@@ -100,7 +128,7 @@ class OutsideTree(OpenSpecError):
         )
 
 
-class BadFile(OpenSpecError):
+class BadFileError(OpenSpecError):
     """A file or folder that cannot be used as it is."""
 
     reason = "bad_file"
@@ -113,7 +141,7 @@ class BadFile(OpenSpecError):
         self.problem = problem
 
 
-class TooLarge(BadFile):
+class TooLargeError(BadFileError):
     """A file larger than this pack reads."""
 
     reason = "file_too_large"
@@ -126,13 +154,13 @@ class TooLarge(BadFile):
         )
 
 
-class CannotWrite(BadFile):
+class CannotWriteError(BadFileError):
     """The disk refused a write: full, read-only or not permitted. Nothing was changed."""
 
     reason = "cannot_write"
 
 
-class Refused(OpenSpecError):
+class RefusedError(OpenSpecError):
     """An archive that does not go ahead; nothing was changed."""
 
     reason = "archive_refused"
@@ -156,23 +184,69 @@ class Refused(OpenSpecError):
         self.details["reason"] = code
 
 
-class TasksIncomplete(Refused):
+class TasksIncompleteError(RefusedError):
     """A change with open tasks, and no `force`."""
 
 
-class Withdrawn(OpenSpecError):
+class ConflictError(OpenSpecError):
+    """Something of this name is there already. Nothing was changed."""
+
+    reason = "already_exists"
+
+
+class WithdrawnError(OpenSpecError):
     """Nobody waits for the archive any more; nothing was changed."""
 
     reason = "cancelled"
 
 
-class Locked(OpenSpecError):
+class LockedError(OpenSpecError):
     """Another archive is running."""
 
     reason = "archive_running"
 
 
-class Changed(OpenSpecError):
+class ChangedError(OpenSpecError):
     """A file was edited while an archive was under way. Nothing of the archive was kept."""
 
     reason = "concurrent_edit"
+
+
+class MergeError(OpenSpecError):
+    """A delta that cannot be merged into its spec as it is."""
+
+    reason = "merge_refused"
+
+
+class IncompleteError(OpenSpecError):
+    """A spec or a proposal without a section that it must have to be shown."""
+
+    reason = "incomplete"
+
+    def __init__(self, document: str, section: str) -> None:
+        super().__init__(f"{document} must have a {section} section", section=section)
+        self.section = section
+
+
+class FormatError(OpenSpecError):
+    """A file that does not say what it must."""
+
+    reason = "bad_format"
+
+
+class InvalidYamlError(FormatError):
+    """A text that is not YAML."""
+
+    reason = "invalid_yaml"
+
+
+class SchemaError(FormatError):
+    """A workflow schema that is not there or cannot be used."""
+
+    reason = "invalid_schema"
+
+
+class MetadataError(FormatError):
+    """The metadata of a change that cannot be used."""
+
+    reason = "invalid_metadata"

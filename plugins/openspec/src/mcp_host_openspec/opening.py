@@ -9,10 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from .errors import OpenSpecError
-from .opened import Opened
-from .service import OpenSpec, Root
+from .service import OpenSpec, Root, Service
+from .service.watch import Watch
 from .storage.roots import place_of, user_schemas
-from .watching import Watch
 
 if TYPE_CHECKING:
     from mcp_host import PackHandle
@@ -23,7 +22,7 @@ log = logging.getLogger(__name__)
 
 
 @asynccontextmanager
-async def opened(settings: "OpenSpecSettings", pack: "PackHandle") -> AsyncIterator[Opened]:
+async def open_service(settings: "OpenSpecSettings", pack: "PackHandle") -> AsyncIterator[Service]:
     """The project's tree, whether it is there or not."""
     root = _root(settings)
     openspec = OpenSpec(
@@ -45,7 +44,7 @@ async def opened(settings: "OpenSpecSettings", pack: "PackHandle") -> AsyncItera
         vanished()
     watch = await _watch(openspec, settings, pack, vanished) if settings.watch else None
     try:
-        yield Opened(openspec, pack.public_name, pack.recovered)
+        yield Service(openspec, pack.public_name, pack.recovered)
     finally:
         if watch is not None:
             watch.cancel()
@@ -57,8 +56,9 @@ def _root(settings: "OpenSpecSettings") -> Root:
     """Where the tree is: in the project, or at its place among the trees of all projects."""
     project = settings.root or Path.cwd()
     if settings.specs_root is None:
-        return Root(project, "configured")
-    return Root(place_of(project, settings.specs_root, Path.home()), "OPENSPEC_AUTO_PROJECT_ROOT")
+        return Root(project, "configured", settings.folder)
+    place = place_of(project, settings.specs_root, Path.home())
+    return Root(place, "OPENSPEC_AUTO_PROJECT_ROOT", settings.folder)
 
 
 def _recover(openspec: OpenSpec) -> None:

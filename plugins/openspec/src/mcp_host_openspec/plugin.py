@@ -16,7 +16,7 @@ from .settings import OpenSpecSettings
 if TYPE_CHECKING:
     from mcp_host import PackHandle
 
-    from .opened import Opened
+    from .service import Service
 
 
 @hookimpl
@@ -27,10 +27,10 @@ def mcp_host_settings() -> type[OpenSpecSettings]:
 @hookimpl
 def mcp_host_open(
     settings: OpenSpecSettings, pack: "PackHandle"
-) -> AbstractAsyncContextManager["Opened"]:
-    from .opening import opened
+) -> AbstractAsyncContextManager["Service"]:
+    from .opening import open_service
 
-    return opened(settings, pack)
+    return open_service(settings, pack)
 
 
 @hookimpl
@@ -80,18 +80,19 @@ def mcp_host_instructions() -> str:
 def mcp_host_errors() -> Mapping[type[Exception], str]:
     return {
         errors.OpenSpecError: "validation_error",
-        errors.NoTree: "not_found",
-        errors.NotFound: "not_found",
-        errors.InvalidName: "validation_error",
-        errors.Ambiguous: "validation_error",
-        errors.OutsideTree: "permission_denied",
-        errors.BadFile: "validation_error",
-        errors.CannotWrite: "unavailable",
-        errors.AlreadyInitialised: "conflict",
-        errors.Refused: "conflict",
-        errors.Changed: "conflict",
-        errors.Locked: "busy",
-        errors.Withdrawn: "cancelled",
+        errors.NoTreeError: "not_found",
+        errors.NotFoundError: "not_found",
+        errors.InvalidNameError: "validation_error",
+        errors.AmbiguousError: "validation_error",
+        errors.OutsideTreeError: "permission_denied",
+        errors.BadFileError: "validation_error",
+        errors.CannotWriteError: "unavailable",
+        errors.AlreadyInitialisedError: "conflict",
+        errors.ConflictError: "conflict",
+        errors.RefusedError: "conflict",
+        errors.ChangedError: "conflict",
+        errors.LockedError: "busy",
+        errors.WithdrawnError: "cancelled",
     }
 
 

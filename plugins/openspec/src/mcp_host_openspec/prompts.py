@@ -5,10 +5,11 @@ from typing import TYPE_CHECKING, Annotated, Final, Literal
 from mcp_host import prompt
 from pydantic import Field
 
-from .resources import ChangeId, change_uri
+from .model.uris import change_uri
+from .resources import ChangeId
 
 if TYPE_CHECKING:
-    from .opened import Opened
+    from .service import Service
 
 Scope = Literal["new-capability", "modify-existing", "refactor", "fix"]
 
@@ -26,7 +27,7 @@ _SCOPES: Final[dict[str, str]] = {
 
 @prompt(name="openspec-propose", title="Propose a change")
 def propose(
-    opened: "Opened",
+    service: "Service",
     /,
     description: Annotated[str, Field(description="What is wanted, in your own words")],
     scope: Annotated[
@@ -35,7 +36,7 @@ def propose(
     ] = None,
 ) -> str:
     """Plan a change and write its proposal, tasks and spec deltas."""
-    tool = opened.tool_name
+    tool = service.tool_name
     return f"""\
 Propose an OpenSpec change for this request:
 
@@ -55,6 +56,8 @@ Propose an OpenSpec change for this request:
    - openspec/changes/<id>/specs/<capability>/spec.md with '## ADDED Requirements',
      '## MODIFIED Requirements', '## REMOVED Requirements' or '## RENAMED Requirements'; every
      requirement says SHALL or MUST and has a '#### Scenario: …' with WHEN and THEN
+   Where the project follows a schema of its own, or to have template, context and rules of each
+   artifact: {tool("show")} with the id and part="next" gives exactly the next one.
 4. Validate the proposal: call {tool("validate")} with the id and strict=true, and settle every
    error, warning and note.
 5. Show the proposal and wait for approval. Do not implement anything yet.
@@ -66,10 +69,10 @@ def _scope_line(scope: str | None) -> str:
 
 
 @prompt(name="openspec-apply", title="Carry out a change")
-def apply(opened: "Opened", /, changeId: ChangeId) -> str:
+def apply(service: "Service", /, changeId: ChangeId) -> str:
     """Implement an approved change, task by task."""
-    tool = opened.tool_name
-    opened.openspec.check_change(changeId)
+    tool = service.tool_name
+    service.openspec.check_change(changeId)
     return f"""\
 Implement the approved OpenSpec change '{changeId}'.
 
@@ -85,10 +88,10 @@ Implement the approved OpenSpec change '{changeId}'.
 
 
 @prompt(name="openspec-archive", title="Archive a change")
-def archive(opened: "Opened", /, changeId: ChangeId) -> str:
+def archive(service: "Service", /, changeId: ChangeId) -> str:
     """Merge a finished change into the specs and archive it."""
-    tool = opened.tool_name
-    opened.openspec.check_change(changeId)
+    tool = service.tool_name
+    service.openspec.check_change(changeId)
     return f"""\
 Archive the finished OpenSpec change '{changeId}'.
 

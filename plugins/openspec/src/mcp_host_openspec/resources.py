@@ -1,44 +1,28 @@
 """What clients may read: ten resources, all Markdown."""
 
 from typing import TYPE_CHECKING, Annotated, Any, Final
-from urllib.parse import quote
 
 from mcp_host import Complete, Embedded, Text, resource
 from pydantic import Field
 
-from .errors import NotFound, NoTree
+from .errors import BadFileError, NotFoundError, NoTreeError
+from .model.uris import ARCHIVE, CHANGES, INSTRUCTIONS, PROJECT, SPECS, change_uri, spec_uri
 
 if TYPE_CHECKING:
     from .model.tasks import Progress
-    from .opened import Opened
+    from .service import Service
 
 MIME: Final = "text/markdown"
-INSTRUCTIONS: Final = "openspec://instructions"
-PROJECT: Final = "openspec://project"
-SPECS: Final = "openspec://specs"
-CHANGES: Final = "openspec://changes"
-ARCHIVE: Final = "openspec://archive"
 
 
-def spec_uri(capability: str) -> str:
-    """The URI of a spec; a slash in the capability is written %2F."""
-    return f"{SPECS}/{quote(capability, safe='')}"
-
-
-def change_uri(change: str, text: str | None = None) -> str:
-    """The URI of a change, or of its proposal, tasks or design."""
-    uri = f"{CHANGES}/{quote(change, safe='')}"
-    return f"{uri}/{text}" if text else uri
-
-
-def changes_like(opened: "Opened", /, value: str) -> list[str]:
+def changes_like(service: "Service", /, value: str) -> list[str]:
     """The active changes that begin with, or else contain, what was typed."""
-    return _like(opened.openspec.change_ids(), value)
+    return _like(service.openspec.change_ids(), value)
 
 
-def capabilities_like(opened: "Opened", /, value: str) -> list[str]:
+def capabilities_like(service: "Service", /, value: str) -> list[str]:
     """The capabilities that begin with, or else contain, what was typed."""
-    return _like(opened.openspec.capabilities(), value)
+    return _like(service.openspec.capabilities(), value)
 
 
 ChangeId = Annotated[str, Complete(changes_like), Field(description="The id of an active change")]
@@ -48,23 +32,26 @@ Capability = Annotated[
 
 
 @resource(INSTRUCTIONS, name="instructions", title="OpenSpec instructions", mime=MIME)
-def instructions(opened: "Opened", /) -> str:
+def instructions(service: "Service", /) -> str:
     """How this project works with specs and changes (openspec/AGENTS.md)."""
-    return opened.openspec.instructions()
+    return service.openspec.instructions()
 
 
 @resource(PROJECT, name="project", title="Project context", mime=MIME)
-def project(opened: "Opened", /) -> str:
+def project(service: "Service", /) -> list[Embedded] | str:
     """What the project is about and its conventions (openspec/project.md)."""
-    return opened.openspec.project()
+    text, context = service.openspec.project(), service.openspec.config_context()
+    if context is None:
+        return text
+    return [Embedded(PROJECT, text, MIME), Embedded(f"{PROJECT}#config", context, MIME)]
 
 
 @resource(SPECS, name="specs", title="Specs", mime=MIME)
-def specs(opened: "Opened", /) -> str:
+def specs(service: "Service", /) -> str:
     """All specs, with links to each."""
-    openspec = opened.openspec
+    openspec = service.openspec
     if not openspec.is_there:
-        return _nothing_yet("Specs", opened)
+        return _nothing_yet("Specs", service)
     rows = [
         f"- [{row.id}]({spec_uri(row.id)}): "
         + (str(row.problem) if row.problem else _count(row.requirements, "requirement"))
@@ -74,20 +61,20 @@ def specs(opened: "Opened", /) -> str:
 
 
 @resource(f"{SPECS}/{{capability}}", name="spec", title="A spec", mime=MIME)
-def spec(opened: "Opened", /, capability: Capability) -> Text:
+def spec(service: "Service", /, capability: Capability) -> Text:
     """What is required of one capability; a '/' in its name is written %2F."""
     try:
-        return Text(opened.openspec.spec(capability).text.removeprefix("\ufeff"))
-    except (NotFound, NoTree) as missing:
+        return Text(service.openspec.spec(capability).text.removeprefix("\ufeff"))
+    except (NotFoundError, NoTreeError) as missing:
         return _not_found(missing)
 
 
 @resource(CHANGES, name="changes", title="Active changes", mime=MIME)
-def changes(opened: "Opened", /) -> str:
+def changes(service: "Service", /) -> str:
     """All active changes, with links to each; archived ones are not among them."""
-    openspec = opened.openspec
+    openspec = service.openspec
     if not openspec.is_there:
-        return _nothing_yet("Changes", opened)
+        return _nothing_yet("Changes", service)
     rows = [
         f"- [{row.id}]({change_uri(row.id)}): "
         + (str(row.problem) if row.problem else _tasks_done(row.progress))
@@ -97,17 +84,17 @@ def changes(opened: "Opened", /) -> str:
 
 
 @resource(f"{CHANGES}/{{changeId}}", name="change", title="A change", mime=MIME)
-def change(opened: "Opened", /, changeId: ChangeId) -> list[Embedded] | Text:
+def change(service: "Service", /, changeId: ChangeId) -> list[Embedded] | Text:
     """The proposal, tasks and design of one change, those that are there."""
-    openspec = opened.openspec
+    openspec = service.openspec
     try:
         openspec.check_change(changeId)
-    except (NotFound, NoTree) as missing:
+    except (NotFoundError, NoTreeError) as missing:
         return _not_found(missing)
     texts = {
         name: text
         for name in ("proposal", "tasks", "design")
-        if (text := openspec.change_text(changeId, f"{name}.md")) is not None
+        if (text := _readable(service, changeId, f"{name}.md")) is not None
     }
     if not texts:
         return Text(f"The change '{changeId}' has no proposal.md, tasks.md or design.md yet.")
@@ -115,43 +102,51 @@ def change(opened: "Opened", /, changeId: ChangeId) -> list[Embedded] | Text:
 
 
 @resource(f"{CHANGES}/{{changeId}}/proposal", name="change-proposal", mime=MIME)
-def proposal(opened: "Opened", /, changeId: ChangeId) -> Text:
+def proposal(service: "Service", /, changeId: ChangeId) -> Text:
     """Why a change is made, and what changes."""
-    return _change_text(opened, changeId, "proposal.md")
+    return _change_text(service, changeId, "proposal.md")
 
 
 @resource(f"{CHANGES}/{{changeId}}/tasks", name="change-tasks", mime=MIME)
-def tasks(opened: "Opened", /, changeId: ChangeId) -> Text:
+def tasks(service: "Service", /, changeId: ChangeId) -> Text:
     """What is to be done for a change, with boxes to tick."""
-    return _change_text(opened, changeId, "tasks.md")
+    return _change_text(service, changeId, "tasks.md")
 
 
 @resource(f"{CHANGES}/{{changeId}}/design", name="change-design", mime=MIME)
-def design(opened: "Opened", /, changeId: ChangeId) -> Text:
+def design(service: "Service", /, changeId: ChangeId) -> Text:
     """The decisions behind a change."""
-    return _change_text(opened, changeId, "design.md")
+    return _change_text(service, changeId, "design.md")
 
 
 @resource(ARCHIVE, name="archive", title="Archived changes", mime=MIME)
-def archive(opened: "Opened", /) -> str:
+def archive(service: "Service", /) -> str:
     """The archived changes, newest first."""
-    if not opened.openspec.is_there:
-        return _nothing_yet("Archive", opened)
-    rows = [f"- {name}" for name in opened.openspec.archived()]
+    if not service.openspec.is_there:
+        return _nothing_yet("Archive", service)
+    rows = [f"- {name}" for name in service.openspec.archived()]
     return _page("Archive", rows, "Nothing is archived yet.")
 
 
-def _change_text(opened: "Opened", change_id: str, name: str) -> Text:
+def _readable(service: "Service", change_id: str, name: str) -> str | None:
+    """A text of a change; one that cannot be read says why, and hides no other."""
     try:
-        text = opened.openspec.change_text(change_id, name)
-    except (NotFound, NoTree) as missing:
+        return service.openspec.change_text(change_id, name)
+    except BadFileError as error:
+        return f"Cannot be read: {error}"
+
+
+def _change_text(service: "Service", change_id: str, name: str) -> Text:
+    try:
+        text = service.openspec.change_text(change_id, name)
+    except (NotFoundError, NoTreeError) as missing:
         return _not_found(missing)
     if text is None:
-        return _not_found(NotFound("File", f"changes/{change_id}/{name}"))
+        return _not_found(NotFoundError("File", f"changes/{change_id}/{name}"))
     return Text(text)
 
 
-def _not_found(missing: NotFound | NoTree) -> Text:
+def _not_found(missing: NotFoundError | NoTreeError) -> Text:
     """The text a reader gets, and the error for whoever looks at the metadata."""
     envelope: dict[str, Any] = {
         "success": False,
@@ -163,16 +158,16 @@ def _not_found(missing: NotFound | NoTree) -> Text:
     if missing.suggestions:
         envelope["suggestions"] = missing.suggestions
     hint = f" {missing.suggestions[0]}" if missing.suggestions else ""
-    if isinstance(missing, NotFound):
+    if isinstance(missing, NotFoundError):
         text = f"Not found: {missing.kind.lower()} '{missing.name}'.{hint}"
     else:
         text = f"Not found: there is no OpenSpec tree yet.{hint}"
     return Text(text, MIME, {"mcp-host/error": envelope})
 
 
-def _nothing_yet(title: str, opened: "Opened") -> str:
+def _nothing_yet(title: str, service: "Service") -> str:
     return _page(
-        title, [], f"There is no OpenSpec tree yet. Make one with {opened.tool_name('init')}."
+        title, [], f"There is no OpenSpec tree yet. Make one with {service.tool_name('init')}."
     )
 
 

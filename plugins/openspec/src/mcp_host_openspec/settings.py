@@ -13,6 +13,9 @@ class OpenSpecSettings(BaseModel):
     root: Path | None = Field(
         None, description="The project's folder; its tree is the openspec/ in it."
     )
+    folder: str = Field(
+        "openspec", pattern=r"^\.?[^./\\][^/\\]*$", description="What the tree's folder is called."
+    )
     specs_root: Path | None = Field(
         None,
         description="One folder for the trees of all projects, each at the project's place below "

@@ -11,14 +11,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; returns its exit code."""
     given = sys.argv[1:] if arguments is None else arguments
     if given[:1] == ["mcp"]:
-        from .mcp import serve
+        from .. import server
 
-        return serve(given[1:])
+        server.main(given[1:])
     from .run import run
 
     return run(given)
-
-
-def serve_alone() -> int:
-    """Run `openspec mcp`, under a name no other tool has."""
-    return main(["mcp", *sys.argv[1:]])

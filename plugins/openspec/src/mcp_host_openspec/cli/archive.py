@@ -5,16 +5,16 @@ import sys
 from argparse import Namespace
 
 from ..errors import (
-    BadFile,
-    InvalidName,
-    Locked,
-    NotFound,
+    BadFileError,
+    InvalidNameError,
+    LockedError,
+    NotFoundError,
     OpenSpecError,
-    Refused,
-    TasksIncomplete,
+    RefusedError,
+    TasksIncompleteError,
 )
 from ..service import OpenSpec, Options, Plan, check_accepted, shapes
-from .output import Data, Failure, failure, print_json, say
+from .output import CommandError, Data, failure, print_json, say
 from .roots import open_tree
 
 _AFTER_CONFIRMATION = (
@@ -30,18 +30,18 @@ def run(options: Namespace) -> int:
     payload: Data = {"archive": None, "root": shapes.root_of(service.root)}
     try:
         plan = _archive(service, options)
-    except Failure as failed:
+    except CommandError as failed:
         failed.payload = payload
         raise
-    except InvalidName as error:
+    except InvalidNameError as error:
         raise failure(error, "archive_change_name_invalid", payload=payload) from error
-    except NotFound as error:
+    except NotFoundError as error:
         raise _not_found(error, payload) from error
-    except Refused as error:
+    except RefusedError as error:
         raise failure(error, error.code, payload=payload) from error
-    except Locked as error:
+    except LockedError as error:
         raise failure(error, "archive_target_exists", payload=payload) from error
-    except BadFile as error:
+    except BadFileError as error:
         raise failure(error, "archive_spec_update_failed", payload=payload) from error
     except OpenSpecError as error:
         raise failure(error, "archive_error", payload=payload) from error
@@ -52,22 +52,24 @@ def run(options: Namespace) -> int:
         if options.dry_run:
             data["dryRun"] = True
             data["diffs"] = {spec.capability: spec.diff for spec in plan.specs if spec.diff}
+            if claims := service.overlaps(plan.change).get(plan.change):
+                data["overlaps"] = shapes.overlaps(claims)
         print_json({"archive": data, "root": payload["root"]})
     else:
-        _print(plan, dry_run=options.dry_run)
+        _print(service, plan, dry_run=options.dry_run)
     return 0
 
 
 def _archive(service: OpenSpec, options: Namespace) -> Plan | None:
     """The archive as it was done or, on a dry run, would be; None where a person said no."""
     if options.item is None:
-        raise Failure(
+        raise CommandError(
             "archive_change_name_required",
             "Which change? " + (", ".join(service.change_ids()) or "There is none."),
             fix="openspec archive <change>",
         )
     if options.no_validate and not _agreed(options, "Archive without validating?"):
-        raise _needs_yes("Archiving without validation")
+        raise _needs_yes("Archives without validation")
     wanted = Options(
         update_specs=not options.skip_specs,
         force=options.yes or options.dry_run,
@@ -76,12 +78,12 @@ def _archive(service: OpenSpec, options: Namespace) -> Plan | None:
     )
     try:
         plan = service.plan_archive(options.item, wanted)
-    except TasksIncomplete as open_tasks:
+    except TasksIncompleteError as open_tasks:
         if options.json or not _agreed(options, f"{open_tasks} Archive all the same?"):
             raise
         wanted = Options(wanted.update_specs, True, wanted.validate, wanted.accept)
         plan = service.plan_archive(options.item, wanted)
-    except Refused as refused:
+    except RefusedError as refused:
         if refused.code in _AFTER_CONFIRMATION and not _agreed(options, None):
             raise _needs_yes("Changing main specs") from refused
         raise
@@ -101,20 +103,20 @@ def _agreed(options: Namespace, question: str | None) -> bool:
     return question is None or input(f"{question} [y/N] ").strip().lower() in ("y", "yes")
 
 
-def _needs_yes(what: str) -> Failure:
-    return Failure(
+def _needs_yes(what: str) -> CommandError:
+    return CommandError(
         "archive_confirmation_required",
         f"{what} needs a confirmation.",
         fix="Run it again with --yes.",
     )
 
 
-def _not_found(error: NotFound, payload: Data) -> Failure:
+def _not_found(error: NotFoundError, payload: Data) -> CommandError:
     there = f" Active changes: {', '.join(error.near)}" if error.near else ""
-    return Failure("archive_change_not_found", f"{error}{there}", payload=payload)
+    return CommandError("archive_change_not_found", f"{error}{there}", payload=payload)
 
 
-def _print(plan: Plan, *, dry_run: bool) -> None:
+def _print(service: OpenSpec, plan: Plan, *, dry_run: bool) -> None:
     if plan.progress.total:
         say(f"Tasks: {plan.progress.completed} of {plan.progress.total} done")
     for warning in plan.warnings:
@@ -122,6 +124,8 @@ def _print(plan: Plan, *, dry_run: bool) -> None:
     for dropped in shapes.dropped_lines(plan):
         for line in dropped["lines"]:
             say(f"  not kept: {line}")
+    for claim in service.overlaps(plan.change).get(plan.change, ()):
+        say(f"Note: {claim} ({claim.capability})")
     for spec in plan.specs:
         counts = spec.counts
         say(

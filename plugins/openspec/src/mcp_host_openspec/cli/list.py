@@ -6,9 +6,9 @@ from pathlib import Path
 
 from ..errors import OpenSpecError
 from ..service import OpenSpec, shapes
-from ..service.showing import ChangeRow
+from ..service.views import ChangeRow
 from ..storage.files import exists
-from .output import Failure, complain, failure, print_json, say
+from .output import CommandError, complain, failure, print_json, say
 from .roots import open_tree
 
 
@@ -25,7 +25,7 @@ def run(options: Namespace) -> int:
             _specs(service, as_json=options.json)
         else:
             _changes(service, as_json=options.json, recent_first=options.sort != "name")
-    except Failure as failed:
+    except CommandError as failed:
         failed.payload = empty
         raise
     except OpenSpecError as error:
@@ -38,8 +38,9 @@ def _changes(service: OpenSpec, *, as_json: bool, recent_first: bool) -> None:
     for row in rows:
         if row.problem is not None:  # the reference tool's list ends here
             raise row.problem
+    claims = service.overlaps()
     if as_json:
-        data: dict[str, object] = {"changes": shapes.change_rows(rows)}
+        data: dict[str, object] = {"changes": shapes.change_rows(rows, claims)}
         if warnings := shapes.wrapping_warnings(rows):
             data["warnings"] = warnings
         print_json({**data, "root": shapes.root_of(service.root)})
@@ -51,6 +52,9 @@ def _changes(service: OpenSpec, *, as_json: bool, recent_first: bool) -> None:
     width = max(len(row.id) for row in rows)
     for row in rows:
         say(f"  {row.id:<{width}}     {_status(row):<12}  {_age(row.modified)}")
+    for row in rows:
+        for claim in claims.get(row.id, ()):
+            say(f"  {row.id}: {claim} ({claim.capability})")
     for warning in shapes.wrapping_warnings(rows):
         say(f"\nWarning: {warning['message']}")
 

@@ -3,6 +3,7 @@
 import json
 import sys
 import unicodedata
+from collections.abc import Sequence
 from typing import Any
 
 from ..errors import OpenSpecError
@@ -10,7 +11,7 @@ from ..errors import OpenSpecError
 Data = dict[str, Any]
 
 
-class Failure(Exception):
+class CommandError(Exception):
     """A command that ends with code 1; `payload` is what its JSON holds beside the status."""
 
     def __init__(
@@ -35,12 +36,12 @@ class Failure(Exception):
         self.status.update(extra or {})
 
 
-def failure(error: OpenSpecError, code: str, *, payload: Data | None = None) -> Failure:
+def failure(error: OpenSpecError, code: str, *, payload: Data | None = None) -> CommandError:
     """A domain error as a command's failure."""
     facts: Data = {
         key: error.details[key] for key in ("losses", "findings") if key in error.details
     }
-    return Failure(
+    return CommandError(
         code,
         str(error),
         fix=" ".join(error.suggestions) or None,
@@ -49,7 +50,7 @@ def failure(error: OpenSpecError, code: str, *, payload: Data | None = None) -> 
     )
 
 
-def print_json(data: Data) -> None:
+def print_json(data: Data | Sequence[Data]) -> None:
     """Print one JSON document, indented as the reference tool does."""
     print(json.dumps(data, ensure_ascii=False, indent=2))
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from ..errors import OpenSpecError
 from ..service import OpenSpec
 from ..storage.roots import Root, from_environment, nearest, user_schemas
-from .output import Failure, complain
+from .output import CommandError, complain
 
 
 def open_tree(*, implicit: bool) -> OpenSpec:
@@ -15,12 +15,17 @@ def open_tree(*, implicit: bool) -> OpenSpec:
     `implicit`: where there is none, go on as if it were right here.
     """
     root = find_root(implicit=implicit)
-    service = OpenSpec(root, user_schemas=user_schemas(os.environ, Path.home()))
+    service = OpenSpec(root, user_schemas=own_schemas())
     try:
         service.recover()
     except OpenSpecError as error:
         complain(f"Warning: an archive was cut short and could not be settled: {error}")
     return service
+
+
+def own_schemas() -> Path:
+    """Where a person keeps schemas for all projects."""
+    return user_schemas(os.environ, Path.home())
 
 
 def find_root(*, implicit: bool) -> Root:
@@ -30,7 +35,7 @@ def find_root(*, implicit: bool) -> Root:
     if found is not None:
         return found
     if not implicit:
-        raise Failure(
+        raise CommandError(
             "no_openspec_root",
             "No OpenSpec tree here or in any folder above.",
             target="openspec.root",

@@ -6,17 +6,23 @@ from argparse import Namespace
 from collections.abc import Callable, Sequence
 
 from .arguments import parse
-from .output import Failure, complain, print_json
+from .output import CommandError, complain, print_json
+
+_REFUSED = ("update", "config", "completion", "workset", "feedback")
+_MODULES = {"spec": "nouns", "change": "nouns", **dict.fromkeys(_REFUSED, "refused")}
+"""The modules of commands that share one."""
 
 
 def run(arguments: Sequence[str]) -> int:
     """Run the command line; returns its exit code."""
     options = parse(arguments)
     try:
+        if getattr(options, "project", None):
+            os.chdir(options.project)
         code = _command(options.command)(options)
         sys.stdout.flush()  # here a full disk can be told of; at the end of the process it cannot
         return code
-    except Failure as failed:
+    except CommandError as failed:
         _report(failed, as_json=getattr(options, "json", False))
         return 1
     except PermissionError as error:
@@ -39,17 +45,18 @@ def _give_up_output() -> None:
 
 def _command(name: str) -> Callable[[Namespace], int]:
     """The function of one command; only its own module is imported."""
+    name = _MODULES.get(name, name)
     from importlib import import_module
 
     command: Callable[[Namespace], int] = import_module(f".{name}", __package__).run
     return command
 
 
-def _not_permitted(error: PermissionError) -> Failure:
-    return Failure("not_permitted", f"{error.filename}: one may not look at this.")
+def _not_permitted(error: PermissionError) -> CommandError:
+    return CommandError("not_permitted", f"{error.filename}: one may not look at this.")
 
 
-def _report(failed: Failure, *, as_json: bool) -> None:
+def _report(failed: CommandError, *, as_json: bool) -> None:
     if as_json:
         print_json({**failed.payload, "status": [failed.status]})
         return

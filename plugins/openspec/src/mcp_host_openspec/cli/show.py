@@ -2,11 +2,10 @@
 
 from argparse import Namespace
 
-from ..errors import InvalidName, NotFound, OpenSpecError
-from ..model.spec import Unreadable
+from ..errors import IncompleteError, InvalidNameError, NotFoundError, OpenSpecError
 from ..service import OpenSpec, shapes
-from ..service.showing import DeltaEntry
-from .output import Failure, complain, failure, print_json
+from ..service.views import DeltaEntry
+from .output import CommandError, complain, failure, print_json
 from .roots import open_tree
 
 _FOR_CHANGES = ("deltas_only", "requirements_only", "diff")
@@ -30,9 +29,9 @@ def run(options: Namespace) -> int:
             _change(service, options)
         else:
             _spec(service, options)
-    except (OpenSpecError, Unreadable) as error:
-        if isinstance(error, Unreadable):
-            raise Failure("show_error", f"{options.item}: {error}") from error
+    except OpenSpecError as error:
+        if isinstance(error, IncompleteError):
+            raise CommandError("show_error", f"{options.item}: {error}") from error
         raise failure(error, "show_error") from error
     return 0
 
@@ -44,7 +43,7 @@ def kind_of(service: OpenSpec, name: str, given: str | None) -> str:
     try:
         service.check_all_specs()  # the reference tool ends where one may not look
         return service.kind_of(name)
-    except NotFound as missing:
+    except NotFoundError as missing:
         raise failure(missing, "unknown_item") from missing
     except OpenSpecError as error:
         raise failure(error, error.reason) from error
@@ -53,7 +52,7 @@ def kind_of(service: OpenSpec, name: str, given: str | None) -> str:
 def _change(service: OpenSpec, options: Namespace) -> None:
     view = service.change(options.item, diffs=options.diff)
     if view.proposal is None or (options.json and view.incomplete):
-        raise Failure("show_error", view.incomplete or "")
+        raise CommandError("show_error", view.incomplete or "")
     if not options.json:
         print(view.proposal)
         if options.diff:
@@ -76,19 +75,19 @@ def _print_diffs(deltas: tuple[DeltaEntry, ...]) -> None:
 def _spec(service: OpenSpec, options: Namespace) -> None:
     try:
         spec = service.spec(options.item)
-    except InvalidName as error:
+    except InvalidNameError as error:
         raise failure(error, "show_error") from error
     if not options.json:
         print(spec.text)
         return
     if options.requirements and options.requirement:
-        raise Failure("show_error", "--requirements and --requirement exclude each other.")
+        raise CommandError("show_error", "--requirements and --requirement exclude each other.")
     spec.check_readable()
     chosen = None
     if options.requirement is not None:
         number = int(options.requirement) if options.requirement.isdecimal() else 0
         if not 1 <= number <= len(spec.requirements):
-            raise Failure("show_error", f"Requirement {options.requirement} not found.")
+            raise CommandError("show_error", f"Requirement {options.requirement} not found.")
         chosen = [spec.requirements[number - 1]]
     scenarios = not (options.requirements or options.no_scenarios)
     view = shapes.spec_view(options.item, spec, chosen, scenarios=scenarios)

@@ -5,11 +5,11 @@ from argparse import Namespace
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ..errors import InvalidName, OpenSpecError
+from ..errors import InvalidNameError, OpenSpecError
 from ..model.findings import Report
 from ..model.names import check_capability, check_change_id
 from ..service import OpenSpec, shapes
-from .output import Failure, complain, failure, print_json, say
+from .output import CommandError, complain, failure, print_json, say
 from .roots import open_tree
 from .show import kind_of
 
@@ -51,7 +51,7 @@ def _check_report(options: Namespace, *, bulk: bool) -> None:
     elif not options.archived and not bulk:
         problem = "--report needs --all, --changes, --specs or --archived."
     if problem:
-        raise Failure(
+        raise CommandError(
             "invalid_validation_report_request",
             problem,
             fix="Use --report full|findings with one of --all, --changes, --specs, --archived.",
@@ -62,7 +62,7 @@ def _one(service: OpenSpec, options: Namespace) -> int:
     kind = kind_of(service, options.item, options.type)
     try:
         (check_change_id if kind == "change" else check_capability)(options.item)
-    except InvalidName as error:
+    except InvalidNameError as error:
         raise failure(error, "invalid_item") from error
     validate = service.validate_change if kind == "change" else service.validate_spec
     item, report = _timed(lambda: validate(options.item), strict=options.strict)
@@ -75,7 +75,7 @@ def _one(service: OpenSpec, options: Namespace) -> int:
         say(f"{name} is valid")
     else:
         complain(f"{name} has issues")
-    complain(*_lines(report))
+    complain(*finding_lines(report))
     if not valid:
         complain("Next steps:", f"  - openspec show {options.item} --type {kind} --json")
     return 0 if valid else 1
@@ -134,7 +134,7 @@ def _print_many(
             say(line)
         else:
             complain(line)
-        complain(*(f"  {text}" for text in _lines(report)))
+        complain(*(f"  {text}" for text in finding_lines(report)))
     if items:
         totals = summary["totals"]
         say(
@@ -167,7 +167,7 @@ def _timed(work: Callable[[], Report], *, strict: bool) -> tuple[dict[str, Any],
     return shapes.report_item(report, strict=strict, milliseconds=milliseconds), report
 
 
-def _lines(report: Report) -> list[str]:
+def finding_lines(report: Report) -> list[str]:
     """The findings and notes of an item, one a line."""
     return [
         f"{_SIGNS[f.level]} [{f.level}] {f.path}{_at(f.line)}: {f.message} ({f.rule})"

@@ -5,7 +5,14 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Final, Literal
 
-from .requirements import REQUIREMENT, Block, is_requirement, requirement_name, split_blocks
+from .requirements import (
+    REQUIREMENT,
+    Block,
+    block_name,
+    is_requirement,
+    requirement_name,
+    split_blocks,
+)
 from .text import (
     ANY,
     FenceMask,
@@ -225,7 +232,7 @@ def _removed_names(section: DeltaSection) -> list[str]:
         if section.mask[index] or "###" not in line:
             continue
         if found := REQUIREMENT.match(line) or _REMOVED_BULLET.match(line):
-            names.append(requirement_name(found[1]))
+            names.append(block_name(found[1]))
     return names
 
 
@@ -235,7 +242,7 @@ def _read_renames(section: DeltaSection, delta: Delta) -> None:
     for index, line in enumerate(section.lines):
         if section.mask[index] or not (found := _RENAME.match(line)):
             continue
-        name = requirement_name(found[2])
+        name = block_name(found[2])
         here = section.first_line + index
         if found[1] == "FROM":
             if open_from:

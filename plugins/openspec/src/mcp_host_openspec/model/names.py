@@ -1,11 +1,15 @@
 """Names of changes and capabilities, and what may not be one."""
 
 import sys
+from collections import Counter
 from typing import Final
 
-from ..errors import InvalidName
+from ..errors import InvalidNameError
 
 _LONGEST: Final = 255
+_LEAST_EDITS: Final = 2
+_LETTERS_PER_EDIT: Final = 4
+_SHORTEST_PART: Final = 3
 _DEVICES: Final = frozenset(
     {"con", "prn", "aux", "nul"}
     | {f"{port}{number}" for port in ("com", "lpt") for number in range(1, 10)}
@@ -13,9 +17,9 @@ _DEVICES: Final = frozenset(
 
 
 def check_change_id(change_id: str) -> str:
-    """Return the id of a change, or raise InvalidName saying what is wrong with it."""
+    """Return the id of a change, or raise InvalidNameError saying what is wrong with it."""
     if change_id == "archive":
-        raise InvalidName(
+        raise InvalidNameError(
             "change id", change_id, "must not be 'archive': that folder keeps the archived changes"
         )
     _check_segment("change id", change_id, change_id)
@@ -23,7 +27,7 @@ def check_change_id(change_id: str) -> str:
 
 
 def check_capability(capability: str) -> str:
-    """Return the path of a capability (`auth` or `area/auth`), or raise InvalidName."""
+    """Return the path of a capability (`auth` or `area/auth`), or raise InvalidNameError."""
     for segment in capability.split("/"):
         _check_segment("capability", capability, segment)
     return capability
@@ -31,7 +35,7 @@ def check_capability(capability: str) -> str:
 
 def _check_segment(kind: str, whole: str, segment: str) -> None:
     if problem := _problem(segment):
-        raise InvalidName(kind, whole, problem)
+        raise InvalidNameError(kind, whole, problem)
 
 
 def _problem(segment: str) -> str | None:
@@ -53,14 +57,37 @@ def _problem(segment: str) -> str | None:
 
 
 def nearest(name: str, candidates: list[str], most: int = 5) -> list[str]:
-    """The candidates fewest single-letter edits away from a name, nearest first."""
-    return sorted(candidates, key=lambda candidate: _distance(name, candidate))[:most]
+    """The candidates that a person may have meant by a name, nearest first; none where none is.
+
+    Near is what holds the name or is held by it, and what few single-letter edits make of it.
+    """
+    typed = name.lower()
+    limit = max(_LEAST_EDITS, len(typed) // _LETTERS_PER_EDIT)
+    scored = []
+    for candidate in candidates:
+        other = candidate.lower()
+        if typed and (typed in other or (len(other) >= _SHORTEST_PART and other in typed)):
+            scored.append((abs(len(other) - len(typed)) / 100, candidate))
+        elif (edits := _distance(typed, other, limit)) <= limit:
+            scored.append((float(edits), candidate))
+    return [candidate for _, candidate in sorted(scored)[:most]]
 
 
-def _distance(left: str, right: str) -> int:
+def _distance(left: str, right: str, limit: int) -> int:
+    """How many single-letter edits lie between two names, or more than the limit."""
+    if abs(len(left) - len(right)) > limit or _letters_apart(left, right) > limit:
+        return limit + 1
     row = list(range(len(right) + 1))
     for i, a in enumerate(left, 1):
         previous, row[0] = row[0], i
         for j, b in enumerate(right, 1):
             previous, row[j] = row[j], min(row[j] + 1, row[j - 1] + 1, previous + (a != b))
+        if min(row) > limit:
+            return limit + 1
     return row[-1]
+
+
+def _letters_apart(left: str, right: str) -> int:
+    """At least how many edits lie between two names, by their letters alone."""
+    ours, theirs = Counter(left), Counter(right)
+    return max((ours - theirs).total(), (theirs - ours).total())

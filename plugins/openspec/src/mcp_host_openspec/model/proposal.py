@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
+from ..errors import IncompleteError
 from .delta import Operation
 from .outline import Outline
 from .text import ANY, BOL, EOL, S, decode, pattern, trim
@@ -13,14 +14,6 @@ _HINT: Final = pattern(rf"{S}*-{S}*\*\*([^*:]+)(?::\*\*|\*\*:){S}*({ANY}+)\Z")
 _RENAMES: Final = pattern(r"\brename(?:s|d|ing)?\b")
 _ADDS: Final = pattern(r"\b(?:add(?:s|ed|ing)?|create(?:s|d|ing)?|new)\b")
 _REMOVES: Final = pattern(r"\b(?:remove(?:s|d|ing)?|delete(?:s|d|ing)?)\b")
-
-
-class Incomplete(ValueError):
-    """The proposal lacks a section without which the change cannot be shown as the CLI does."""
-
-    def __init__(self, section: str) -> None:
-        super().__init__(f"Change must have a {section} section")
-        self.section = section
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,11 +49,11 @@ class Proposal:
         return section.content if section else ""
 
     def check_complete(self) -> None:
-        """Raise Incomplete unless both sections are there."""
+        """Raise IncompleteError unless both sections are there."""
         if not self.why:
-            raise Incomplete("Why")
+            raise IncompleteError("Change", "Why")
         if not self.what_changes:
-            raise Incomplete("What Changes")
+            raise IncompleteError("Change", "What Changes")
 
     def title(self, otherwise: str) -> str:
         """The first top-level heading, unless there is none or it just says Proposal."""

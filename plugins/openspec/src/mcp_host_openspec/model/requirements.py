@@ -4,7 +4,7 @@ from bisect import bisect_right
 from collections import Counter
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Final
+from typing import Final, NamedTuple
 
 from .text import ANY, WHITE, FenceMask, Lines, S, fence_mask, pattern, trim, trim_end
 
@@ -28,6 +28,14 @@ _SPACES: Final = pattern(rf"{S}+")
 def requirement_name(written: str) -> str:
     """The name a heading gives: without closing `#` signs and white space around it."""
     return trim(_CLOSING_HASHES.sub("", written, count=1))
+
+
+def block_name(written: str) -> str:
+    """The name by which deltas and specs meet: closing `#` signs go twice.
+
+    The reference tool strips a name when it reads it and once more when it compares it.
+    """
+    return requirement_name(requirement_name(written))
 
 
 def fold(name: str) -> str:
@@ -66,6 +74,19 @@ def body_text(lines: list[str]) -> str:
     return "\n".join(prose or metadata)
 
 
+class Section(NamedTuple):
+    """A part of a requirement: a scenario, or the text above the first."""
+
+    name: str
+    """The scenario's name; empty for the text."""
+    occurrence: int
+    """Counts scenarios of one name."""
+
+
+BODY: Final = Section("", -1)
+"""The requirement's own text."""
+
+
 @dataclass(frozen=True)
 class Block:
     """A requirement as it is written: heading and all lines below it."""
@@ -75,6 +96,12 @@ class Block:
     """LF line ends, no white space at the end."""
     line: int = 0
     """1-based line of the heading in its file; 0 where it has none."""
+
+    @property
+    def is_named_plainly(self) -> bool:
+        """Whether its heading gives its name by itself; else a merge cannot put it in place."""
+        found = REQUIREMENT.match(self.heading)
+        return found is not None and requirement_name(found[1]) == self.name
 
     @cached_property
     def heading(self) -> str:
@@ -120,6 +147,11 @@ class Block:
         """The scenarios of this block the other lacks, one entry per lost occurrence."""
         return list((Counter(self.scenario_names) - Counter(other.scenario_names)).elements())
 
+    def lines_missing_from(self, other: "Block") -> tuple[str, ...]:
+        """The lines of this block that the other lacks, white space around them aside."""
+        missing = Counter(map(trim, self.body)) - Counter(map(trim, other.body))
+        return tuple(line for line in map(trim, self.body) if line and line in missing)
+
     def renamed(self, name: str) -> "Block":
         """The same block under another name."""
         heading = f"### Requirement: {name}"
@@ -130,6 +162,11 @@ class Block:
         if not self.heading.lower().startswith("###requirement:"):
             return self
         return Block(self.name, f"### {self.raw[3:]}", self.line)
+
+    @property
+    def scenario_lines(self) -> list[int]:
+        """The indexes in the body of the lines that begin a scenario."""
+        return self._scenario_lines(self.body, fence_mask(self.body))
 
     @staticmethod
     def _scenario_lines(lines: list[str], mask: FenceMask) -> list[int]:
@@ -148,6 +185,19 @@ def scenario_name(heading: str) -> str:
     return trim(title[label.end() :] if label else title)
 
 
+def sections_of(block: Block) -> dict[Section, str]:
+    """The parts of a requirement in order, each without empty lines at its end."""
+    lines = block.body
+    begins = block.scenario_lines
+    parts = {BODY: "\n".join(lines[: begins[0] if begins else len(lines)])}
+    seen: Counter[str] = Counter()
+    for begin, end in zip(begins, [*begins[1:], len(lines)], strict=True):
+        name = scenario_name(lines[begin])
+        parts[Section(name, seen[name])] = "\n".join(lines[begin:end])
+        seen[name] += 1
+    return {section: trim_end(text) for section, text in parts.items()}
+
+
 def split_blocks(source: Lines, start: int, end: int) -> tuple[int, list[Block]]:
     """Cut the lines from `start` up to `end` into requirement blocks.
 
@@ -159,7 +209,7 @@ def split_blocks(source: Lines, start: int, end: int) -> tuple[int, list[Block]]
     for index in source.heads_between(start, end):
         line = lines[index]
         if line[3:4] != "#" and (heading := REQUIREMENT.match(line)) is not None:
-            begins.append((index, requirement_name(heading[1])))
+            begins.append((index, block_name(heading[1])))
             borders.append(index)
         elif is_h2(line):
             borders.append(index)

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Final, Literal
 
+from ..errors import IncompleteError
 from .outline import Outline, Section
 from .requirements import (
     SPACED_REQUIREMENT,
@@ -36,14 +37,6 @@ _DELTA: Final = pattern(
 _LABEL: Final = pattern(rf"Requirement:{S}*(?={NOT_S})({ANY}+)\Z", ignore_case=True)
 
 Fault = Literal["delta heading", "outside requirements", "duplicate"]
-
-
-class Unreadable(ValueError):
-    """The spec lacks a section without which it says nothing."""
-
-    def __init__(self, section: str) -> None:
-        super().__init__(f"the spec has no {section} section")
-        self.section = section
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,11 +130,11 @@ class SpecDocument:
         return tuple(map(as_requirement, section.children)) if section else ()
 
     def check_readable(self) -> None:
-        """Raise Unreadable unless the spec has a purpose and a Requirements section."""
+        """Raise IncompleteError unless the spec has a purpose and a Requirements section."""
         if not self.purpose:
-            raise Unreadable("Purpose")
+            raise IncompleteError("The spec", "Purpose")
         if not self.has_requirements_section:
-            raise Unreadable("Requirements")
+            raise IncompleteError("The spec", "Requirements")
 
     @cached_property
     def parts(self) -> Parts:

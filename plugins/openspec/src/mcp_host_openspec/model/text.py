@@ -175,3 +175,19 @@ def unfenced(text: str) -> list[str]:
     lines = unify_line_ends(text).split("\n")
     mask = fence_mask(lines)
     return [line for index, line in enumerate(lines) if not mask[index]]
+
+
+def single_blanks(text: str) -> str:
+    """Turn runs of empty lines outside fenced blocks into one."""
+    if "\n\n\n" not in text and not text.startswith("\n\n"):
+        return text
+    lines = text.split("\n")
+    mask = fence_mask(lines)
+    kept: list[str] = []
+    after_blank = False
+    for index, line in enumerate(lines):
+        blank = line == "" and not mask[index]
+        if not (blank and after_blank):
+            kept.append(line)
+        after_blank = blank
+    return "\n".join(kept)

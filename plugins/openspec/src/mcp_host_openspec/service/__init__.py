@@ -4,5 +4,15 @@ from ..storage.roots import Root
 from .archive_plan import Options, Plan
 from .losses import check_accepted
 from .openspec import OpenSpec
+from .rebases import Rebased
+from .service import Service
 
-__all__ = ["OpenSpec", "Options", "Plan", "Root", "check_accepted"]
+__all__ = [
+    "OpenSpec",
+    "Options",
+    "Plan",
+    "Rebased",
+    "Root",
+    "Service",
+    "check_accepted",
+]

@@ -7,7 +7,7 @@ from typing import Final, Literal
 
 from ..model.tasks import Progress
 from .losses import Loss
-from .merging import Counts
+from .merge import Counts
 
 Outcome = Literal["create", "update", "unchanged", "retire", "skip"]
 WRITING: Final = ("create", "update", "retire")
@@ -30,6 +30,8 @@ class SpecPlan:
     """What becomes of one main spec."""
 
     capability: str
+    name: str
+    """Its file, relative to the project."""
     path: Path
     outcome: Outcome
     counts: Counts
@@ -41,10 +43,9 @@ class SpecPlan:
         """The change as a unified diff; empty where nothing changes."""
         if self.outcome in ("unchanged", "skip"):
             return ""
-        name = f"openspec/specs/{self.capability}/spec.md"
         return "".join(
             difflib.unified_diff(
-                _diff_lines(self.old), _diff_lines(self.new), f"a/{name}", f"b/{name}"
+                _diff_lines(self.old), _diff_lines(self.new), f"a/{self.name}", f"b/{self.name}"
             )
         )
 
@@ -64,6 +65,11 @@ class Plan:
     progress: Progress
     read: dict[Path, str | None]
     """The change's files the plan was made from, by content."""
+
+    @property
+    def target_name(self) -> str:
+        """Where the change goes, relative to the project."""
+        return "/".join(self.target.parts[-4:])
 
     @property
     def specs_updated(self) -> bool:

@@ -1,5 +1,6 @@
 """The texts that describe a project: instructions, project.md, and setting both up."""
 
+import re
 from typing import Final
 
 from ..model.outline import Outline
@@ -66,6 +67,29 @@ What this project is for.
 
 CONFIG: Final = "schema: spec-driven\n"
 
+CONFIG_WITH_HINTS: Final = """\
+schema: spec-driven
+
+# What an assistant should know of the project: its stack, its conventions, its domain.
+# context: |
+#   A shop in TypeScript. Commits follow the Conventional Commits.
+
+# Rules for single artifacts.
+# rules:
+#   proposal:
+#     - At most 500 words
+#   tasks:
+#     - No task takes longer than two hours
+
+# Guidance for carrying out and archiving.
+# operations:
+#   apply:
+#     guidance:
+#       - Run the tests after each task
+"""
+
+_CONTEXT_KEY: Final = re.compile(r"""(?:context|"context"|'context')[ \t]*:""")
+
 BLOCK_BEGIN: Final = "<!-- OPENSPEC:START -->"
 BLOCK_END: Final = "<!-- OPENSPEC:END -->"
 
@@ -83,6 +107,24 @@ def with_tool_block(text: str) -> str:
     if 0 <= begin < end:
         return text[:begin] + TOOL_BLOCK.rstrip("\n") + text[end + len(BLOCK_END) :]
     return TOOL_BLOCK + (f"\n{text}" if text else "")
+
+
+def with_context(config: str, context: str) -> str:
+    """A configuration with another context; comments and all else stay where they are."""
+    ending = line_ending(config) or "\n"
+    block = ["context: |", *(f"  {line}".rstrip() for line in context.strip("\n").split("\n"))]
+    lines = config.replace("\r\n", "\n").rstrip("\n").split("\n")
+    begin = next((i for i, line in enumerate(lines) if _CONTEXT_KEY.match(line)), None)
+    if begin is None:
+        lines += ["", *block]
+    else:
+        end = begin + 1
+        while end < len(lines) and (not lines[end].strip() or lines[end][0] in " \t"):
+            end += 1
+        while end > begin + 1 and not lines[end - 1].strip():
+            end -= 1
+        lines[begin:end] = block
+    return with_line_ending("\n".join(lines) + "\n", ending)
 
 
 def appended(text: str, addition: str) -> str:

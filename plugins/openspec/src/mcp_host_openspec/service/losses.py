@@ -5,25 +5,34 @@ of these pass, most of them in silence.
 """
 
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Final
 
-from ..errors import OpenSpecError, Refused
+from ..errors import OpenSpecError, RefusedError
 from ..model.delta import DeltaDocument, DeltaSection
 from ..model.findings import Note
-from ..model.requirements import SCENARIO, is_requirement
+from ..model.requirements import SCENARIO, Block, is_requirement
 from ..model.spec import SpecDocument
 from ..model.text import pattern, trim
-from .merging import Merged
+from .merge import Merged, Overlap
 
-REFUSING: Final = ("L2", "L3", "L6", "L7", "L8", "L10")
-"""The losses that stop an archive unless they are accepted by number."""
+REFUSING: Final = ("L2", "L3", "L5", "L6", "L7", "L8", "L10")
+"""The losses that stop an archive unless they are accepted by number, if text goes at all."""
 
 ACCEPTABLE: Final = (*REFUSING, "L9")
 """What an override may name. L9 lets a MODIFIED block drop scenarios and two names be swapped."""
 
 _REMOVED_ITEM: Final = pattern(r"[ \t]*[-*+][ \t]*`?###")
 _RENAME_LINE: Final = pattern(r"[ \t]*[-*+]?[ \t]*(?:FROM|TO):")
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """Both texts of one part of a requirement that was edited twice."""
+
+    part: str
+    spec: str
+    change: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,11 +46,15 @@ class Loss:
     line: int | None = None
     lines: tuple[str, ...] = ()
     """The text in question."""
+    harmless: bool = False
+    """Whether nothing goes, so that there is nothing to refuse."""
+    sides: tuple[Side, ...] = ()
+    """Where two edits conflict: both texts, part by part."""
 
     @property
     def refuses(self) -> bool:
         """Whether it stops the archive unless accepted."""
-        return self.number in REFUSING
+        return self.number in REFUSING and not self.harmless
 
     @property
     def warning(self) -> str:
@@ -60,6 +73,8 @@ class Loss:
             plain["line"] = self.line
         if self.lines:
             plain["lines"] = list(self.lines)
+        if self.sides:
+            plain["sides"] = [asdict(side) for side in self.sides]
         return plain
 
 
@@ -94,8 +109,48 @@ def merge_losses(merged: Merged, current: SpecDocument | None, path: str) -> Ite
             f'REMOVED "{name}" removes nothing: the spec has no requirement of this name. '
             "Write the name alone, spelled as in the spec, or take the line out.",
         )
+    for overlap in merged.overlaps:
+        yield _edited_since(overlap, path)
     if current is not None and not current.utf8:
         yield Loss("L8", path, "The main spec is not UTF-8; merging would put U+FFFD for bytes.")
+
+
+def _edited_since(overlap: Overlap, path: str) -> Loss:
+    """L5: a requirement that was edited after the delta that rewrites it was written."""
+    ours, theirs = Block(overlap.name, overlap.ours), Block(overlap.name, overlap.theirs)
+    title = f'Requirement "{overlap.name}"'
+    if overlap.base.suspects:
+        others = ", ".join(overlap.base.suspects)
+        message = (
+            f"{title} was touched by {others}, and nothing tells whether this delta was written "
+            "before that."
+        )
+    elif not overlap.theirs:
+        message = f"{title} was edited after this delta was written, which removes it."
+    elif overlap.loses:
+        parts = ", ".join(f'"{conflict.part}"' for conflict in overlap.conflicts)
+        message = (
+            f"{title} was edited after this delta was written, and both edit {parts} in ways that "
+            "do not go together."
+        )
+    else:
+        message = f"{title} was edited after this delta was written; an archive merges both edits."
+    if overlap.loses:
+        message += (
+            " Take what shall stay into the delta and say so with 'rebase --mine', or accept the "
+            "loss."
+        )
+    sides = tuple(Side(c.part, c.ours, c.theirs) for c in overlap.conflicts)
+    whole = (Side(overlap.name, overlap.ours, overlap.theirs),)
+    return Loss(
+        "L5",
+        path,
+        message,
+        overlap.line or None,
+        ours.lines_missing_from(theirs) if overlap.loses else (),
+        harmless=not overlap.loses,
+        sides=(sides or whole) if overlap.loses else (),
+    )
 
 
 def _tight_headings(document: DeltaDocument) -> list[int]:
@@ -181,15 +236,15 @@ def _text(lines: list[str]) -> tuple[str, ...]:
 
 
 def refuse(change: str, losses: Sequence[Loss], accept: Collection[str]) -> None:
-    """Raise Refused where a loss stops the archive and is not accepted."""
+    """Raise RefusedError where a loss stops the archive and is not accepted."""
     stopping = [loss for loss in losses if loss.refuses and loss.number not in accept]
     if not stopping:
         return
     numbers = sorted({loss.number for loss in stopping})
     flags = " ".join(f"--accept {number}" for number in numbers)
-    raise Refused(
+    raise RefusedError(
         "archive_would_lose_text",
-        f"Archiving '{change}' would lose text: "
+        f"Archives '{change}' would lose text: "
         + "; ".join(f"{loss.number} {loss.path}: {loss.message}" for loss in stopping),
         suggestions=[
             f"Fix the change, or accept the loss with accept: {numbers} (command: {flags})."

@@ -3,29 +3,42 @@
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from dataclasses import replace
 from datetime import date
 from functools import partial
 from pathlib import Path
 from typing import Final, Literal
 
-from ..errors import Ambiguous, BadFile, NotFound, OpenSpecError, OutsideTree
+from ..errors import (
+    AmbiguousError,
+    BadFileError,
+    NotFoundError,
+    OpenSpecError,
+    OutsideTreeError,
+)
 from ..model.collation import collation_key
-from ..model.findings import Finding, ItemType, Note, Report
+from ..model.findings import ItemType, Note, Report
 from ..model.names import check_capability, check_change_id, nearest
 from ..model.spec import SpecDocument
 from ..model.tasks import Progress
 from ..model.text import code_unit_key
 from ..storage.files import Files, is_folder
+from ..storage.records import Records
 from ..storage.roots import Root
 from ..storage.transaction import Archive
 from ..storage.tree import Tree, unreadable
 from .archive_plan import Options, Plan
-from .archiving import Archiving
-from .change_rules import ChangeRules
-from .derived import ByState, Derived, Merges
-from .setting_up import ContextUpdate, Created, SettingUp
-from .showing import ChangeRow, ChangeView, SpecRow, files_of, row_of_spec, view_change
-from .spec_rules import spec_findings
+from .archives import Archives
+from .bases import Bases
+from .cache import DocumentCache, Merges, StateCache
+from .overlaps import Claim, Overlaps
+from .rebases import Rebased, Rebases
+from .record_keeper import RecordKeeper, Undone
+from .rules import files as file_rules
+from .rules.change import ChangeRules
+from .rules.spec import spec_findings
+from .setup import ContextUpdate, Created, Setup, Target
+from .views import ChangeRow, ChangeView, SpecRow, files_of, row_of_spec, view_change
 
 Kind = Literal["change", "spec", "all"]
 
@@ -46,13 +59,29 @@ class OpenSpec:
     ) -> None:
         self.root: Final = root
         self.tree: Final = Tree(root, Files(max_file_bytes), user_schemas)
-        self._derived = Derived()
-        self._by_state = ByState(self.tree.state)
-        merges = Merges(self._derived)
+        self._user_schemas = user_schemas
+        self._today = today
+        self._cache = DocumentCache()
+        self._states = StateCache(self.tree.state)
+        merges = Merges(self._cache)
         self._rules = ChangeRules(self.tree, merges)
-        self._archiving = Archiving(self.tree, self._rules, merges, today)
-        self._setting_up = SettingUp(self.tree)
+        records = Records(self.tree.openspec, self.tree.files)
+        bases = self._bases = Bases(self.tree, records, self.tree.history)
+        self._keeper = RecordKeeper(self.tree, records, bases)
+        self._archives = Archives(self.tree, self._rules, merges, bases, self._keeper, today)
+        self._rebases = Rebases(self.tree, records, merges, bases)
+        self._overlaps = Overlaps(self.tree)
+        self._setup = Setup(self.tree)
         self._writing = threading.Lock()
+
+    def like(self, root: Root) -> "OpenSpec":
+        """Another tree with the same limits."""
+        return OpenSpec(
+            root,
+            max_file_bytes=self.tree.files.max_bytes,
+            user_schemas=self._user_schemas,
+            today=self._today,
+        )
 
     @property
     def is_there(self) -> bool:
@@ -61,7 +90,7 @@ class OpenSpec:
 
     def recover(self) -> bool:
         """Finish or undo an archive that was cut short; say whether there was one."""
-        archive = Archive(self.root.path)
+        archive = Archive(self.root)
         if not archive.interrupted:
             return False
         archive.recover()
@@ -104,7 +133,7 @@ class OpenSpec:
     # ----- single items
 
     def change(self, change: str, *, diffs: bool = False) -> ChangeView:
-        """Everything about a change; NotFound where there is none."""
+        """Everything about a change; NotFoundError where there is none."""
         self.check_change(change)
         try:
             return view_change(self.tree, change, diffs=diffs)
@@ -112,13 +141,15 @@ class OpenSpec:
             raise unreadable(self.tree.change_path(change), error) from error
 
     def spec(self, capability: str) -> SpecDocument:
-        """A main spec; NotFound where there is none."""
+        """A main spec; NotFoundError where there is none."""
         check_capability(capability)
         self.tree.check_there()
         try:
             return self.tree.spec(capability)
         except (FileNotFoundError, NotADirectoryError):
-            raise NotFound("Spec", capability, nearest(capability, self.capabilities())) from None
+            raise NotFoundError(
+                "Spec", capability, nearest(capability, self.capabilities())
+            ) from None
         except OSError as error:
             raise unreadable(self.tree.spec_path(capability), error) from error
 
@@ -129,12 +160,12 @@ class OpenSpec:
             raise problem
 
     def check_change(self, change: str) -> None:
-        """Raise InvalidName or NotFound unless this names an active change."""
+        """Raise InvalidNameError or NotFoundError unless this names an active change."""
         check_change_id(change)
         self.tree.check_there()
         path = self.tree.change_path(change)
         if path.is_symlink() or not is_folder(path):
-            raise NotFound("Change", change, nearest(change, self.change_ids()))
+            raise NotFoundError("Change", change, nearest(change, self.change_ids()))
 
     def change_text(self, change: str, name: str) -> str | None:
         """One of a change's texts, proposal.md, tasks.md or design.md; None where it lacks it."""
@@ -147,49 +178,61 @@ class OpenSpec:
         return proposal.title(change) if proposal else change
 
     def kind_of(self, name: str) -> ItemType:
-        """Whether a name is a change or a spec; Ambiguous for both, NotFound for neither."""
+        """Whether a name is a change or a spec.
+
+        AmbiguousError where it is both, NotFoundError where it is neither.
+        """
         self.tree.check_there()
         changes, specs = self.change_ids(), self.capabilities()
         if name in changes and name in specs:
-            raise Ambiguous(name)
+            raise AmbiguousError(name)
         if name in changes:
             return "change"
         if name in specs:
             return "spec"
-        raise NotFound("Item", name, nearest(name, [*changes, *specs]))
+        raise NotFoundError("Item", name, nearest(name, [*changes, *specs]))
 
     # ----- texts
 
     def instructions(self) -> str:
         """AGENTS.md, or the same in our words where there is none."""
-        return self._setting_up.instructions()
+        return self._setup.instructions()
 
     def project(self) -> str:
         """project.md, else the configuration's context, else an empty template."""
-        return self._setting_up.project()
+        return self._setup.project()
+
+    def config_context(self) -> str | None:
+        """The configuration's context, where project.md stands beside it."""
+        return self._setup.config_context()
 
     # ----- validation
 
     def validate(self, name: str, kind: ItemType) -> Report:
-        """All findings about one item; NotFound where there is none."""
+        """All findings about one item; NotFoundError where there is none."""
         if kind == "change":
             self.check_change(name)
             return self.validate_change(name)
         self.tree.check_there()
-        with suppress(BadFile, OutsideTree):  # those are findings
+        with suppress(BadFileError, OutsideTreeError):  # those are findings
             self.spec(name)
         return self.validate_spec(name)
 
     def validate_change(self, change: str, *, notes: bool = True) -> Report:
         """All findings about one change."""
+        report = self._validated(change, self.tree.history.mark(), notes=notes)
+        return _with_claims(report, self.overlaps(change)) if notes else report
+
+    def _validated(self, change: str, mark: object, *, notes: bool) -> Report:
         what = "report with notes" if notes else "report"
-        return self._by_state.of(change, what, lambda: self._validate_change(change, notes=notes))
+        work_out = partial(self._validate_change, change, notes=notes)
+        return self._states.of(change, what, work_out, mark)
 
     def _validate_change(self, change: str, *, notes: bool) -> Report:
         try:
             findings = self._rules.findings(change)
         except (OSError, OpenSpecError) as error:
-            return Report(change, "change", (_unusable(error),))
+            return Report(change, "change", tuple(file_rules.unusable(error)))
         return Report(change, "change", findings, tuple(self._notes(change)) if notes else ())
 
     def validate_spec(self, capability: str) -> Report:
@@ -197,7 +240,7 @@ class OpenSpec:
         try:
             spec = self.tree.spec(capability)
         except (OSError, OpenSpecError) as error:
-            return Report(capability, "spec", (_unusable(error),))
+            return Report(capability, "spec", tuple(file_rules.unusable(error)))
         return self._spec_report(capability, spec)
 
     def validate_all(self, kind: Kind = "all", *, notes: bool = True) -> list[Report]:
@@ -206,15 +249,20 @@ class OpenSpec:
         reports = []
         if kind in ("all", "change"):
             changes = sorted(self.change_ids(), key=code_unit_key)
-            self._by_state.keep_only(changes)
+            self._states.keep_only(changes)
+            mark = self.tree.history.mark()
+            shared = self.overlaps() if notes else {}
+            if notes:
+                self._bases.prepare(changes)
             for change in changes:
-                reports.append(self.validate_change(change, notes=notes))
+                report = self._validated(change, mark, notes=notes)
+                reports.append(_with_claims(report, shared))
         if kind in ("all", "spec"):
             paths, barred = self.tree.find_specs()
             for capability, path in paths.items():
                 reports.append(self._validate_spec_at(capability, path))
             for capability, problem in barred.items():
-                reports.append(Report(capability, "spec", (_unusable(problem),)))
+                reports.append(Report(capability, "spec", tuple(file_rules.unusable(problem))))
         return sorted(reports, key=lambda report: collation_key(report.id))
 
     def validate_archived(self) -> list[Report]:
@@ -225,38 +273,76 @@ class OpenSpec:
 
     def plan_archive(self, change: str, options: Options) -> Plan:
         """What archiving a change would do."""
-        return self._archiving.plan(change, options)
+        return self._archives.plan(change, options)
 
     def archive(
         self, change: str, options: Options, *, wanted: Callable[[], bool] = lambda: True
     ) -> Plan:
         """Archive a change: its specs merged and its folder moved, or nothing at all.
 
-        `wanted` is asked last before anything is written: Withdrawn where it says no.
+        `wanted` is asked last before anything is written: WithdrawnError where it says no.
         """
         with self._writing:
-            plan = self._archiving.carry_out(change, options, wanted)
+            plan = self._archives.carry_out(change, options, wanted)
         self.tree.files.forget_below(plan.source)
         return plan
 
-    def init(self, tools: tuple[str, ...] = ()) -> Created:
-        """Make a tree; AlreadyInitialised where there is anything of one."""
+    def unarchive(self, name: str) -> Undone:
+        """Take an archive back: the specs as they were, and the change active again.
+
+        `name` is that of the archived folder, or the change's id, which means the newest.
+        RefusedError where a spec was edited since, or nothing recorded what the archive did.
+        """
         with self._writing:
-            return self._setting_up.init(tools)
+            return self._archives.undo(name)
+
+    def rebase(self, change: str, *, mine: bool = False) -> Rebased:
+        """Rewrite a change's MODIFIED requirements onto the specs of today.
+
+        What conflicts stays as it is and is named; with `mine`, the change's text is from now on
+        taken to be written against the specs of today.
+        """
+        self.check_change(change)
+        with self._writing:
+            return self._rebases.rebase(change, mine=mine)
+
+    def overlaps(self, change: str | None = None) -> dict[str, list[Claim]]:
+        """By change, the requirements that other active changes rewrite as well."""
+        return self._overlaps.of(change)
+
+    def init(self, tools: tuple[str, ...] = ()) -> Created:
+        """Make a tree; AlreadyInitialisedError where there is anything of one."""
+        with self._writing:
+            return self._setup.init(tools)
+
+    def init_current(self, tools: tuple[str, ...] = ()) -> Created:
+        """Make a tree of the reference tool's current layout, or what one lacks."""
+        with self._writing:
+            return self._setup.init_current(tools)
 
     def update_context(
-        self, content: str, *, merge: bool = False, section: str | None = None
+        self,
+        content: str,
+        *,
+        merge: bool = False,
+        section: str | None = None,
+        target: Target = "project.md",
     ) -> ContextUpdate:
-        """Write project.md: replace it or one of its sections, or with `merge` add to it."""
+        """Write project.md: replace it or one of its sections, or with `merge` add to it.
+
+        With the target `config`, write the context in config.yaml instead, which has no sections.
+        """
         with self._writing:
-            return self._setting_up.update_context(content, merge=merge, section=section)
+            if target == "config":
+                return self._setup.update_config(content, merge=merge, section=section)
+            return self._setup.update_context(content, merge=merge, section=section)
 
     # ----- the rest is how
 
     def _row(self, change: str) -> ChangeRow:
         folder = self.tree.change_path(change)
         try:
-            return self._by_state.of(change, "row", partial(self._readable_row, change, folder))
+            return self._states.of(change, "row", partial(self._readable_row, change, folder))
         except OSError as error:
             problem: OpenSpecError = unreadable(folder, error)
         except OpenSpecError as error:
@@ -276,7 +362,7 @@ class OpenSpec:
 
     def _spec_row(self, capability: str, path: Path) -> SpecRow:
         try:
-            return self._derived.with_others(
+            return self._cache.with_others(
                 document := self.tree.spec_at(path),
                 (),
                 ("row", capability),
@@ -291,36 +377,25 @@ class OpenSpec:
         try:
             return self._spec_report(capability, self.tree.spec_at(path))
         except (OSError, OpenSpecError) as error:
-            return Report(capability, "spec", (_unusable(error),))
+            return Report(capability, "spec", tuple(file_rules.unusable(error)))
 
     def _spec_report(self, capability: str, spec: SpecDocument) -> Report:
-        return Report(capability, "spec", self._derived.of(spec, spec_findings))
+        return Report(capability, "spec", self._cache.of(spec, spec_findings))
 
     def _archived_report(self, name: str) -> Report:
         folder = self.tree.archive / name
         documents, unread = self.tree.task_documents(folder)
         found = [
-            Finding(
-                "A2",
-                "ERROR",
+            finding
+            for path in unread
+            for finding in file_rules.unread_tasks(
                 path.relative_to(self.root.path).as_posix()
                 if path.is_relative_to(self.root.path)
-                else path.name,
-                "The task file cannot be read.",
+                else path.name
             )
-            for path in unread
         ]
-        total = sum(document.progress.total for document in documents.values())
-        completed = sum(document.progress.completed for document in documents.values())
-        if completed < total:
-            found.append(
-                Finding(
-                    "A1",
-                    "ERROR",
-                    "tasks.md",
-                    f"{total - completed} of {total} tasks are not done, though it is archived.",
-                )
-            )
+        done = sum((document.progress for document in documents.values()), Progress())
+        found += file_rules.open_tasks(done)
         return Report(name, "change", tuple(found))
 
     def _notes(self, change: str) -> Iterator[Note]:
@@ -329,7 +404,7 @@ class OpenSpec:
             yield from self._notes_on_texts(change)
         except OpenSpecError as error:
             yield Note("N5", "file", str(error))
-        for loss in self._archiving.losses(change):
+        for loss in self._archives.losses(change):
             yield loss.as_note()
 
     def _notes_on_texts(self, change: str) -> Iterator[Note]:
@@ -346,9 +421,10 @@ class OpenSpec:
             yield Note("N4", "tasks.md", "The change has no tasks.md.")
 
 
-def _unusable(error: Exception) -> Finding:
-    told = str(error)
-    if isinstance(error, OSError):
-        where = f"{error.filename}: " if error.filename else ""
-        told = f"{where}cannot be read: {error.strerror}"
-    return Finding("F0", "ERROR", "file", told)
+def _with_claims(report: Report, shared: dict[str, list[Claim]]) -> Report:
+    """The report with a note on every requirement that other changes rewrite as well."""
+    notes = (
+        Note("N6", f"specs/{claim.capability}/spec.md", str(claim))
+        for claim in shared.get(report.id, ())
+    )
+    return replace(report, notes=(*report.notes, *notes))

@@ -3,7 +3,8 @@
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
-from typing import Any
+from types import MappingProxyType
+from typing import Any, Final
 
 from ..errors import OpenSpecError
 from ..model.findings import Finding, Level, Note, Report
@@ -11,9 +12,15 @@ from ..model.spec import Requirement, SpecDocument
 from ..model.tasks import Progress
 from ..storage.roots import Root
 from .archive_plan import Plan
-from .showing import ChangeRow, ChangeView, DeltaEntry, SpecRow
+from .budget import Page
+from .overlaps import Claim
+from .rebases import Rebased
+from .search import Match
+from .views import ChangeRow, ChangeView, DeltaEntry, SpecRow
 
 Data = dict[str, Any]
+
+_SCENARIOS_SHOWN: Final = 4
 
 
 def root_of(root: Root) -> Data:
@@ -21,8 +28,10 @@ def root_of(root: Root) -> Data:
     return {"path": str(root.path), "source": root.source}
 
 
-def change_rows(rows: Iterable[ChangeRow]) -> list[Data]:
-    """`list`."""
+def change_rows(
+    rows: Iterable[ChangeRow], claims: Mapping[str, Sequence[Claim]] = MappingProxyType({})
+) -> list[Data]:
+    """`list`; `overlaps` is ours and there only when there are any."""
     return [
         {
             "name": row.id,
@@ -31,6 +40,7 @@ def change_rows(rows: Iterable[ChangeRow]) -> list[Data]:
             "lastModified": timestamp(row.modified),
             "status": row.progress.status,
             **({"nested": list(row.nested)} if row.nested else {}),
+            **({"overlaps": overlaps(claims[row.id])} if row.id in claims else {}),
         }
         for row in rows
     ]
@@ -84,6 +94,13 @@ def change_view(view: ChangeView) -> Data:
             for capability, text in view.spec_deltas.items()
         ],
     }
+
+
+def problems(view: ChangeView) -> Data:
+    """The texts of a change that cannot be read; nothing where all can."""
+    if not view.problems:
+        return {}
+    return {"warnings": [unreadable(view.id, problem) for problem in view.problems]}
 
 
 def progress(done: Progress) -> Data:
@@ -223,13 +240,53 @@ def archived(plan: Plan) -> Data:
     return data
 
 
+def rebased(done: Rebased) -> Data:
+    """`rebase` of one change."""
+    return {
+        "change": done.change,
+        "merged": list(done.merged),
+        "kept": list(done.kept),
+        "conflicts": [loss.as_dict() for loss in done.conflicts],
+    }
+
+
+def overlaps(claims: Iterable[Claim]) -> list[Data]:
+    """Requirements that other active changes rewrite as well."""
+    return [
+        {
+            "capability": claim.capability,
+            "requirement": claim.requirement,
+            "changes": list(claim.changes),
+        }
+        for claim in claims
+    ]
+
+
+def page(key: str, shown: Page) -> Data:
+    """A page of something; `next_cursor` is there where more remains."""
+    data: Data = {key: shown.content, "total": shown.total}
+    if shown.next_cursor is not None:
+        data |= {"truncated": True, "next_cursor": shown.next_cursor}
+    return data
+
+
+def match(found: Match) -> Data:
+    """A requirement that was found."""
+    return {
+        "capability": found.capability,
+        "requirement": found.requirement,
+        "text": found.excerpt,
+        "scenarios": list(found.scenarios[:_SCENARIOS_SHOWN]),
+    }
+
+
 def operations(plan: Plan, *, diffs: bool) -> list[Data]:
     """What becomes of each spec a change touches."""
     return [
         {
             "capability": spec.capability,
             "operation": spec.outcome,
-            "path": f"openspec/specs/{spec.capability}/spec.md",
+            "path": spec.name,
             "counts": spec.counts.as_dict(),
             **({"diff": spec.diff} if diffs else {}),
         }

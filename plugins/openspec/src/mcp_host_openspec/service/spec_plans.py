@@ -5,29 +5,37 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from ..errors import OpenSpecError, Refused
+from ..errors import MergeError, OpenSpecError, RefusedError
 from ..model.delta import DeltaDocument
 from ..model.spec import SpecDocument
 from ..storage.files import exists
 from ..storage.metadata import FILE_NAME
 from ..storage.tree import Tree, unreadable
-from ..storage.writing import digest_of
+from ..storage.writes import digest_of
 from .archive_plan import Options, Outcome, Plan, SpecPlan
-from .derived import Merges
+from .bases import Bases
+from .cache import Merges
 from .losses import Loss, delta_losses, merge_losses, refuse
-from .merging import Counts, Merged, MergeRefused, rebuilt_spec
-from .retiring import unaccounted
-from .spec_rules import hidden_findings
-from .tree_losses import overwritten, stale_references, unmerged
+from .merge import Counts, Merged, rebuilt_spec
+from .retirement import unaccounted
+from .rules.spec import hidden_findings
+from .tree_losses import stale_references, unmerged
 
 
 class SpecPlans:
     """Works out what becomes of the specs that one change touches."""
 
     def __init__(
-        self, tree: Tree, merges: Merges, change: str, source: Path, options: Options
+        self,
+        tree: Tree,
+        merges: Merges,
+        bases: Bases,
+        change: str,
+        source: Path,
+        options: Options,
     ) -> None:
         self._tree = tree
+        self._bases = bases
         self._merges = merges
         self._change = change
         self._source = source
@@ -38,7 +46,7 @@ class SpecPlans:
         self._read: dict[Path, str | None] = {}
 
     def complete(self, plan: Plan) -> Plan:
-        """The plan with its specs; Refused where one cannot or must not be written."""
+        """The plan with its specs; RefusedError where one cannot or must not be written."""
         metadata = self._source / FILE_NAME
         self._read[metadata] = digest_of(metadata)
         specs = []
@@ -49,7 +57,6 @@ class SpecPlans:
             self._note_losses(capability, document, merged, current)
             specs.append(self._spec_plan(capability, merged, current))
             self._warnings += merged.warnings
-            self._losses += overwritten(self._tree, self._source, capability, document, current)
             self._warnings += stale_references(self._tree, document)
         self._losses += self._unmerged()
         for capability, merged, current in merges:
@@ -78,7 +85,7 @@ class SpecPlans:
         for capability, document, current in inputs:
             try:
                 merged = self._merge(capability, document, current)
-            except Refused:
+            except RefusedError:
                 merged = None
             self._note_losses(capability, document, merged, current)
         self._losses += self._unmerged()
@@ -91,7 +98,9 @@ class SpecPlans:
         try:
             paths = self._tree.delta_paths(self._source)
         except NotADirectoryError as error:
-            raise Refused("archive_error", f"{self._source / 'specs'} must be a folder.") from error
+            raise RefusedError(
+                "archive_error", f"{self._source / 'specs'} must be a folder."
+            ) from error
         for capability, path in paths.items():
             try:
                 document = self._tree.delta_at(path)
@@ -111,11 +120,12 @@ class SpecPlans:
     def _merge(
         self, capability: str, document: DeltaDocument, current: SpecDocument | None
     ) -> Merged:
+        bases = self._bases.of(self._change, capability, document, current)
         merged = self._merges.attempt(
-            document, current, capability, self._change, self._options.accept
+            document, current, capability, self._change, self._options.accept, bases
         )
-        if isinstance(merged, MergeRefused):
-            raise Refused(
+        if isinstance(merged, MergeError):
+            raise RefusedError(
                 "archive_spec_update_failed",
                 f"{merged}. Nothing was changed.",
                 suggestions=["Fix the change's delta and archive again."],
@@ -130,7 +140,7 @@ class SpecPlans:
         current: SpecDocument | None,
     ) -> None:
         path = f"specs/{capability}/spec.md"
-        self._losses += self._merges.derived.with_others(
+        self._losses += self._merges.cache.with_others(
             document, (), ("losses", path), lambda: tuple(delta_losses(document, path))
         )
         if merged is None:
@@ -152,6 +162,7 @@ class SpecPlans:
             )
         return SpecPlan(
             capability,
+            f"{self._tree.root.folder}/specs/{capability}/spec.md",
             path.resolve() if exists(path) else path,
             outcome,
             counts,
@@ -185,7 +196,7 @@ class SpecPlans:
         if not fresh:
             return
         rule, message = next(iter(fresh))
-        raise Refused(
+        raise RefusedError(
             "archive_spec_validation_failed",
             f"The spec of {capability} would not be valid ({rule}): {message} Nothing was changed.",
             suggestions=[_retirement_hint(capability, merged) or "Fix the change's delta."],
@@ -223,7 +234,7 @@ def _check_distinct(specs: list[SpecPlan]) -> None:
     for spec in specs:
         real = spec.path.resolve()
         if real in owners:
-            raise Refused(
+            raise RefusedError(
                 "archive_error",
                 f"'{owners[real]}' and '{spec.capability}' are the same file, {real}.",
                 suggestions=["Put both deltas into one, or drop the symbolic link."],

@@ -1,4 +1,4 @@
-"""What an archive would lose that shows only in the tree around the delta, or in its history."""
+"""What an archive would lose that shows only in the tree around the delta."""
 
 import re
 from collections.abc import Iterator
@@ -6,11 +6,7 @@ from pathlib import Path
 
 from ..errors import OpenSpecError
 from ..model.delta import DeltaDocument
-from ..model.requirements import Block
-from ..model.spec import SpecDocument
-from ..model.text import trim
 from ..storage.files import is_file
-from ..storage.history import content_when_written
 from ..storage.tree import Tree
 from .losses import Loss
 
@@ -35,40 +31,10 @@ def unmerged(tree: Tree, change: Path, *, validate: bool) -> Iterator[Loss]:
         yield Loss(
             "L7",
             "specs/",
-            "The change has no delta, so no spec would learn of it. Write one, or declare "
+            "The change has no delta, so no spec learns of it. To say that this is meant, declare "
             "skip_specs in its .openspec.yaml.",
+            harmless=True,
         )
-
-
-def overwritten(
-    tree: Tree, change: Path, capability: str, document: DeltaDocument, current: SpecDocument | None
-) -> Iterator[Loss]:
-    """L5: requirements that were edited after the delta that replaces them was written."""
-    if current is None or not document.delta.modified:
-        return
-    path = f"specs/{capability}/spec.md"
-    data = content_when_written(change / path, tree.spec_path(capability))
-    if data is None:
-        return
-    then = SpecDocument(data)
-    for block in document.delta.modified:
-        old, now = then.blocks.get(block.name), current.blocks.get(block.name)
-        if old is None or now is None or trim(old.raw) == trim(now.raw):
-            continue
-        yield Loss(
-            "L5",
-            path,
-            f'Requirement "{block.name}" was edited after this delta was written; the delta '
-            "replaces that edit.",
-            block.line,
-            _lines_only_in(now, old, block),
-        )
-
-
-def _lines_only_in(now: Block, old: Block, new: Block) -> tuple[str, ...]:
-    """The lines the edit brought that the delta does not have."""
-    known = {*old.raw.split("\n"), *new.raw.split("\n")}
-    return tuple(trim(line) for line in now.raw.split("\n") if trim(line) and line not in known)
 
 
 def stale_references(tree: Tree, document: DeltaDocument) -> Iterator[str]:

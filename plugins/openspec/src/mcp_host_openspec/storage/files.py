@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, TypeVar, cast
 
-from ..errors import BadFile, TooLarge
+from ..errors import BadFileError, TooLargeError
 
 T = TypeVar("T")
 
@@ -79,7 +79,7 @@ class Files:
         self._lock = threading.Lock()
 
     def read(self, path: str | Path) -> bytes:
-        """The bytes of a regular file; OSError where there is none, BadFile where it is not fit."""
+        """The bytes of a regular file; OSError where there is none, BadFileError for any other."""
         self._check(path, os.stat(path))  # noqa: PTH116 (hot path: a Path costs as much)
         with open(path, "rb") as file:  # noqa: PTH123 (hot path)
             return file.read()
@@ -111,6 +111,6 @@ class Files:
 
     def _check(self, path: str | Path, status: os.stat_result) -> None:
         if not stat.S_ISREG(status.st_mode):
-            raise BadFile(Path(path), "this is not a regular file")
+            raise BadFileError(Path(path), "this is not a regular file")
         if status.st_size > self.max_bytes:
-            raise TooLarge(Path(path), status.st_size, self.max_bytes)
+            raise TooLargeError(Path(path), status.st_size, self.max_bytes)

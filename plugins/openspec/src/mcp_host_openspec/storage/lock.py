@@ -10,9 +10,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from ..errors import Locked
+from ..errors import LockedError
 from .files import exists
-from .writing import write_synced
+from .writes import write_synced
 
 NAME: Final = ".openspec-archive.lock"
 _UNREADABLE_IS_STALE_AFTER: Final = 60.0
@@ -21,7 +21,7 @@ _CLOCK_SLACK: Final = 2.0
 
 @contextlib.contextmanager
 def archive_lock(archive: Path) -> Iterator[None]:
-    """Hold the lock; Locked where another archive holds it.
+    """Hold the lock; LockedError where another archive holds it.
 
     A lock whose process is dead on this machine is taken over. One without a host name, as the
     reference tool writes it, counts as written on this machine.
@@ -68,10 +68,10 @@ def _create(path: Path, contents: bytes) -> None:
         draft.unlink(missing_ok=True)
 
 
-def _locked(path: Path) -> Locked:
+def _locked(path: Path) -> LockedError:
     holder = _read(path)
     who = f" by process {holder['pid']}" if holder else ""
-    return Locked(
+    return LockedError(
         f"Another archive is running{who}.",
         suggestions=[f"Wait for it. If no archive is running anywhere, remove {path}."],
         path=str(path),

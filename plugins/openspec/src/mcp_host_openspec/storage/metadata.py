@@ -1,26 +1,26 @@
 """A change's `.openspec.yaml`: which schema it follows and what it declares."""
 
 import re
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, Literal
 
-from ..errors import BadFile
+from ..errors import BadFileError, InvalidYamlError, MetadataError, SchemaError
 from ..model.text import decode
 from .files import Files, exists
 from .roots import config_file
-from .schemas import BUILT_IN, SchemaError, Schemas
+from .schemas import BUILT_IN, Schemas
+from .yaml12 import load
 
 FILE_NAME: Final = ".openspec.yaml"
 _DATE: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _KEBAB: Final = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 
+_LARGEST_CONTEXT: Final = 50 * 1024
+_OPERATIONS: Final = ("apply", "archive")
+
 Key = Literal["skip_specs", "retire_capabilities"]
-
-
-class MetadataError(ValueError):
-    """Metadata that cannot be used."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,14 +35,12 @@ class Metadata:
     """What the file says: a value, or text that is not YAML."""
 
     def __init__(self, data: bytes) -> None:
-        from .yaml12 import InvalidYaml, load  # start-up time: most commands never read YAML
-
         self.text: Final = decode(data)
         self.value: Any = None
         self.invalid: str | None = None
         try:
             self.value = load(self.text)
-        except InvalidYaml as error:
+        except InvalidYamlError as error:
             self.invalid = str(error)
 
     @property
@@ -56,11 +54,23 @@ class Metadata:
         return None
 
 
+@dataclass(frozen=True, slots=True)
+class ProjectConfig:
+    """What a project's config.yaml says; what it says wrongly is left out, as the CLI does."""
+
+    schema: str | None = None
+    context: str | None = None
+    rules: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """By artifact."""
+    guidance: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """By operation, `apply` or `archive`."""
+
+
 class ChangeMetadata:
     """Reads what the changes of one project declare."""
 
-    def __init__(self, project: Path, schemas: Schemas, files: Files) -> None:
-        self._project = project
+    def __init__(self, openspec: Path, schemas: Schemas, files: Files) -> None:
+        self._openspec = openspec
         self._schemas = schemas
         self._files = files
 
@@ -70,7 +80,7 @@ class ChangeMetadata:
             metadata = self._files.document(change / FILE_NAME, Metadata)
         except FileNotFoundError:
             return Marker(False)
-        except (OSError, ValueError, BadFile) as error:
+        except (OSError, ValueError, BadFileError) as error:
             return Marker(False, f"the file cannot be read: {error}")
         if metadata.invalid is not None:
             mentioned = re.search(rf"^\s*(['\"]?){key}\1\s*:", metadata.text, re.MULTILINE)
@@ -89,7 +99,7 @@ class ChangeMetadata:
             return self._default_schema()
         try:
             metadata = self._files.document(path, Metadata)
-        except (OSError, ValueError, BadFile) as error:
+        except (OSError, ValueError, BadFileError) as error:
             raise MetadataError(str(error)) from error
         if problem := metadata.invalid or metadata.problem:
             raise MetadataError(problem)
@@ -98,11 +108,41 @@ class ChangeMetadata:
             raise MetadataError(f"unknown schema '{name}'")
         return name
 
+    def created(self, change: Path) -> str | None:
+        """The day the change says it was begun; None where it does not say so rightly."""
+        try:
+            value = self._files.document(change / FILE_NAME, Metadata).value
+        except (OSError, ValueError, BadFileError):
+            return None
+        created = value.get("created") if isinstance(value, dict) else None
+        fits, _ = _FIELDS["created"]
+        return created if isinstance(created, str) and fits(created) else None
+
     def context(self) -> str | None:
         """The project context the configuration holds, if it holds any."""
         config = self._config()
         context = config.get("context")
         return context if isinstance(context, str) and context.strip() else None
+
+    def config(self) -> ProjectConfig:
+        """The project's configuration."""
+        raw = self._config()
+        schema, context, rules = raw.get("schema"), raw.get("context"), raw.get("rules")
+        operations = raw.get("operations")
+        operations = operations if isinstance(operations, dict) else {}
+        fits = isinstance(context, str) and len(context.encode()) <= _LARGEST_CONTEXT
+        return ProjectConfig(
+            schema if isinstance(schema, str) and schema else None,
+            context if fits else None,
+            _lists_of_text(rules if isinstance(rules, dict) else {}),
+            _lists_of_text(
+                {
+                    name: operation.get("guidance")
+                    for name, operation in operations.items()
+                    if name in _OPERATIONS and isinstance(operation, dict)
+                }
+            ),
+        )
 
     def _honour(self, value: dict[str, Any], key: Key) -> Marker:
         if value.get(key) is not True:
@@ -121,14 +161,25 @@ class ChangeMetadata:
         return name if isinstance(name, str) and name else BUILT_IN
 
     def _config(self) -> dict[str, Any]:
-        path = config_file(self._project)
+        path = config_file(self._openspec)
         if path is None:
             return {}
         try:
             value = self._files.document(path, Metadata).value
-        except (OSError, ValueError, BadFile):
+        except (OSError, ValueError, BadFileError):
             return {}
         return value if isinstance(value, dict) else {}
+
+
+def _lists_of_text(raw: dict[Any, Any]) -> dict[str, tuple[str, ...]]:
+    """The entries that are lists of texts, empty texts left out."""
+    return {
+        str(name): texts
+        for name, value in raw.items()
+        if isinstance(value, list)
+        and all(isinstance(one, str) for one in value)
+        and (texts := tuple(filter(None, value)))
+    }
 
 
 def _is_text(value: Any) -> bool:

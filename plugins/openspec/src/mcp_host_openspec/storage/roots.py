@@ -3,11 +3,15 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Final, Literal
 
 from .files import exists, is_folder
 
 Source = Literal["nearest", "implicit", "configured", "OPENSPEC_ROOT", "OPENSPEC_AUTO_PROJECT_ROOT"]
+
+
+FOLDER: Final = "openspec"
+"""What a tree is called, unless the settings say otherwise."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,11 +20,13 @@ class Root:
 
     path: Path
     source: Source
+    folder: str = FOLDER
+    """What the tree is called in it."""
 
     @property
     def openspec(self) -> Path:
         """The tree itself."""
-        return self.path / "openspec"
+        return self.path / self.folder
 
 
 def from_environment(project: Path, variables: Mapping[str, str], home: Path) -> Root | None:
@@ -50,29 +56,29 @@ def nearest(start: Path) -> Root | None:
     """The nearest folder, from `start` upwards, whose `openspec/` is a tree."""
     start = start.resolve()
     return next(
-        (Root(folder, "nearest") for folder in (start, *start.parents) if is_tree(folder)), None
+        (Root(folder, "nearest") for folder in (start, *start.parents) if is_tree(folder / FOLDER)),
+        None,
     )
 
 
-def is_tree(project: Path) -> bool:
-    """Whether the folder has an `openspec/` with specs, changes or a configuration."""
-    openspec = project / "openspec"
+def is_tree(openspec: Path) -> bool:
+    """Whether the folder is a tree: it has specs, changes or a configuration."""
     return (
         is_folder(openspec / "specs")
         or is_folder(openspec / "changes")
-        or (is_folder(openspec) and config_file(project) is not None)
+        or (is_folder(openspec) and config_file(openspec) is not None)
     )
 
 
-def is_initialised(project: Path) -> bool:
+def is_initialised(openspec: Path) -> bool:
     """Whether there is anything of OpenSpec in the folder already."""
-    return is_tree(project) or exists(project / "openspec" / "project.md")
+    return is_tree(openspec) or exists(openspec / "project.md")
 
 
-def config_file(project: Path) -> Path | None:
-    """The project's config.yaml or config.yml, if it has one."""
+def config_file(openspec: Path) -> Path | None:
+    """A tree's config.yaml or config.yml, if it has one."""
     for name in ("config.yaml", "config.yml"):
-        if exists(path := project / "openspec" / name):
+        if exists(path := openspec / name):
             return path
     return None
 

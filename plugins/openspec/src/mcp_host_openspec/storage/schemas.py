@@ -1,33 +1,130 @@
 """Workflow schemas: which files a change is made of, and which of them hold its tasks."""
 
 import os
+import posixpath
 import re
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Literal
 
+from ..errors import InvalidYamlError, SchemaError
+from ..model.collation import collation_key
 from ..model.text import code_unit_key, decode
 from .files import Files, exists, is_file
+from .yaml12 import load
 
 BUILT_IN: Final = "spec-driven"
+_MOST_ARTIFACTS: Final = 1000
 _TRANSIENT: Final = re.compile(r"^\.(?:fork|init)-staging-|\.(?:fork|init)-backup-")
+
+
+Origin = Literal["project", "user", "package"]
+
+
+@dataclass(frozen=True, slots=True)
+class Artifact:
+    """One thing that a change is made of."""
+
+    id: str
+    generates: str
+    """A file, or a pattern of files, in the change's folder."""
+    description: str
+    template: str
+    """A file in the schema's templates/."""
+    instruction: str | None
+    requires: tuple[str, ...]
+    """The artifacts that come before it."""
+
+    @property
+    def is_spec(self) -> bool:
+        """Whether it is written below specs/."""
+        return posixpath.normpath(self.generates.replace("\\", "/")).startswith("specs/")
+
+
+@dataclass(frozen=True, slots=True)
+class Apply:
+    """What carrying out a change needs."""
+
+    requires: tuple[str, ...]
+    tracks: str | None
+    """The file, or the pattern of files, that holds its tasks."""
+    instruction: str | None
 
 
 @dataclass(frozen=True, slots=True)
 class Schema:
-    """A workflow schema, as far as this pack needs it."""
+    """A workflow schema: the artifacts of a change, and in which order they come."""
 
-    outputs: tuple[str, ...]
-    """Files or patterns a change is made of."""
-    tasks: str | None
-    """The one of them that holds its tasks."""
+    name: str
+    description: str
+    artifacts: tuple[Artifact, ...]
+    apply: Apply | None
+
+    @property
+    def outputs(self) -> tuple[str, ...]:
+        """Files or patterns a change is made of."""
+        return tuple(artifact.generates for artifact in self.artifacts)
+
+    @property
+    def tasks(self) -> str | None:
+        """The one of them that holds its tasks."""
+        if self.apply is not None and self.apply.tracks is not None:
+            return self.apply.tracks if self.apply.tracks in self.outputs else None
+        return next((one.generates for one in self.artifacts if one.id == "tasks"), None)
+
+    def artifact(self, name: str) -> Artifact | None:
+        """The artifact of this id."""
+        return next((one for one in self.artifacts if one.id == name), None)
+
+    def order(self) -> tuple[Artifact, ...]:
+        """The artifacts so that each comes after those it requires, else as they are declared."""
+        waiting, done, order = list(self.artifacts), set[str](), list[Artifact]()
+        while waiting:
+            ready = next(one for one in waiting if done.issuperset(one.requires))
+            waiting.remove(ready)
+            done.add(ready.id)
+            order.append(ready)
+        return tuple(order)
 
 
-SPEC_DRIVEN: Final = Schema(("proposal.md", "specs/**/*.md", "design.md", "tasks.md"), "tasks.md")
+@dataclass(frozen=True, slots=True)
+class SchemaPlace:
+    """A schema with where it was found."""
+
+    name: str
+    """That of its folder."""
+    folder: Path
+    origin: Origin
+    schema: Schema
+    shadows: tuple["ShadowedSchema", ...] = ()
+    """Those of the same name that it hides."""
 
 
-class SchemaError(ValueError):
-    """A schema that is not there or not usable."""
+@dataclass(frozen=True, slots=True)
+class ShadowedSchema:
+    """A schema that another of its name hides."""
+
+    origin: Origin
+    folder: Path
+
+
+PACKAGE: Final = Path(__file__).parents[1] / "schemas"
+"""The schemas that come with this package."""
+
+
+SPEC_DRIVEN: Final = Schema(
+    BUILT_IN,
+    "",
+    (
+        Artifact("proposal", "proposal.md", "", "proposal.md", None, ()),
+        Artifact("specs", "specs/**/*.md", "", "spec.md", None, ("proposal",)),
+        Artifact("design", "design.md", "", "design.md", None, ("proposal",)),
+        Artifact("tasks", "tasks.md", "", "tasks.md", None, ("specs", "design")),
+    ),
+    Apply(("tasks",), "tasks.md", None),
+)
+"""The built-in schema without its texts, which YAML takes time to read."""
 
 
 class Schemas:
@@ -37,6 +134,44 @@ class Schemas:
         """`folders`, first the one that wins."""
         self._folders = folders
         self._files = files
+
+    def places(self) -> list[SchemaPlace]:
+        """All schemas that can be used, by name; of one name, the one that wins."""
+        found: dict[str, SchemaPlace] = {}
+        for name in self.names():
+            with suppress(SchemaError):
+                found[name] = self.place(name)
+        return [found[name] for name in sorted(found, key=collation_key)]
+
+    def place(self, name: str) -> SchemaPlace:
+        """The schema of this name, with or without `.yaml`; SchemaError otherwise."""
+        bare = _bare(name)
+        folder = self._folder(bare)
+        if folder is None and bare == BUILT_IN:
+            folder = PACKAGE / BUILT_IN
+        if folder is None:
+            known = ", ".join(sorted(self.names()))
+            raise SchemaError(f"Schema '{bare}' not found. Available schemas: {known}")
+        hidden = tuple(
+            ShadowedSchema(self._origin(parent / bare), parent / bare)
+            for parent in (*self._folders, PACKAGE)
+            if parent / bare != folder and exists(parent / bare / "schema.yaml")
+        )
+        return SchemaPlace(bare, folder, self._origin(folder), self._read(folder), hidden)
+
+    def _origin(self, folder: Path) -> Origin:
+        if folder.parent == self._folders[0]:
+            return "project"
+        return "package" if folder.parent == PACKAGE else "user"
+
+    def _read(self, folder: Path) -> Schema:
+        path = folder / "schema.yaml"
+        try:
+            return self._files.document(path, _parse)
+        except OSError as error:
+            raise SchemaError(f"Failed to read schema at '{path}': {error.strerror}") from error
+        except SchemaError as error:
+            raise SchemaError(f"Invalid schema at '{path}': {error}") from error
 
     def names(self) -> set[str]:
         """All schemas there are."""
@@ -62,10 +197,7 @@ class Schemas:
             if _bare(name) == BUILT_IN:
                 return SPEC_DRIVEN
             raise SchemaError(f"unknown schema '{name}'")
-        try:
-            return self._files.document(folder / "schema.yaml", _parse)
-        except OSError as error:
-            raise SchemaError(f"schema '{name}' cannot be read: {error.strerror}") from error
+        return self._read(folder)
 
     def is_built_in(self, name: str) -> bool:
         """Whether the name means the built-in schema and nothing overrides it."""
@@ -87,23 +219,18 @@ def _bare(name: str) -> str:
 
 
 def _parse(data: bytes) -> Schema:
-    from .yaml12 import InvalidYaml, load  # start-up time: most trees have no YAML to read
-
     try:
         raw = load(decode(data))
-    except InvalidYaml as error:
+    except InvalidYamlError as error:
         raise SchemaError(str(error)) from error
     artifacts = _artifacts(raw)
-    apply = raw.get("apply")
-    tracks = _tracks(apply, set(artifacts)) if apply is not None else None
-    outputs = tuple(generates for generates, _ in artifacts.values())
-    if tracks is not None:
-        return Schema(outputs, tracks if tracks in outputs else None)
-    return Schema(outputs, artifacts["tasks"][0] if "tasks" in artifacts else None)
+    given = raw.get("apply")
+    apply = None if given is None else _apply(given, {one.id for one in artifacts})
+    return Schema(raw["name"], raw.get("description", ""), artifacts, apply)
 
 
-def _artifacts(raw: Any) -> dict[str, tuple[str, list[str]]]:
-    """What each artifact generates and requires, or SchemaError."""
+def _artifacts(raw: Any) -> tuple[Artifact, ...]:
+    """The artifacts that a schema declares, or SchemaError."""
     version = raw.get("version") if isinstance(raw, dict) else None
     if not (
         isinstance(raw, dict)
@@ -113,10 +240,10 @@ def _artifacts(raw: Any) -> dict[str, tuple[str, list[str]]]:
         and version > 0
         and isinstance(raw.get("description", ""), str)
         and isinstance(raw.get("artifacts"), list)
-        and 0 < len(raw["artifacts"]) <= 1000
+        and 0 < len(raw["artifacts"]) <= _MOST_ARTIFACTS
     ):
-        raise SchemaError("a schema needs a name, a version and artifacts")
-    found: dict[str, tuple[str, list[str]]] = {}
+        raise SchemaError("a schema must have a name, a version and artifacts")
+    found: dict[str, Artifact] = {}
     for artifact in raw["artifacts"]:
         if not (
             isinstance(artifact, dict)
@@ -128,23 +255,30 @@ def _artifacts(raw: Any) -> dict[str, tuple[str, list[str]]]:
             and isinstance(artifact.get("instruction", ""), str)
             and _is_texts(artifact.get("requires", []))
         ):
-            raise SchemaError("an artifact needs an id of its own, generates and template")
-        found[artifact["id"]] = artifact["generates"], artifact.get("requires", [])
+            raise SchemaError("an artifact must have an id of its own, generates and template")
+        found[artifact["id"]] = Artifact(
+            artifact["id"],
+            artifact["generates"],
+            artifact["description"],
+            artifact["template"],
+            artifact.get("instruction"),
+            tuple(artifact.get("requires", [])),
+        )
     _check_order(found)
-    return found
+    return tuple(found.values())
 
 
-def _check_order(artifacts: dict[str, tuple[str, list[str]]]) -> None:
+def _check_order(artifacts: dict[str, Artifact]) -> None:
     """Every required artifact is there, and none requires itself in the end."""
     done: set[str] = set()
     while len(done) < len(artifacts):
-        ready = {id for id, (_, needs) in artifacts.items() if done.issuperset(needs)} - done
+        ready = {id for id, one in artifacts.items() if done.issuperset(one.requires)} - done
         if not ready:
             raise SchemaError("the artifacts require one that is missing, or each other")
         done |= ready
 
 
-def _tracks(apply: Any, ids: set[str]) -> str | None:
+def _apply(apply: Any, ids: set[str]) -> Apply:
     if not (
         isinstance(apply, dict)
         and _is_texts(apply.get("requires"))
@@ -153,9 +287,8 @@ def _tracks(apply: Any, ids: set[str]) -> str | None:
         and (apply.get("tracks") is None or _is_inner_path(apply["tracks"]))
         and isinstance(apply.get("instruction", ""), str)
     ):
-        raise SchemaError("apply needs the artifacts it requires")
-    tracks: str | None = apply.get("tracks")
-    return tracks
+        raise SchemaError("apply must name the artifacts that it requires")
+    return Apply(tuple(apply["requires"]), apply.get("tracks"), apply.get("instruction"))
 
 
 def _is_text(value: object) -> bool:

@@ -9,12 +9,16 @@ from .files import Identity, is_settled
 State = tuple[object, ...]
 
 
-class _Unsure(Exception):
+class _UnsureError(Exception):
     """Nothing tells whether this will still be the same."""
 
 
-def state_of(change: Path, specs: Path, shared: tuple[Path, ...]) -> State | None:
-    """The state of a change's folder, of the specs it is about and of files all changes share.
+def state_of(
+    change: Path, specs: Path, shared: tuple[Path, ...], lists: tuple[Path, ...]
+) -> State | None:
+    """The state of a change's folder, of the specs it is about and of what all changes share.
+
+    `shared` are files, and folders with all that is in them; of `lists` only the names count.
 
     None where that is not to be relied on: something was written just now and may be written
     again without a new time stamp, or a symbolic link leads elsewhere.
@@ -33,7 +37,9 @@ def state_of(change: Path, specs: Path, shared: tuple[Path, ...]) -> State | Non
             seen.append(_one(str(path), now))
             if os.path.isdir(path):  # noqa: PTH112 (hot path)
                 _look(str(path), seen, now)
-    except (OSError, _Unsure):
+        for path in lists:
+            seen.append(_one(str(path), now))
+    except (OSError, _UnsureError):
         return None
     return tuple(seen)
 
@@ -45,7 +51,7 @@ def _look(folder: str, seen: list[object], now: int) -> None:
         seen.append(_one(here, now))
         for entry in os.scandir(here):
             if entry.is_symlink():
-                raise _Unsure
+                raise _UnsureError
             if entry.is_dir():
                 waiting.append(entry.path)
             else:
@@ -58,11 +64,11 @@ def _one(path: str, now: int) -> object:
     except (FileNotFoundError, NotADirectoryError):
         return path
     if os.path.islink(path):  # noqa: PTH114 (hot path)
-        raise _Unsure
+        raise _UnsureError
     return _entry(path, status, now)
 
 
 def _entry(path: str, status: os.stat_result, now: int) -> tuple[object, ...]:
     if not is_settled(status, now):
-        raise _Unsure
+        raise _UnsureError
     return path, status.st_mode, Identity.of(status)

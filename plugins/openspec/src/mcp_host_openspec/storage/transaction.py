@@ -1,4 +1,4 @@
-"""Archiving as one step: new specs in place and the change moved, or everything as it was.
+"""Archives as one step: new specs in place and the change moved, or everything as it was.
 
 All that will be written is first written into a journal folder beside the archive, together with
 what it replaces. The plan that is put there last is the point of no return: without it, the next
@@ -16,10 +16,12 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Final
 
-from ..errors import Changed, OpenSpecError
+from ..errors import ChangedError, OpenSpecError
 from .files import exists
 from .lock import archive_lock, is_held
-from .writing import digest, digest_of, disk_errors, mode_of, sync_folder, write_synced
+from .records import FOLDER as RECORDS
+from .roots import Root
+from .writes import digest, digest_of, disk_errors, mode_of, sync_folder, write_synced
 
 JOURNAL: Final = ".openspec-archive.journal"
 _PLAN: Final = "plan.json"
@@ -56,10 +58,11 @@ class _Plan:
 class Archive:
     """The writing side of a tree's `changes/archive`; all it writes lies in the project."""
 
-    def __init__(self, project: Path) -> None:
-        self._project = project.resolve()
-        self._specs = (project / "openspec" / "specs").resolve()
-        self._archive = project / "openspec" / "changes" / "archive"
+    def __init__(self, root: Root) -> None:
+        self._project = root.path.resolve()
+        self._specs = (root.openspec / "specs").resolve()
+        self._records = (root.openspec / RECORDS).resolve()
+        self._archive = root.openspec / "changes" / "archive"
         self._journal = self._archive / JOURNAL
 
     @property
@@ -70,15 +73,16 @@ class Archive:
     def run(self, change: Path, target: Path, plan: Callable[[], list[Write]]) -> None:
         """Write what `plan` says and move the change's folder to the archive.
 
-        `plan` is asked once the lock is held, and may raise to stop everything. Raises Locked,
-        Changed where a file is not what was read, or CannotWrite; then nothing was changed.
+        `plan` is asked once the lock is held, and may raise to stop everything. Raises LockedError,
+        ChangedError where a file is not what was read, or CannotWriteError; nothing was changed
+        then.
         """
         with disk_errors(self._archive), archive_lock(self._archive):
             self._finish_interrupted()
             self._apply(change, target, plan())
 
     def recover(self) -> None:
-        """Finish or undo an archive that was cut short; Locked where another is at work."""
+        """Finish or undo an archive that was cut short; LockedError where another is at work."""
         with disk_errors(self._archive), archive_lock(self._archive):
             self._finish_interrupted()
 
@@ -126,7 +130,8 @@ class Archive:
         path = self._project / step.path
         if step.new is None:
             path.unlink()
-            _prune(path.parent, self._specs)
+            for boundary in (self._specs, self._records):
+                _prune(path.parent, boundary)
         else:
             path.parent.mkdir(parents=True, exist_ok=True)
             _replace(self._new(number), path)
@@ -134,7 +139,7 @@ class Archive:
 
     def _check_unchanged(self, step: _Step) -> None:
         if digest_of(self._project / step.path) != step.old:
-            raise Changed(
+            raise ChangedError(
                 f"{self._project / step.path} was edited while the archive was under way; "
                 "nothing was changed.",
                 suggestions=["Run the archive again."],
@@ -258,7 +263,7 @@ def _replace(staged: Path, path: Path) -> None:
 
 
 def _prune(folder: Path, boundary: Path) -> None:
-    """Remove folders left empty, up to the specs folder itself."""
+    """Remove folders left empty, up to the boundary itself, which stays."""
     for empty in _upwards(folder, boundary):
         try:
             empty.rmdir()

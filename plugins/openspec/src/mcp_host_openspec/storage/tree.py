@@ -6,7 +6,14 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final, TypeVar
 
-from ..errors import BadFile, NoTree, OpenSpecError, OutsideTree
+from ..errors import (
+    BadFileError,
+    MetadataError,
+    NoTreeError,
+    OpenSpecError,
+    OutsideTreeError,
+    SchemaError,
+)
 from ..model.collation import collation_key
 from ..model.delta import DeltaDocument
 from ..model.proposal import Proposal
@@ -14,9 +21,11 @@ from ..model.spec import SpecDocument
 from ..model.tasks import Progress, TaskDocument
 from ..model.text import code_unit_key
 from .files import Files, exists, is_file, is_folder
-from .metadata import ChangeMetadata, Marker, MetadataError
+from .history import History
+from .metadata import ChangeMetadata, Marker, ProjectConfig
+from .records import FOLDER as RECORDS
 from .roots import Root
-from .schemas import Schema, SchemaError, Schemas, outputs
+from .schemas import Schema, SchemaPlace, Schemas, outputs
 from .state import State, state_of
 
 T = TypeVar("T")
@@ -37,18 +46,19 @@ class Tree:
         self.changes: Final = self.openspec / "changes"
         self.archive: Final = self.changes / ARCHIVE
         folders = [self.openspec / "schemas", *([user_schemas] if user_schemas else [])]
-        self._schemas = Schemas(folders, files)
+        self.schemas: Final = Schemas(folders, files)
         configurations = (self.openspec / name for name in ("config.yaml", "config.yml"))
         self._shared = (*configurations, *folders)
-        self._metadata = ChangeMetadata(root.path, self._schemas, files)
+        self.history: Final = History(self.openspec)
+        self._metadata = ChangeMetadata(self.openspec, self.schemas, files)
 
     def check_there(self) -> None:
-        """Raise NoTree, or BadFile where a file stands in the tree's place."""
+        """Raise NoTreeError, or BadFileError where a file stands in the tree's place."""
         if is_folder(self.openspec):
             return
         if exists(self.openspec):
-            raise BadFile(self.openspec, "this must be a folder, and is a file")
-        raise NoTree(self.openspec)
+            raise BadFileError(self.openspec, "this must be a folder, and is a file")
+        raise NoTreeError(self.openspec)
 
     def spec_paths(self) -> dict[str, Path]:
         """The main specs one may look at: capability to file, in code unit order."""
@@ -60,7 +70,7 @@ class Tree:
         try:
             return dict(discover(self.specs, barred)), barred
         except NotADirectoryError as error:
-            raise BadFile(self.specs, "this must be a folder, and is a file") from error
+            raise BadFileError(self.specs, "this must be a folder, and is a file") from error
         except OSError as error:
             raise unreadable(self.specs, error) from error
 
@@ -144,14 +154,28 @@ class Tree:
         """Whether the change declares that specs left empty go."""
         return self._metadata.marker(change, "retire_capabilities")
 
+    def created(self, change: Path) -> str | None:
+        """The day on which the change was begun, as it says itself: YYYY-MM-DD."""
+        return self._metadata.created(change)
+
     def context(self) -> str | None:
         """The project context in the configuration, if there is any."""
         return self._metadata.context()
 
+    def schema_of(self, change: Path, given: str | None = None) -> SchemaPlace:
+        """The schema a change follows, or another that is given; SchemaError, MetadataError."""
+        own = self._metadata.schema(change) if given is None else given
+        return self.schemas.place(own)
+
+    @property
+    def config(self) -> ProjectConfig:
+        """What the project's configuration says."""
+        return self._metadata.config()
+
     def tracked_tasks(self, change: Path) -> list[Path]:
         """The task files the change's schema names, those that are there.
 
-        OutsideTree where one of them is a symbolic link that leads out of the change.
+        OutsideTreeError where one of them is a symbolic link that leads out of the change.
         """
         schema = self._schema(change)
         if schema is None or schema.tasks is None:
@@ -168,7 +192,7 @@ class Tree:
     def numbers_tasks(self, change: Path) -> bool:
         """Whether the change follows the built-in schema, whose tasks are numbered."""
         try:
-            return self._schemas.is_built_in(self._metadata.schema(change))
+            return self.schemas.is_built_in(self._metadata.schema(change))
         except MetadataError:
             return False
 
@@ -188,7 +212,9 @@ class Tree:
 
     def state(self, change: str) -> State | None:
         """What tells one state of a change, and of all it depends on, from another."""
-        return state_of(self.change_path(change), self.specs, self._shared)
+        records = self.openspec / RECORDS / "bases" / change
+        shared = (*self._shared, records)
+        return state_of(self.change_path(change), self.specs, shared, (self.archive,))
 
     def progress(self, change: Path) -> Progress:
         """How many of the change's tasks are done."""
@@ -239,7 +265,7 @@ class Tree:
 
     def _schema(self, change: Path) -> Schema | None:
         try:
-            return self._schemas.get(self._metadata.schema(change))
+            return self.schemas.get(self._metadata.schema(change))
         except (MetadataError, SchemaError):
             return None
 
@@ -251,15 +277,15 @@ class Tree:
         except FileNotFoundError:
             return None
         except IsADirectoryError as error:
-            raise BadFile(path, "this must be a file, and is a folder") from error
+            raise BadFileError(path, "this must be a file, and is a folder") from error
         except OSError as error:
             raise unreadable(path, error) from error
 
 
-def unreadable(path: Path, error: OSError) -> BadFile:
+def unreadable(path: Path, error: OSError) -> BadFileError:
     """The error for a file the system does not let us read; the error may know which it is."""
     named = error.filename if isinstance(error.filename, str) else path
-    return BadFile(Path(named), f"cannot be read: {error.strerror or error}")
+    return BadFileError(Path(named), f"cannot be read: {error.strerror or error}")
 
 
 def discover(specs: Path, barred: dict[str, OpenSpecError] | None = None) -> list[tuple[str, Path]]:
@@ -292,13 +318,13 @@ def has_files(folder: Path) -> bool:
 
 
 def check_inside(allowed: Path, path: Path) -> None:
-    """Raise OutsideTree where a path, links followed, leaves the folder."""
+    """Raise OutsideTreeError where a path, links followed, leaves the folder."""
     try:
         inside = path.resolve().is_relative_to(allowed.resolve())
     except (OSError, RuntimeError) as error:
-        raise BadFile(path, "the symbolic links lead in a circle") from error
+        raise BadFileError(path, "the symbolic links lead in a circle") from error
     if not inside:
-        raise OutsideTree(path)
+        raise OutsideTreeError(path)
 
 
 def _is_file_inside(specs: Path, path: Path) -> bool:
@@ -366,7 +392,7 @@ def _folders(folder: Path) -> list[str]:
     except FileNotFoundError:
         return []
     except NotADirectoryError as error:
-        raise BadFile(folder, "this must be a folder, and is a file") from error
+        raise BadFileError(folder, "this must be a folder, and is a file") from error
     except OSError as error:
         raise unreadable(folder, error) from error
     return sorted(names, key=os.fsencode)

@@ -1,13 +1,15 @@
 """YAML as version 1.2 reads it: only true and false are booleans, dates are strings.
 
 PyYAML reads version 1.1; this loader has the core schema's scalars instead, and refuses a key
-given twice. It is imported only where a YAML file is there, because PyYAML costs start-up time.
+given twice.
 """
 
 import re
 from typing import Any, Final
 
 import yaml
+
+from ..errors import InvalidYamlError
 
 _SCALARS: Final = (
     ("bool", r"(?:true|True|TRUE|false|False|FALSE)\Z", "tTfF"),
@@ -32,6 +34,12 @@ def _resolvers() -> dict[str, list[tuple[str, re.Pattern[str]]]]:
     return resolvers
 
 
+class _Dumper(yaml.SafeDumper):
+    """Texts are quoted where version 1.2 would read them as something else."""
+
+    yaml_implicit_resolvers = _resolvers()
+
+
 class _Loader(yaml.SafeLoader):
     """The core schema of YAML 1.2."""
 
@@ -44,8 +52,9 @@ class _Loader(yaml.SafeLoader):
         return super().construct_mapping(node, deep)
 
 
-class InvalidYaml(ValueError):
-    """The text is not YAML."""
+def dump(facts: dict[str, object]) -> str:
+    """Keys and values as YAML, in their order."""
+    return yaml.dump(facts, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=80)
 
 
 def load(text: str) -> Any:
@@ -53,4 +62,4 @@ def load(text: str) -> Any:
     try:
         return yaml.load(text.removeprefix("\ufeff"), _Loader)  # noqa: S506 (a SafeLoader)
     except (yaml.YAMLError, ValueError, RecursionError) as error:
-        raise InvalidYaml(str(error)) from error
+        raise InvalidYamlError(str(error)) from error

@@ -1,9 +1,11 @@
 """Merging a delta into a main spec, in memory."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Final
 
+from ..errors import MergeError
 from ..model.delta import Delta, DeltaDocument
 from ..model.requirements import Block, fold
 from ..model.spec import Parts, SpecDocument, stated_purpose
@@ -12,18 +14,17 @@ from ..model.text import (
     length,
     line_ending,
     pattern,
+    single_blanks,
     trim,
     trim_end,
     unify_line_ends,
     with_line_ending,
 )
-from .spec_rules import PLACEHOLDER_BEGIN, PLACEHOLDER_END, SHORTEST_PURPOSE
+from ..model.three_way import Conflict, merge_blocks
+from .bases import UNKNOWN, Base, Named, same_text
+from .rules.spec import PLACEHOLDER_BEGIN, PLACEHOLDER_END, SHORTEST_PURPOSE
 
 _INNER_HEADING: Final = pattern(r" {0,3}#{1,3}(?:[ \t]|\Z)")
-
-
-class MergeRefused(ValueError):
-    """The delta cannot be merged as it is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +60,27 @@ class Counts:
 
 
 @dataclass(frozen=True, slots=True)
+class Overlap:
+    """A requirement that was edited since the delta that rewrites it was written, or may have been.
+
+    Where both edits go together, or nothing of the later edit goes, it `loses` nothing.
+    """
+
+    name: str
+    """As the spec calls it now."""
+    written: str
+    """As the delta calls it."""
+    line: int
+    base: Base
+    loses: bool
+    ours: str
+    """The requirement in the main spec."""
+    theirs: str
+    """The requirement in the delta; empty where that removes it."""
+    conflicts: tuple[Conflict, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Merged:
     """The outcome of a merge."""
 
@@ -75,6 +97,8 @@ class Merged:
     """REMOVED requirements that the spec does not have."""
     respaced: tuple[str, ...]
     """Requirements whose heading got the space it lacked after `###`."""
+    overlaps: tuple[Overlap, ...] = ()
+    """Requirements that were edited since the delta was written."""
 
     def written_over(self, old: SpecDocument | None) -> str:
         """The new spec with the line ends of the file it replaces."""
@@ -88,14 +112,19 @@ def merge(
     capability: str,
     change: str,
     accept: Collection[str] = (),
+    bases: Named = MappingProxyType({}),
 ) -> Merged:
     """Merge a delta into the spec it is about, or into a new one where there is none.
 
-    Raises MergeRefused as the reference tool refuses. `accept` may hold L9, which lets a MODIFIED
-    block drop scenarios and lets two requirements swap names.
+    `bases` are the requirements as the delta's author saw them: one that was edited since is merged
+    in three ways. Without its base, the delta's text replaces it, as in the reference tool.
+
+    Raises MergeError as the reference tool refuses. `accept` may hold L5, which lets the delta's
+    text replace what it cannot be merged with, and L9, which lets a MODIFIED block drop scenarios
+    and lets two requirements swap names.
     """
     _check_consistent(document.delta, capability)
-    return _Merge(document, current, capability, change, "L9" in accept).run()
+    return _Merge(document, current, capability, change, frozenset(accept), bases).run()
 
 
 def skeleton(capability: str, purpose: str) -> str:
@@ -104,11 +133,11 @@ def skeleton(capability: str, purpose: str) -> str:
 
 
 def _check_consistent(delta: Delta, capability: str) -> None:
-    """Raise MergeRefused where the delta contradicts itself."""
+    """Raise MergeError where the delta contradicts itself."""
     for problem in _contradictions(delta):
-        raise MergeRefused(f"{capability}: {problem}")
+        raise MergeError(f"{capability}: {problem}")
     if not delta.size:
-        raise MergeRefused(
+        raise MergeError(
             f"{capability}: the delta has no operation; "
             "put requirements under ADDED, MODIFIED, REMOVED or RENAMED"
         )
@@ -151,13 +180,17 @@ class _Merge:
         current: SpecDocument | None,
         capability: str,
         change: str,
-        lenient: bool,
+        accept: frozenset[str],
+        bases: Named,
     ) -> None:
         self._delta = document.delta
         self._purpose = stated_purpose(document.text)
         self._capability = capability
         self._change = change
-        self._lenient = lenient
+        self._lenient = "L9" in accept
+        self._overwrites = "L5" in accept
+        self._bases = bases
+        self._overlaps: list[Overlap] = []
         self._is_new = current is None
         self._warnings: list[str] = []
         self._already_gone: list[str] = []
@@ -190,6 +223,7 @@ class _Merge:
             self._parts,
             tuple(self._already_gone),
             tuple(self._respaced),
+            tuple(self._overlaps),
         )
 
     def _warn_of_orphans(self) -> None:
@@ -272,6 +306,7 @@ class _Merge:
         done = 0
         for name in self._delta.removed:
             if name in self._blocks:
+                self._note_removal(name)
                 del self._blocks[name]
                 done += 1
             elif not self._is_new:
@@ -281,21 +316,87 @@ class _Merge:
                 self._warn(f'REMOVED "{name}" had no effect: the spec does not have it')
         return done
 
+    def _note_removal(self, name: str) -> None:
+        """Note where what is removed was edited since, or may have been."""
+        base, now = self._bases.get(name, UNKNOWN), self._blocks[name]
+        edited = base.block is not None and not same_text(base.block, now)
+        if edited or base.suspects:
+            self._overlaps.append(Overlap(name, name, 0, base, edited, now.raw, ""))
+
     def _modify(self) -> int:
         done = 0
-        for block in self._delta.modified:
+        for written in self._delta.modified:
+            base = self._bases.get(written.name, UNKNOWN)
+            block = self._under_todays_name(written, base)
             old = self._blocks.get(block.name)
             if old is None:
                 raise self._refusal(f'cannot modify "{block.name}": the spec does not have it')
-            lost = old.scenarios_missing_from(block)
+            if not written.is_named_plainly:
+                raise self._refusal(
+                    f'cannot modify "{block.name}": its heading must end with the name, '
+                    "without closing # signs"
+                )
+            new = self._reconciled(base, old, block, written.name)
+            lost = old.scenarios_missing_from(new) if new is not None else []
             if lost and not self._lenient:
                 raise self._refusal(
                     f'MODIFIED "{block.name}" would drop scenarios: {", ".join(lost)}; '
                     "copy them into the block"
                 )
-            done += not _same(old, block)
-            self._blocks[block.name] = self._visible(block)
+            new = block if new is None else new
+            done += not _same(old, new)
+            self._blocks[block.name] = self._visible(new)
         return done
+
+    def _under_todays_name(self, block: Block, base: Base) -> Block:
+        """The block under the name that an archive has given its requirement since."""
+        renamed = base.renamed
+        if block.name in self._blocks or renamed is None or renamed not in self._blocks:
+            return block
+        self._warn(f'"{block.name}" is called "{renamed}" now, and is modified under that name')
+        return block.renamed(renamed)
+
+    def _reconciled(self, base: Base, old: Block, block: Block, written: str) -> Block | None:
+        """The delta's block, with the edits that were made since; None where they conflict."""
+        if base.block is None:
+            if not base.suspects or not old.lines_missing_from(block):
+                return block
+            conflicts: list[Conflict] = []
+        elif same_text(base.block, old):
+            return block
+        else:
+            merged = merge_blocks(*map(_evened, (base.block, old, block)))
+            if isinstance(merged, Block):
+                if not same_text(merged, block):
+                    self._note_overlap(base, old, block, written, loses=False)
+                    return merged
+                return block
+            conflicts = merged
+        self._note_overlap(base, old, block, written, loses=True, conflicts=conflicts)
+        return block if self._overwrites else None
+
+    def _note_overlap(
+        self,
+        base: Base,
+        old: Block,
+        block: Block,
+        written: str,
+        *,
+        loses: bool,
+        conflicts: Iterable[Conflict] = (),
+    ) -> None:
+        self._overlaps.append(
+            Overlap(
+                block.name,
+                written,
+                block.line,
+                base,
+                loses,
+                old.raw,
+                block.raw,
+                tuple(conflicts),
+            )
+        )
 
     def _add(self) -> int:
         done = 0
@@ -351,13 +452,18 @@ class _Merge:
     def _warn(self, message: str) -> None:
         self._warnings.append(f"{self._capability}: {message}")
 
-    def _refusal(self, message: str) -> MergeRefused:
-        return MergeRefused(f"{self._capability}: {message}")
+    def _refusal(self, message: str) -> MergeError:
+        return MergeError(f"{self._capability}: {message}")
 
 
 def _same(old: Block, new: Block) -> bool:
     """Whether the spec has this block already, be it with the space an archive put in."""
     return trim(old.raw) in (trim(new.raw), trim(new.with_spaced_heading().raw))
+
+
+def _evened(block: Block) -> Block:
+    """The block with runs of empty lines made one, as an archive writes it."""
+    return Block(block.name, single_blanks(block.raw), block.line)
 
 
 def inner_section(raw: str) -> str | None:
@@ -381,23 +487,7 @@ def _rebuild(parts: Parts, blocks: list[Block]) -> str:
     preamble = trim_end(parts.preamble) if trim(parts.preamble) else ""
     body = trim_end("\n\n".join([*([preamble] if preamble else []), *(b.raw for b in blocks)]))
     pieces = [trim_end(parts.before), parts.heading, body, trim(parts.after)]
-    return trim_end(_single_blanks("\n\n".join(piece for piece in pieces if piece))) + "\n"
-
-
-def _single_blanks(text: str) -> str:
-    """Turn runs of empty lines outside fenced blocks into one."""
-    if "\n\n\n" not in text and not text.startswith("\n\n"):
-        return text
-    lines = text.split("\n")
-    mask = fence_mask(lines)
-    kept: list[str] = []
-    after_blank = False
-    for index, line in enumerate(lines):
-        blank = line == "" and not mask[index]
-        if not (blank and after_blank):
-            kept.append(line)
-        after_blank = blank
-    return "\n".join(kept)
+    return trim_end(single_blanks("\n\n".join(piece for piece in pieces if piece))) + "\n"
 
 
 def _spec(text: str) -> SpecDocument:

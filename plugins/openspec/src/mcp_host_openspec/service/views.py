@@ -7,10 +7,10 @@ from datetime import datetime
 from pathlib import Path
 from typing import Final
 
-from ..errors import OpenSpecError
+from ..errors import IncompleteError, OpenSpecError
 from ..model.delta import DeltaDocument, Operation
 from ..model.outline import Outline
-from ..model.proposal import Incomplete, Proposal
+from ..model.proposal import Proposal
 from ..model.requirements import Block, fold
 from ..model.spec import Requirement, SpecDocument, as_requirement
 from ..model.tasks import Progress
@@ -55,6 +55,8 @@ class ChangeView:
     progress: Progress
     incomplete: str | None
     """Why the reference tool would not show it: no proposal, or a section missing in it."""
+    problems: tuple[OpenSpecError, ...] = ()
+    """Why one of its texts cannot be read; it is then missing here."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +89,15 @@ def view_change(tree: Tree, change: str, *, diffs: bool = False) -> ChangeView:
     """Everything about a change."""
     folder = tree.change_path(change)
     proposal = tree.proposal(folder)
+    problems: list[OpenSpecError] = []
+
+    def text(name: str) -> str | None:
+        try:
+            return tree.text(folder, name)
+        except OpenSpecError as error:
+            problems.append(error.with_traceback(None))
+            return None
+
     documents = {
         capability: tree.delta_at(path) for capability, path in tree.delta_paths(folder).items()
     }
@@ -95,12 +106,13 @@ def view_change(tree: Tree, change: str, *, diffs: bool = False) -> ChangeView:
         proposal.title(change) if proposal else change,
         files_of(folder),
         proposal.text if proposal else None,
-        tree.text(folder, "tasks.md"),
-        tree.text(folder, "design.md"),
+        text("tasks.md"),
+        text("design.md"),
         {capability: document.text for capability, document in documents.items()},
         tuple(_entries(tree, documents, proposal, diffs=diffs)),
         tree.progress(folder),
         _incomplete(change, proposal),
+        tuple(problems),
     )
 
 
@@ -126,7 +138,7 @@ def _incomplete(change: str, proposal: Proposal | None) -> str | None:
         return f'Change "{change}" has no proposal.md yet.'
     try:
         proposal.check_complete()
-    except Incomplete as missing:
+    except IncompleteError as missing:
         return str(missing)
     return None
 

@@ -5,25 +5,16 @@ import logging
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from .errors import OpenSpecError
-from .resources import (
-    ARCHIVE,
-    CHANGES,
-    INSTRUCTIONS,
-    PROJECT,
-    SPECS,
-    change_uri,
-    spec_uri,
-)
-from .service import OpenSpec
-from .storage.files import is_folder
+from watchfiles import Change, awatch
 
-if TYPE_CHECKING:
-    from watchfiles import Change
+from ..errors import OpenSpecError
+from ..model.uris import ARCHIVE, CHANGES, INSTRUCTIONS, PROJECT, SPECS, change_uri, spec_uri
+from ..storage.files import is_folder
+from .openspec import OpenSpec
 
-    Batch = set[tuple[Change, str]]
+Batch = set[tuple[Change, str]]
 
 log = logging.getLogger(__name__)
 
@@ -125,8 +116,6 @@ class Watch:
                 polling = True
 
     async def _watch_tree(self, *, polling: bool) -> None:
-        from watchfiles import awatch
-
         tree = self._openspec.tree.openspec
         changes = awatch(
             tree,
@@ -153,8 +142,6 @@ class Watch:
 
     async def _watch_place(self, *, polling: bool) -> None:
         """Wait for the tree to appear, however many folders above it are missing too."""
-        from watchfiles import awatch
-
         tree = self._openspec.tree.openspec
         place = next(folder for folder in tree.parents if is_folder(folder))
         changes = awatch(
@@ -175,12 +162,10 @@ class Watch:
             if not place.is_dir() or any(f.is_dir() for f in tree.parents if place in f.parents):
                 return
 
-    async def _batches(
-        self, changes: "AsyncGenerator[Batch, None]"
-    ) -> "AsyncIterator[Batch | None]":
+    async def _batches(self, changes: AsyncGenerator[Batch, None]) -> AsyncIterator[Batch | None]:
         """None once the watch is set, then what changed, batch by batch."""
 
-        async def upcoming() -> "Batch":
+        async def upcoming() -> Batch:
             return await anext(changes)
 
         # The first step of the generator sets the watch, and only then waits.

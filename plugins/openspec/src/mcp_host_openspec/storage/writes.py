@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from ..errors import CannotWrite
+from ..errors import CannotWriteError
 
 _REASONS: Final = {
     errno.ENOSPC: ("the disk is full", "Free some space and run it again."),
@@ -23,7 +23,7 @@ _REASONS: Final = {
 
 @contextlib.contextmanager
 def disk_errors(path: Path) -> Iterator[None]:
-    """Turn what the system says of a write below `path` into CannotWrite."""
+    """Turn what the system says of a write below `path` into CannotWriteError."""
     try:
         yield
     except OSError as error:
@@ -31,7 +31,7 @@ def disk_errors(path: Path) -> Iterator[None]:
             error.errno or 0, (f"cannot be written: {error.strerror or error}", "")
         )
         named = error.filename2 or error.filename or path
-        raise CannotWrite(Path(os.fsdecode(named)), problem, remedy) from error
+        raise CannotWriteError(Path(os.fsdecode(named)), problem, remedy) from error
 
 
 def write_whole(path: Path, data: bytes) -> None:

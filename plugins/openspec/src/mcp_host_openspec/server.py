@@ -1,4 +1,4 @@
-"""`openspec mcp`: serve the tree to assistants.
+"""`openspec mcp`: the server that the pack is by itself.
 
 A client may have its first answers before the settings are read; what is needed only from then on,
 or for `--debug`, is imported where it is used.
@@ -7,27 +7,20 @@ or for `--debug`, is imported where it is used.
 from __future__ import annotations
 
 import os
+import sys
+from typing import TYPE_CHECKING, Final
 
 from mcp_host import Standalone
 
-from .. import __version__
+from . import __version__
 
-TYPE_CHECKING = False  # the name that type checkers know; importing typing takes 3 ms
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Mapping, Sequence
-    from typing import Any
+    from typing import Any, NoReturn
 
-ROOT, AUTO = VARIABLES = ("OPENSPEC_ROOT", "OPENSPEC_AUTO_PROJECT_ROOT")
-
-
-def serve(arguments: Sequence[str]) -> int:
-    """Serve until the client or a signal ends it; ends the process itself."""
-    given = _server().options(arguments)
-    if getattr(given, "debug", False):
-        _debug(given)
-    # What the command line says comes before the environment.
-    _server(fixed=given.root is None).serve(given)
+ROOT: Final = "OPENSPEC_ROOT"
+AUTO: Final = "OPENSPEC_AUTO_PROJECT_ROOT"
 
 
 class _Server(Standalone):
@@ -41,7 +34,8 @@ class _Server(Standalone):
         return parser
 
 
-def _server(*, fixed: bool = True) -> Standalone:
+def _server(*, fixed: bool) -> Standalone:
+    """The server; `fixed` says that the working directory is the project."""
     return _Server(
         pack="openspec",
         module="mcp_host_openspec.plugin",
@@ -51,9 +45,22 @@ def _server(*, fixed: bool = True) -> Standalone:
         description="Serve an OpenSpec tree to assistants.",
         distribution="mcp-host-openspec",
         tables=lambda variables: settings_from(variables, fixed=fixed),
-        variables=VARIABLES,
+        variables=(ROOT, AUTO),
         started="[openspec-mcp] Server started on stdio",
     )
+
+
+SERVER: Final = _server(fixed=True)
+
+
+def main(arguments: Sequence[str] | None = None) -> NoReturn:
+    """Serve until the client or a signal ends it; ends the process itself."""
+    given = SERVER.options(sys.argv[1:] if arguments is None else arguments)
+    if getattr(given, "debug", False):
+        _debug(given)
+    # What the command line says comes before the environment.
+    server = SERVER if given.root is None else _server(fixed=False)
+    server.serve(given)
 
 
 def settings_from(variables: Mapping[str, str], *, fixed: bool = True) -> dict[str, Any]:
@@ -79,8 +86,8 @@ def _debug(given: Any) -> None:
     """Log more, and say on standard error which tree is served and what it was chosen by."""
     from pathlib import Path
 
-    from ..storage.roots import from_environment
-    from .output import complain
+    from .cli.output import complain
+    from .storage.roots import from_environment
 
     given.log_level = given.log_level or "debug"
     root = given.root
@@ -91,7 +98,7 @@ def _debug(given: Any) -> None:
     tree = chosen.openspec if chosen else project / "openspec"
     lines = [
         f"Project: {project}",
-        *(f"{name}: {os.environ.get(name, 'not set')}" for name in VARIABLES),
+        *(f"{name}: {os.environ.get(name, 'not set')}" for name in (ROOT, AUTO)),
         f"OpenSpec tree: {tree} ({'there' if tree.is_dir() else 'not there yet'})",
     ]
     complain(*(f"[openspec-mcp] {line}" for line in lines))

@@ -7,7 +7,7 @@ from typing import Final
 from ..model.requirements import Block
 from ..model.spec import Parts
 from ..model.text import S, fence_mask, pattern, trim, unify_line_ends
-from .merging import inner_section
+from .merge import inner_section
 
 _H2: Final = pattern(rf" {{0,3}}##{S}+([^\n]*?){S}*\Z")
 _H1: Final = pattern(rf" {{0,3}}#{S}+[^\n]+\Z")

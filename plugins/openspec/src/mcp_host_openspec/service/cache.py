@@ -1,19 +1,22 @@
 """Answers worked out from documents, kept for as long as the documents are the same."""
 
 from collections.abc import Callable, Collection
+from types import MappingProxyType
 from typing import TypeVar
 from weakref import WeakKeyDictionary
 
+from ..errors import MergeError
 from ..model.delta import DeltaDocument
 from ..model.spec import SpecDocument
 from ..storage.state import State
-from .merging import Merged, MergeRefused, merge
+from .bases import Named
+from .merge import Merged, merge
 
 D = TypeVar("D")
 T = TypeVar("T")
 
 
-class Derived:
+class DocumentCache:
     """Remembers what was worked out from one document, or from one document and others."""
 
     def __init__(self) -> None:
@@ -42,23 +45,27 @@ class Derived:
         return answer
 
 
-class ByState:
+class StateCache:
     """Remembers what was worked out from a change as long as nothing about it is different."""
 
     def __init__(self, state: Callable[[str], State | None]) -> None:
         self._state = state
         self._known: dict[tuple[str, str], tuple[State, object]] = {}
 
-    def of(self, change: str, what: str, work_out: Callable[[], T]) -> T:
-        """What was worked out under this name, or what is worked out now."""
-        state = self._state(change)
-        if state is None:
+    def of(self, change: str, what: str, work_out: Callable[[], T], also: object = None) -> T:
+        """What was worked out under this name, or what is worked out now.
+
+        `also` is something else that it depends on.
+        """
+        seen = self._state(change)
+        if seen is None:
             return work_out()
+        state = (seen, also)
         known = self._known.get((change, what))
         if known is not None and known[0] == state:
             return known[1]  # type: ignore[return-value]  # the name fixes the type
         answer = work_out()
-        if self._state(change) == state:  # not edited while it was worked out
+        if self._state(change) == seen:  # not edited while it was worked out
             self._known[change, what] = (state, answer)
         return answer
 
@@ -71,8 +78,8 @@ class ByState:
 class Merges:
     """Merges, each worked out once for one delta and one main spec."""
 
-    def __init__(self, derived: Derived) -> None:
-        self.derived = derived
+    def __init__(self, cache: DocumentCache) -> None:
+        self.cache = cache
 
     def attempt(
         self,
@@ -81,14 +88,22 @@ class Merges:
         capability: str,
         change: str,
         accept: frozenset[str] = frozenset(),
-    ) -> Merged | MergeRefused:
+        bases: Named = MappingProxyType({}),
+    ) -> Merged | MergeError:
         """The outcome of the merge, or why it is refused."""
 
-        def work_out() -> Merged | MergeRefused:
+        def work_out() -> Merged | MergeError:
             try:
-                return merge(document, current, capability=capability, change=change, accept=accept)
-            except MergeRefused as refused:
+                return merge(
+                    document,
+                    current,
+                    capability=capability,
+                    change=change,
+                    accept=accept,
+                    bases=bases,
+                )
+            except MergeError as refused:
                 return refused.with_traceback(None)
 
-        key = ("merge", capability, change, "L9" in accept)
-        return self.derived.with_others(document, (current,), key, work_out)
+        key = ("merge", capability, change, accept & {"L5", "L9"}, tuple(bases.items()))
+        return self.cache.with_others(document, (current,), key, work_out)
