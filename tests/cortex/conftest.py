@@ -27,7 +27,7 @@ def home(tmp_path: Path) -> Path:
 def ctx(home: Path) -> Ctx:
     """The command of somebody in local mode."""
     command = Ctx(home)
-    command.set(url="local", timeout="5")
+    command.set(url="local", timeout="5", use_worktree="false")
     return command
 
 
@@ -53,7 +53,7 @@ def backend(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 def online(home: Path, backend: str) -> Ctx:
     """The command of a new user who is logged in to the embedded backend."""
     command = Ctx(home)
-    command.set(url=backend, timeout="5")
+    command.set(url=backend, timeout="20", use_worktree="false")
     email = f"{home.parent.name}@example.com"
     run = command(
         "auth", "login", "--register", "--email", email, "--password-stdin", stdin="secret words\n"

@@ -4,6 +4,8 @@ import contextlib
 import io
 import json
 import os
+import shutil
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -12,6 +14,15 @@ from pathlib import Path
 from typing import Any
 
 CTX = Path(sys.executable).with_name("ctx")
+KILLER = """#!/bin/sh
+count=$(($(cat {count} 2>/dev/null || echo 0) + 1))
+echo $count > {count}
+if [ $count -eq {point} ] && [ {when} = before ]; then kill -9 $PPID; exit 1; fi
+{git} "$@"
+code=$?
+if [ $count -eq {point} ] && [ {when} = after ]; then kill -9 $PPID; fi
+exit $code
+"""
 WHO = ("-c", "user.name=Ann", "-c", "user.email=ann@example.com")
 
 
@@ -230,3 +241,17 @@ def served_backend(home: Path, *arguments: str) -> Iterator[str]:
     finally:
         process.terminate()
         process.communicate(timeout=20)
+
+
+def kill_at(ctx: Ctx, folder: Path, words: tuple[str, ...], point: int, when: str) -> bool:
+    """Run `ctx` and kill it `before` or `after` its call of git; whether it came to that."""
+    tools = ctx.home.parent / "killer"
+    tools.mkdir()
+    found = shutil.which("git")
+    script = KILLER.format(count=tools / "count", point=point, when=when, git=found)
+    (tools / "git").write_text(script)
+    (tools / "git").chmod(0o755)
+    path = f"{tools}{os.pathsep}{os.environ['PATH']}"
+    run = ctx.run_process(*words, "--json", at=folder, path=path)
+    shutil.rmtree(tools)
+    return run.code == -signal.SIGKILL

@@ -113,7 +113,7 @@ def test_tokens_that_are_forged_unsigned_expired_or_missing_are_refused(backend:
 
 def test_an_expired_token_and_a_weak_secret_are_refused(tmp_path: Path) -> None:
     from mcp_host_cortex_tasks.backend.logins import Tokens
-    from mcp_host_cortex_tasks.errors import Invalid
+    from mcp_host_cortex_tasks.errors import InvalidError
 
     secret = "s" * 64
     tokens = Tokens(secret)
@@ -127,7 +127,7 @@ def test_an_expired_token_and_a_weak_secret_are_refused(tmp_path: Path) -> None:
         lacking = {key: value for key, value in good.items() if key != claim}
         assert tokens.read(jwt.encode(lacking, secret, "HS256")) is None
     assert tokens.read(jwt.encode(good, secret, "HS512")) is None
-    with pytest.raises(Invalid, match="fewer than 32"):
+    with pytest.raises(InvalidError, match="fewer than 32"):
         Tokens("short")
 
 
@@ -138,7 +138,11 @@ def test_a_new_password_ends_every_token_made_under_the_old_one(backend: str) ->
     assert "access_token" not in ivy("PUT", "users/me", {"username": "Ivy"})[1]
     assert call(backend, "GET", "tasks/", token=elsewhere["access_token"])[0] == 200
 
-    status, changed = ivy("PUT", "users/me", {"password": "other words"})
+    assert ivy("PUT", "users/me", {"password": "other words"})[0] == 400
+    wrong = {"password": "other words", "old_password": "a guess"}
+    assert ivy("PUT", "users/me", wrong)[0] == 400
+    new = {"password": "other words", "old_password": "secret words"}
+    status, changed = ivy("PUT", "users/me", new)
 
     assert (status, changed["username"], changed["token_type"]) == (200, "Ivy", "bearer")
     for ended in (ivy.token, elsewhere["access_token"]):
@@ -153,7 +157,7 @@ def test_a_new_password_ends_every_token_made_under_the_old_one(backend: str) ->
 
 def test_after_a_new_password_the_command_says_to_log_in_again(online: Ctx) -> None:
     settings = json.loads(online.config_file.read_text())
-    body = {"password": "other words"}
+    body = {"password": "other words", "old_password": "secret words"}
     status, _ = call(settings["url"], "PUT", "users/me", body, settings["access_token"])
     assert status == 200
     run = online.fails("tasks", "list")
@@ -164,7 +168,11 @@ def test_after_a_new_password_the_command_says_to_log_in_again(online: Ctx) -> N
 def test_a_task_lives_through_its_whole_api(backend: str) -> None:
     dora = Person(backend, "dora")
     task = dora.task(title="Roof", type="bug", priority="HIGH", deadline="2026-12-01")
-    assert (task["status"], task["deadline"], task["assignee_id"]) == ("TODO", "2026-12-01", None)
+    assert (task["status"], task["deadline"], task["assignee_id"]) == (
+        "TODO",
+        "2026-12-01",
+        dora.id,
+    )
     path = f"tasks/{task['id']}"
     changed = dora("PATCH", path, {"status": "IN_PROGRESS", "branch_name": "bug/task-1-a"})[1]
     assert (changed["status"], changed["title"]) == ("IN_PROGRESS", "Roof")
@@ -175,11 +183,17 @@ def test_a_task_lives_through_its_whole_api(backend: str) -> None:
     for text in ("one", "two", "three"):
         assert dora("POST", f"{path}/comments", {"content": text})[0] == 200
     page = dora("GET", f"{path}/comments?page=2&page_size=2")[1]
-    assert ([item["content"] for item in page["items"]], page["total"]) == (["three"], 3)
-    assert dora("DELETE", path)[0] == 200
+    assert ([item["content"] for item in page["items"]], page["total"]) == (["one"], 3)
+    comments = dora("GET", f"{path}/comments")[1]
+    assert [item["content"] for item in comments["items"]] == ["three", "two", "one"]
+    assert comments["page_size"] == 10
+    assert (comments["items"][0]["author"], comments["items"][0]["author_id"]) == ("dora", dora.id)
+    assert comments["items"][0]["updated_at"] == comments["items"][0]["created_at"]
+    assert dora("DELETE", path) == (200, {"message": "Task deleted"})
     assert dora("GET", path) == (404, {"detail": "Task not found"})
-    assert dora("POST", f"{path}/restore")[1]["deleted_at"] is None
-    assert dora("GET", path)[1]["status"] == "IN_PROGRESS"
+    assert dora("POST", f"{path}/restore") == (200, {"message": "Task restored"})
+    restored = dora("GET", path)[1]
+    assert (restored["status"], restored["deleted_at"]) == ("IN_PROGRESS", None)
     assert call(backend, "POST", "tasks/", {"title": "x" * 300}, dora.token)[0] == 422
 
 
@@ -401,3 +415,47 @@ def test_the_token_can_live_in_the_keyring_and_not_in_the_file(online: Ctx) -> N
         assert online.fails("tasks", "list").code == 3
     finally:
         keyring.set_keyring(before)
+
+
+def test_a_wrong_password_is_told_as_a_login_that_is_needed(online: Ctx) -> None:
+    words = ("auth", "login", "--email", "nobody@example.com", "--password-stdin", "--json")
+    run = online(*words, stdin="a guess\n")
+    assert (run.code, run.data["code"], run.reason) == (
+        3,
+        "authentication_required",
+        "wrong_password",
+    )
+    assert run.data["error"] == "Incorrect email or password"
+    assert run.data["suggestions"][0] == "ctx auth login"
+
+
+def test_what_is_taken_back_already_does_not_block_the_next_undo(online: Ctx) -> None:
+    one, two = online.new("One"), online.new("Two")
+    settings = json.loads(online.config_file.read_text())
+    online.json("tasks", "delete", str(one))
+    online.json("tasks", "delete", str(two))
+    path = f"tasks/{two}/restore"
+    assert call(settings["url"], "POST", path, token=settings["access_token"])[0] == 200
+
+    assert online.json("undo")["steps"] == []  # somebody brought it back before
+    assert online.json("undo")["steps"] == [f"delete task {one}"]
+    assert {task["id"] for task in online.json("tasks", "list")["tasks"]} >= {one, two}
+
+
+def test_the_login_goes_to_no_other_host(online: Ctx) -> None:
+    online.set(url="https://elsewhere.invalid/api/v1")
+    run = online.fails("tasks", "list")
+    assert (run.code, run.reason) == (3, "login_required")
+    assert "elsewhere.invalid" in run.data["error"]
+    settings = json.loads(online.config_file.read_text())
+    assert settings["access_token"] not in run.out
+
+
+def test_a_login_over_plain_http_to_a_far_host_needs_a_setting(online: Ctx) -> None:
+    online.set(url="http://elsewhere.invalid/api/v1")
+    run = online.fails("tasks", "list")
+    assert (run.code, run.reason) == (2, "plain_http")
+    login = online("auth", "login", "--email", "a@example.com", "--password-stdin", "--json")
+    assert login.reason == "plain_http"
+    online.set(allow_http="true")
+    assert online.fails("tasks", "list").reason == "login_required"

@@ -1,26 +1,14 @@
 """ctx is killed between any two steps, and running it again ends well: no commit is ever lost."""
 
 import itertools
-import os
 import shutil
-import signal
 import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from cortex_lab import Ctx, Repo, git, make_repo
-
-WRAPPER = """#!/bin/sh
-count=$(($(cat {count} 2>/dev/null || echo 0) + 1))
-echo $count > {count}
-if [ $count -eq {point} ] && [ {when} = before ]; then kill -9 $PPID; exit 1; fi
-{git} "$@"
-code=$?
-if [ $count -eq {point} ] && [ {when} = after ]; then kill -9 $PPID; fi
-exit $code
-"""
+from cortex_lab import Ctx, Repo, git, kill_at, make_repo
 
 
 class Scene:
@@ -57,16 +45,7 @@ class Scene:
 
 def killed(scene: Scene, words: tuple[str, ...], point: int, when: str) -> bool:
     """Run `ctx` and kill it at the given call of git; whether it came to that."""
-    tools = scene.folder / "bin"
-    tools.mkdir()
-    found = shutil.which("git")
-    script = WRAPPER.format(count=tools / "count", point=point, when=when, git=found)
-    (tools / "git").write_text(script)
-    (tools / "git").chmod(0o755)
-    path = f"{tools}{os.pathsep}{os.environ['PATH']}"
-    run = scene.ctx.run_process(*words, "--json", at=scene.repo.folder, path=path)
-    shutil.rmtree(tools)
-    return run.code == -signal.SIGKILL
+    return kill_at(scene.ctx, scene.repo.folder, words, point, when)
 
 
 def settle(scene: Scene) -> None:
@@ -113,7 +92,7 @@ def sweep(
 def started(folder: Path) -> tuple[Scene, int]:
     (folder / "home").mkdir()
     scene = Scene(folder)
-    scene.ctx.set(url="local", timeout="10")
+    scene.ctx.set(url="local", timeout="10", use_worktree="false")
     make_repo(folder)
     return scene, scene.ctx.new("Mend")
 

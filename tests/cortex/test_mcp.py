@@ -38,7 +38,7 @@ async def alone(root: Path, **settings: Any) -> AsyncIterator[Hosted]:
 
 
 def condition(host: Hosted) -> Any:
-    return host.host.packs["cortex"].now
+    return host.host.packs["cortex"].condition
 
 
 def fake_ctx(folder: Path, script: str) -> str:
@@ -142,6 +142,7 @@ async def test_a_task_goes_from_the_list_to_done(at_home: Ctx, repo: Repo) -> No
         branch = repo.branch()
         assert started == {
             "success": True, "task_id": number, "branch": branch, "already": False,
+            "project": str(repo.folder), "base": "main", "claim": "remote",
         }  # fmt: skip
         assert (await host.value("start_task", task_id=str(number)))["already"] is True
         standing = await host.value("get_task_status")

@@ -1,6 +1,7 @@
 """Many agents at once: one branch, one winner, no lost task, and every other one told."""
 
 import json
+import time
 from pathlib import Path
 
 import pytest
@@ -65,3 +66,69 @@ def test_settings_changed_at_once_are_all_kept(ctx: Ctx) -> None:
         process.communicate()
     kept = json.loads(ctx.config_file.read_text())
     assert [kept[key] for key in keys] == [7, 7, 7]
+
+
+def test_nobody_waits_for_a_hook_or_a_slow_push(ctx: Ctx, repo: Repo, tmp_path: Path) -> None:
+    one, two, three = (ctx.new(name) for name in ("One", "Two", "Three"))
+    ctx.json("tasks", "start", str(one), at=repo.folder)
+    repo.write("README", "one\n")
+    began, go = tmp_path / "began", tmp_path / "go"
+    repo.hook("pre-push", f"touch {began}; while [ ! -e {go} ]; do sleep 0.02; done")
+    pushing = ctx.process("tasks", "pr", "-m", "One", "--json", at=repo.folder)
+    wait_for(began)
+
+    apart = ctx.json("tasks", "start", str(two), "--worktree", at=repo.folder)
+    here = ctx.json("tasks", "start", str(three), at=repo.folder)
+    assert pushing.poll() is None
+    go.touch()
+    answer = json.loads(pushing.communicate(timeout=60)[0])
+
+    assert answer["success"], answer
+    assert git(repo.folder, "show", f"origin/{answer['branch']}:README") == "one"
+    assert {apart["branch"], here["branch"]} <= repo.branches()
+    assert [ctx.task(number)["status"] for number in (one, two, three)] == [
+        "REVIEW",
+        "IN_PROGRESS",
+        "IN_PROGRESS",
+    ]
+
+
+def test_a_start_beside_a_slow_commit_gets_a_folder_of_its_own(
+    ctx: Ctx, repo: Repo, tmp_path: Path
+) -> None:
+    one, two = ctx.new("One"), ctx.new("Two")
+    ctx.json("tasks", "start", str(one), at=repo.folder)
+    repo.write("README", "one\n")
+    began, go = tmp_path / "began", tmp_path / "go"
+    repo.hook("pre-commit", f"touch {began}; while [ ! -e {go} ]; do sleep 0.02; done")
+    committing = ctx.process("tasks", "pr", "-m", "One", "--json", at=repo.folder)
+    wait_for(began)
+    start = ctx.json("tasks", "start", str(two), "--worktree", at=repo.folder)
+    assert Path(start["worktree"]).is_dir()
+    assert committing.poll() is None
+    go.touch()
+    assert json.loads(committing.communicate(timeout=60)[0])["success"]
+
+
+def test_undo_does_not_take_back_what_is_still_at_work(
+    ctx: Ctx, repo: Repo, tmp_path: Path
+) -> None:
+    ctx.json("tasks", "start", str(ctx.new()), at=repo.folder)
+    repo.write("README", "one\n")
+    began, go = tmp_path / "began", tmp_path / "go"
+    repo.hook("pre-push", f"touch {began}; while [ ! -e {go} ]; do sleep 0.02; done")
+    pushing = ctx.process("tasks", "pr", "-m", "One", "--json", at=repo.folder)
+    wait_for(began)
+    run = ctx.fails("undo", at=repo.folder)
+    go.touch()
+    assert (run.code, run.reason) == (9, "repository_locked")
+    assert json.loads(pushing.communicate(timeout=60)[0])["success"]
+    assert ctx.json("undo", at=repo.folder)["undone"] == "pr"
+
+
+def wait_for(path: Path) -> None:
+    """Wait until a hook has made a file."""
+    deadline = time.monotonic() + 60
+    while not path.exists():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)

@@ -24,6 +24,9 @@ def test_start_makes_a_branch_from_the_remotes_main_and_tells_the_backend(
         "task_id": number,
         "branch": repo.branch(),
         "already": False,
+        "project": str(repo.folder),
+        "base": "main",
+        "claim": "remote",
     }
     assert repo.tip() == newest
     task = ctx.task(number)
@@ -261,3 +264,32 @@ def test_a_refused_start_leaves_nothing_pending(ctx: Ctx, repo: Repo) -> None:
     (repo.folder / ".git" / "hooks" / "reference-transaction").unlink()
     assert "pending" not in ctx.json("tasks", "status", at=repo.folder)
     assert ctx.json("undo", at=repo.folder)["undone"] == "new"  # not the start
+
+
+def test_status_for_people_says_what_is_open(ctx: Ctx, repo: Repo) -> None:
+    ctx.json("tasks", "start", str(ctx.new()), at=repo.folder)
+    repo.write("README", "changed\n")
+    repo.write("new.txt")
+    run = ctx("tasks", "status", at=repo.folder)
+    assert "1 changed, 1 new." in run.out.splitlines()
+    ctx.set(url="http://127.0.0.1:9/api/v1", access_token="some-token")
+    ctx.fails("tasks", "pr", "-m", "Work", at=repo.folder)
+    pending = ctx("tasks", "status", at=repo.folder).out.splitlines()[-1]
+    assert pending.startswith("Pending of pr of task 1: tell the backend")
+
+
+def test_a_bisect_in_progress_is_ended_by_its_own_command(ctx: Ctx, repo: Repo) -> None:
+    number = ctx.new()
+    repo.git("bisect", "start")
+    run = ctx.fails("tasks", "start", str(number), at=repo.folder)
+    assert run.reason == "operation_in_progress"
+    assert run.data["suggestions"] == ["Finish it, or: git bisect reset"]
+
+
+def test_a_remote_that_fails_is_told_with_its_cause(ctx: Ctx, repo: Repo) -> None:
+    ctx.json("tasks", "start", str(ctx.new()), at=repo.folder)
+    repo.git("remote", "set-url", "origin", "/nowhere/app.git")
+    repo.write("README", "changed\n")
+    run = ctx.fails("tasks", "pr", "-m", "Work", at=repo.folder)
+    assert "'/nowhere/app.git' does not appear to be a git repository" in run.data["error"]
+    assert "and the repository exists" not in run.data["error"]

@@ -5,12 +5,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mcp_host_cortex_tasks.model import Draft
-from mcp_host_cortex_tasks.storage.config import set_value
-from mcp_host_cortex_tasks.storage.local import LocalTasks
+from .model import Draft
+from .storage.config_changes import set_value
+from .storage.local import LocalTasks
 
 if TYPE_CHECKING:
-    from mcp_host import Stage
+    from mcp_host import Demo
 
 REMOTE, APP, HOME = "remote.git", "app", "home"
 
@@ -36,28 +36,28 @@ def prepare(folder: Path) -> Mapping[str, Any]:
     return {"root": str(app), "home": str(home)}
 
 
-async def play(stage: "Stage") -> None:
+async def play(demo: "Demo") -> None:
     """From the list to a merged branch; twice the evidence is missing."""
-    app = stage.folder / APP
-    stage.say("What is there to do?")
-    tasks = await stage.call("list_tasks")
+    app = demo.folder / APP
+    demo.say("What is there to do?")
+    tasks = await demo.call("list_tasks")
     number = tasks["tasks"][0]["id"]
-    stage.say("The task gets a branch; starting it again finds the same one.")
-    started = await stage.call("start_task", task_id=number)
-    await stage.call("start_task", task_id=number)
-    await stage.call("get_task_status")
-    stage.say("The roof is mended. A commit needs words, and without them nothing is touched.")
+    demo.say("The task gets a branch; starting it again finds the same one.")
+    started = await demo.call("start_task", task_id=number)
+    await demo.call("start_task", task_id=number)
+    await demo.call("get_task_status")
+    demo.say("The roof is mended. A commit needs words, and without them nothing is touched.")
     (app / "roof.txt").write_text("it is dry\n", "utf-8")
-    await stage.call("submit_pr")
-    await stage.call("submit_pr", commit_message="Mend the roof")
-    stage.say("Nobody has merged it yet, so it is not done.")
-    await stage.call("complete_task")
-    stage.say("Now somebody merges it. The branches go, the commits stay.")
-    _git(stage.folder / REMOTE, "update-ref", "refs/heads/main", f"refs/heads/{started['branch']}")
-    await stage.call("complete_task")
-    await stage.call("get_task_status")
-    stage.say("A task that is not there.")
-    await stage.call("start_task", task_id=424242)
+    await demo.call("submit_pr")
+    await demo.call("submit_pr", commit_message="Mend the roof")
+    demo.say("Nobody has merged it yet, so it is not done.")
+    await demo.call("complete_task")
+    demo.say("Now somebody merges it. The branches go, the commits stay.")
+    _git(demo.folder / REMOTE, "update-ref", "refs/heads/main", f"refs/heads/{started['branch']}")
+    await demo.call("complete_task")
+    await demo.call("get_task_status")
+    demo.say("A task that is not there.")
+    await demo.call("start_task", task_id=424242)
 
 
 def _git(folder: Path, *arguments: str) -> None:

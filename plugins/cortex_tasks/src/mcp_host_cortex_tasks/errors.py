@@ -1,4 +1,17 @@
-"""What can go wrong, each with a code, an exit code, a reason and what to do about it."""
+"""What can go wrong: what the host calls it, what `ctx` ends with, and what to do about it.
+
+CortexError                  internal_error            1
+├── InvalidError             validation_error          2
+├── LoginNeededError         authentication_required   3
+├── NotFoundError            not_found                 4
+├── NotAllowedError          permission_denied         5
+├── RefusedError             conflict                  6
+├── UnavailableError         unavailable               7
+│   └── PendingError         unavailable              10
+├── TimedOutError            timeout                   8
+├── BusyError                busy                      9
+└── UnsupportedError         unsupported              11
+"""
 
 from collections.abc import Iterable, Mapping
 
@@ -37,42 +50,42 @@ class CortexError(Exception):
         return reason if isinstance(reason, str) else None
 
 
-class Invalid(CortexError):
+class InvalidError(CortexError):
     """What was given is wrong, whatever the state of the world."""
 
     code = "validation_error"
     exit_code = 2
 
 
-class LoginNeeded(CortexError):
+class LoginNeededError(CortexError):
     """There is no token, or the backend or forge does not accept it."""
 
     code = "authentication_required"
     exit_code = 3
 
 
-class NotFound(CortexError):
+class NotFoundError(CortexError):
     """The task, the repository or the file is not there."""
 
     code = "not_found"
     exit_code = 4
 
 
-class NotAllowed(CortexError):
+class NotAllowedError(CortexError):
     """The caller is known and may not do this."""
 
     code = "permission_denied"
     exit_code = 5
 
 
-class Refused(CortexError):
+class RefusedError(CortexError):
     """The present state forbids it: git, the task or the evidence says no."""
 
     code = "conflict"
     exit_code = 6
 
 
-class Unavailable(CortexError):
+class UnavailableError(CortexError):
     """Somebody else's service cannot be reached or answers nonsense; later may be better."""
 
     code = "unavailable"
@@ -80,7 +93,7 @@ class Unavailable(CortexError):
     retryable = True
 
 
-class TimedOut(CortexError):
+class TimedOutError(CortexError):
     """A git command or a request took longer than it may."""
 
     code = "timeout"
@@ -88,7 +101,7 @@ class TimedOut(CortexError):
     retryable = True
 
 
-class Busy(CortexError):
+class BusyError(CortexError):
     """A service asks to be left alone for a while, or another `ctx` is at work here."""
 
     code = "busy"
@@ -96,7 +109,7 @@ class Busy(CortexError):
     retryable = True
 
 
-class Pending(Unavailable):
+class PendingError(UnavailableError):
     """The local part is done and the rest waits; running the same command again finishes it.
 
     `details` has `done` and `pending`, lists of sentences.
@@ -105,7 +118,7 @@ class Pending(Unavailable):
     exit_code = 10
 
 
-class Unsupported(CortexError):
+class UnsupportedError(CortexError):
     """This machine or installation lacks what is needed: git, an extra, a platform's ability."""
 
     code = "unsupported"
@@ -113,15 +126,15 @@ class Unsupported(CortexError):
 
 
 EVERY_CLASS: tuple[type[CortexError], ...] = (
-    Invalid,
-    LoginNeeded,
-    NotFound,
-    NotAllowed,
-    Refused,
-    TimedOut,
-    Busy,
-    Unavailable,
-    Unsupported,
+    InvalidError,
+    LoginNeededError,
+    NotFoundError,
+    NotAllowedError,
+    RefusedError,
+    TimedOutError,
+    BusyError,
+    UnavailableError,
+    UnsupportedError,
 )
 
 

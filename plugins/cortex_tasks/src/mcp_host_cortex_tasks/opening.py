@@ -3,20 +3,20 @@
 import asyncio
 import contextlib
 import os
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mcp_host_cortex_tasks.errors import CortexError
-from mcp_host_cortex_tasks.service.command import Ctx
-from mcp_host_cortex_tasks.service.setup import what_is_missing
-from mcp_host_cortex_tasks.service.watch import Watch
+from .errors import CortexError
+from .service import Service
+from .service.setup import what_is_missing
+from .service.watch import Watch
 
 if TYPE_CHECKING:
     from mcp_host import PackHandle
 
-    from mcp_host_cortex_tasks.settings import CortexSettings
+    from .settings import CortexSettings
 
 # What ctx, git and ssh heed besides what the host hands on: the way out of a company's network,
 # the user's own git and ssh, the keyring.
@@ -37,10 +37,8 @@ PASSED_ON = (
 
 
 @asynccontextmanager
-async def opened(
-    settings: "CortexSettings", pack: "PackHandle", program: Sequence[str]
-) -> AsyncIterator[Ctx]:
-    """`program` in the project's folder, which is watched once somebody reads of it."""
+async def open_service(settings: "CortexSettings", pack: "PackHandle") -> AsyncIterator[Service]:
+    """Yield the service of the project's folder, which is watched once somebody reads of it."""
     folder = settings.root or Path.cwd()
 
     def noticed(error: CortexError | None) -> None:
@@ -51,13 +49,14 @@ async def opened(
             pack.degraded(missing.reason, code="not_set_up", remedy=missing.remedy)
 
     watch = Watch(folder, pack.changed, every=settings.poll)
-    ctx = Ctx(
+    service = Service(
         pack.run,
-        program,
+        settings.program,
         folder,
         list_limit=settings.list_timeout,
         git_limit=settings.git_timeout,
         environment=_environment(settings),
+        worktree=settings.worktree,
         use_title=settings.default_message == "title",
         changed=pack.changed,
         noticed=noticed,
@@ -65,9 +64,9 @@ async def opened(
         named=pack.public_name,
     )
     noticed(None)
-    watching = asyncio.create_task(watch.run(ctx.tasks))
+    watching = asyncio.create_task(watch.run(service.tasks))
     try:
-        yield ctx
+        yield service
     finally:
         watching.cancel()
         with contextlib.suppress(asyncio.CancelledError):

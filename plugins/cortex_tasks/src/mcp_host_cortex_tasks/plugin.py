@@ -1,24 +1,23 @@
 """The Cortex pack: its answers to the host.
 
-Lists wait for this module and for what it imports. So the command and the watch, with all that they
-need, are imported when the pack opens.
+Lists wait for this module and for what it imports. So the service, with all that it needs, is
+imported when the pack opens.
 """
 
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
-from pathlib import Path
+from shutil import which
 from typing import TYPE_CHECKING, Literal
 
 from mcp_host import Finding, Prompt, Resource, Tool, hookimpl
 
-from mcp_host_cortex_tasks import errors, prompts, resources, tools
-from mcp_host_cortex_tasks.settings import CortexSettings
+from . import errors, prompts, resources, tools
+from .settings import CortexSettings
 
 if TYPE_CHECKING:
     from mcp_host import PackHandle
 
-    from mcp_host_cortex_tasks.service.command import Ctx
+    from .service import Service
 
 
 @hookimpl
@@ -29,10 +28,10 @@ def mcp_host_settings() -> type[CortexSettings]:
 @hookimpl
 def mcp_host_open(
     settings: CortexSettings, pack: "PackHandle"
-) -> AbstractAsyncContextManager["Ctx"]:
-    from mcp_host_cortex_tasks.opening import opened
+) -> AbstractAsyncContextManager["Service"]:
+    from .opening import open_service
 
-    return opened(settings, pack, _program(settings.command))
+    return open_service(settings, pack)
 
 
 @hookimpl
@@ -69,12 +68,12 @@ def mcp_host_errors() -> Mapping[type[Exception], str]:
 @hookimpl
 def mcp_host_checks(settings: CortexSettings) -> Sequence[Callable[[], Finding | None]]:
     def git_is_there() -> Finding | None:
-        there = _found("git")
+        there = which("git")
         return None if there else Finding("git is not on the PATH", "install git 2.36 or newer")
 
     def ctx_is_there() -> Finding | None:
-        program = _program(settings.command)[0]
-        if _found(program):
+        program = settings.program[0]
+        if which(program):
             return None
         return Finding(f"{program} is not there", "name the ctx to run in the setting 'command'")
 
@@ -84,18 +83,3 @@ def mcp_host_checks(settings: CortexSettings) -> Sequence[Callable[[], Finding |
 @hookimpl
 def mcp_host_acts_as() -> Literal["server-user"]:
     return "server-user"
-
-
-def _program(command: str | tuple[str, ...]) -> tuple[str, ...]:
-    """The program to run: `ctx` is the one installed beside this Python, else on the PATH."""
-    given = (command,) if isinstance(command, str) else command
-    beside = _found(given[0], str(Path(sys.executable).parent))
-    if given[0] == "ctx" and beside:
-        return (beside, *given[1:])
-    return given
-
-
-def _found(program: str, path: str | None = None) -> str | None:
-    from shutil import which
-
-    return which(program, path=path)

@@ -5,17 +5,17 @@ from typing import TYPE_CHECKING
 
 from mcp_host import prompt
 
-from mcp_host_cortex_tasks.completion import TaskNumber
+from .resources import TaskNumber
 
 if TYPE_CHECKING:
-    from mcp_host_cortex_tasks.service.command import Ctx
+    from .service import Service
 
 
 @prompt(name="cortex-start", title="Start a task")
-async def start(ctx: "Ctx", /, task_id: TaskNumber) -> str:
+async def start(service: "Service", /, task_id: TaskNumber) -> str:
     """Begin a task with all that is known about it."""
-    task = await ctx.task(task_id)
-    begin, submit = ctx.named("start_task"), ctx.named("submit_pr")
+    task = await service.task(task_id)
+    begin, submit = service.named("start_task"), service.named("submit_pr")
     return (
         f"Work on this task:\n\n{json.dumps(task, ensure_ascii=False, indent=2)}\n\n"
         f"1. Start it with the tool {begin} (task_id {task['id']}). Work in `worktree` if the"
@@ -27,18 +27,18 @@ async def start(ctx: "Ctx", /, task_id: TaskNumber) -> str:
 
 
 @prompt(name="cortex-review", title="Review the current task")
-async def review(ctx: "Ctx", /) -> str:
+async def review(service: "Service", /) -> str:
     """Look over the current task's work before it is submitted."""
-    standing = await ctx.status()
+    standing = await service.status()
     number = standing["task_id"]
-    task = await ctx.task(number) if isinstance(number, int) else None
+    task = await service.task(number) if isinstance(number, int) else None
     about = json.dumps(task, ensure_ascii=False, indent=2) if task else "This is no task's branch."
     return (
         f"Review the work on branch {standing['branch']}.\n\n{about}\n\n"
         f"State of the repository: {json.dumps(standing, ensure_ascii=False)}\n\n"
         "Read the difference to the main branch. Does it do what the task asks, and nothing else?"
         " Look for mistakes, missing tests, and files that should not be committed. Say what must"
-        f" change; when nothing must, submit it with {ctx.named('submit_pr')}."
+        f" change; when nothing must, submit it with {service.named('submit_pr')}."
     )
 
 

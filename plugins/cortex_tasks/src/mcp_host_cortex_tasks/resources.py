@@ -1,38 +1,47 @@
 """The tasks and the state of the repository, to be read and watched."""
 
 import json
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
-from mcp_host import resource
+from mcp_host import Complete, resource
+from pydantic import Field
 
-from mcp_host_cortex_tasks.completion import TaskNumber
-from mcp_host_cortex_tasks.uris import STATUS, TASKS
+from .model.uris import STATUS, TASKS
 
 if TYPE_CHECKING:
-    from mcp_host_cortex_tasks.service.command import Ctx
+    from .service import Service
 
 MIME = "application/json"
 
 
+async def numbers(service: "Service", /, value: str) -> list[str]:
+    """Return the numbers of the caller's tasks that begin with `value`."""
+    return await service.numbers(value)
+
+
+TaskNumber = Annotated[str, Field(description="The task's number"), Complete(numbers)]
+"""A task's number, which a client can offer while it is typed."""
+
+
 @resource(TASKS, mime=MIME, title="My tasks")
-async def tasks(ctx: "Ctx", /) -> str:
+async def tasks(service: "Service", /) -> str:
     """Every task assigned to you or shared with you."""
-    ctx.watched()
-    return json.dumps(await ctx.tasks(), ensure_ascii=False)
+    service.watched()
+    return json.dumps(await service.tasks(), ensure_ascii=False)
 
 
 @resource(f"{TASKS}/{{id}}", mime=MIME, title="A task")
-async def task(ctx: "Ctx", /, id: TaskNumber) -> str:
+async def task(service: "Service", /, id: TaskNumber) -> str:
     """One task with its description."""
-    ctx.watched()
-    return json.dumps(await ctx.task(id), ensure_ascii=False)
+    service.watched()
+    return json.dumps(await service.task(id), ensure_ascii=False)
 
 
 @resource(STATUS, mime=MIME, title="Where I stand")
-async def status(ctx: "Ctx", /) -> str:
+async def status(service: "Service", /) -> str:
     """The current branch, its task, and what is not submitted yet."""
-    ctx.watched()
-    return json.dumps(await ctx.status(), ensure_ascii=False)
+    service.watched()
+    return json.dumps(await service.status(), ensure_ascii=False)
 
 
 ALL = (tasks, task, status)

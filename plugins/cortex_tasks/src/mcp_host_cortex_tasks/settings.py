@@ -1,6 +1,8 @@
 """The pack's settings."""
 
+import sys
 from pathlib import Path
+from shutil import which
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -19,6 +21,10 @@ class CortexSettings(BaseModel):
     home: Path | None = Field(
         default=None, description="The folder of ctx's config.json, instead of ~/.cortex."
     )
+    worktree: Literal["auto", "always", "never"] = Field(
+        default="auto",
+        description="'auto': start_task gives a task a worktree where the folder holds another's.",
+    )
     default_message: Literal["title"] | None = Field(
         default=None, description="'title': submit_pr without a message commits with the task's."
     )
@@ -34,3 +40,12 @@ class CortexSettings(BaseModel):
         le=86400,
         description="Seconds between looks for tasks changed by others; 0 never looks.",
     )
+
+    @property
+    def program(self) -> tuple[str, ...]:
+        """The program to run: `ctx` is the one installed beside this Python, else on the PATH."""
+        given = (self.command,) if isinstance(self.command, str) else self.command
+        beside = which(given[0], path=str(Path(sys.executable).parent))
+        if given[0] == "ctx" and beside:
+            return (beside, *given[1:])
+        return given

@@ -2,24 +2,23 @@
 
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NotRequired
 
-from mcp_host import tool
+from mcp_host import Context, tool
 from pydantic import Field
 from typing_extensions import TypedDict  # pydantic cannot use typing's before Python 3.12
 
-from mcp_host_cortex_tasks.errors import Invalid
+from .errors import InvalidError
 
 if TYPE_CHECKING:
-    from mcp_host_cortex_tasks.service.command import Ctx
+    from .service import Service
 
 SHOWN = ("id", "title", "status", "priority", "branch_name", "type", "deadline")
 PAGE = 50
+SHOWN_DESCRIPTION = 500
 # Beyond the program's own limit, so that the answer names the command.
 GRACE = 5.0
 
 TaskId = Annotated[int | str, Field(description="The task's number, as {tool:list_tasks} shows it")]
-InWorktree = Annotated[
-    int | str | None, Field(description="Only for a task in a worktree; else the current one")
-]
+InWorktree = Annotated[int | str | None, Field(description="Else the task of the current branch")]
 Status = Literal["TODO", "IN_PROGRESS", "REVIEW", "DONE"]
 
 
@@ -29,6 +28,7 @@ class Row(TypedDict):
     status: str
     priority: str
     branch_name: str | None
+    description: NotRequired[str]
     type: NotRequired[str | None]
     deadline: NotRequired[str | None]
 
@@ -46,7 +46,14 @@ class Started(TypedDict):
     task_id: int
     branch: str
     already: bool
+    project: NotRequired[str]
     worktree: NotRequired[str]
+    base: NotRequired[str]
+    claim: NotRequired[str]
+    claimed_by: NotRequired[dict[str, str]]
+    description: NotRequired[str]
+    carried: NotRequired[list[str]]
+    kept: NotRequired[list[dict[str, Any]]]
     warnings: NotRequired[list[str]]
 
 
@@ -66,6 +73,8 @@ class Completed(TypedDict):
     task_id: int
     cleaned: list[str]
     already: NotRequired[bool]
+    carried: NotRequired[list[str]]
+    kept: NotRequired[list[dict[str, Any]]]
     warnings: NotRequired[list[str]]
 
 
@@ -83,14 +92,14 @@ class Standing(TypedDict):
 
 @tool(read_only=True)
 async def list_tasks(
-    ctx: "Ctx",
+    service: "Service",
     /,
     status: Annotated[Status | None, Field(description="Only tasks in this state")] = None,
     limit: Annotated[int, Field(ge=1, le=500)] = PAGE,
     cursor: Annotated[str | None, Field(description="next_cursor of the page before")] = None,
 ) -> TaskList:
     """List the tasks assigned to you or shared with you."""
-    data = await ctx.tasks()
+    data = await service.tasks()
     rows = [row for row in data["tasks"] if status is None or row.get("status") == status]
     begin = _position(cursor)
     end = begin + limit
@@ -106,42 +115,57 @@ async def list_tasks(
 
 @tool(idempotent=True, destructive=False)
 async def start_task(
-    ctx: "Ctx",
+    service: "Service",
     /,
     task_id: TaskId,
     branch: Annotated[str | None, Field(description="Another name for a new branch")] = None,
+    *,
+    context: Context,
 ) -> Started:
-    """Start a task: make or find its git branch, switch to it, and mark the task in progress.
+    """Start a task: make or find its git branch and mark the task in progress.
 
-    Starting it again finds the same branch. With `worktree` in the answer, work in that folder and
-    name the task in later calls.
+    Work in the folder `project`: the current one, or a worktree where that holds another task.
     """
-    data = await ctx.start(task_id, branch)
+    data = await service.start(task_id, branch, _session(service, context))
     fixed = {
         "success": True,
         "task_id": data["task_id"],
         "branch": data["branch"],
         "already": bool(data.get("already")),
     }
-    answer: Started = _answer(fixed, data, "worktree", "warnings")
+    answer: Started = _answer(
+        fixed,
+        data,
+        "project",
+        "worktree",
+        "base",
+        "claim",
+        "claimed_by",
+        "description",
+        "carried",
+        "kept",
+        "warnings",
+    )
     return answer
 
 
 @tool(idempotent=True, destructive=False)
 async def submit_pr(
-    ctx: "Ctx",
+    service: "Service",
     /,
     commit_message: Annotated[
         str | None, Field(description="Needed when there are changes to commit")
     ] = None,
     paths: Annotated[list[str] | None, Field(description="Untracked files to add")] = None,
     task_id: InWorktree = None,
+    *,
+    context: Context,
 ) -> Submitted:
     """Submit the current task for review: commit tracked changes, push, open the pull request.
 
     Untracked files that were not named are in `left_out`.
     """
-    data = await ctx.submit(commit_message, paths or (), task_id)
+    data = await service.submit(commit_message, paths or (), task_id, _session(service, context))
     fixed = {
         "success": True,
         "task_id": data["task_id"],
@@ -154,22 +178,26 @@ async def submit_pr(
 
 
 @tool(idempotent=True, destructive=True)
-async def complete_task(ctx: "Ctx", /, task_id: InWorktree = None) -> Completed:
+async def complete_task(
+    service: "Service", /, task_id: InWorktree = None, *, context: Context
+) -> Completed:
     """Complete the current task once its branch is merged, and clean up as the user configured."""
-    data = await ctx.complete(task_id)
+    data = await service.complete(task_id, _session(service, context))
     fixed = {
         "success": True,
         "task_id": data["task_id"],
         "cleaned": list(data.get("cleaned") or []),
     }
-    answer: Completed = _answer(fixed, data, "already", "warnings")
+    answer: Completed = _answer(fixed, data, "already", "carried", "kept", "warnings")
     return answer
 
 
 @tool(read_only=True)
-async def get_task_status(ctx: "Ctx", /, task_id: InWorktree = None) -> Standing:
+async def get_task_status(
+    service: "Service", /, task_id: InWorktree = None, *, context: Context
+) -> Standing:
     """Tell the current git branch, whether it is a task's, and which task's."""
-    data = await ctx.status(task_id)
+    data = await service.status(task_id, _session(service, context))
     fixed = {
         "branch": data["branch"],
         "is_task_branch": bool(data["is_task_branch"]),
@@ -179,6 +207,10 @@ async def get_task_status(ctx: "Ctx", /, task_id: InWorktree = None) -> Standing
         fixed, data, "changed", "untracked", "ahead", "behind", "in_progress", "pending"
     )
     return answer
+
+
+def _session(service: "Service", context: Context) -> str:
+    return service.session(context.caller.subject, context.caller.connection)
 
 
 READERS = (list_tasks,)
@@ -194,6 +226,9 @@ def _row(data: dict[str, Any]) -> Row:
         "branch_name": data.get("branch_name"),
     }
     row: Row = _answer(fixed, data, "type", "deadline")
+    if about := str(data.get("description") or ""):
+        whole = len(about) <= SHOWN_DESCRIPTION
+        row["description"] = about if whole else f"{about[:SHOWN_DESCRIPTION]}…"
     return row
 
 
@@ -206,5 +241,7 @@ def _position(cursor: str | None) -> int:
     if cursor is None:
         return 0
     if not (cursor.isascii() and cursor.isdigit() and len(cursor) < 10):
-        raise Invalid("cursor must be the next_cursor of an earlier page.", reason="bad_cursor")
+        raise InvalidError(
+            "cursor must be the next_cursor of an earlier page.", reason="bad_cursor"
+        )
     return int(cursor)

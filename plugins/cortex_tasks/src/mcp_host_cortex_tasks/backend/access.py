@@ -8,8 +8,8 @@ from fastapi.security import OAuth2PasswordBearer
 from sqlalchemy import ColumnElement, or_
 from sqlalchemy.orm import Session
 
-from mcp_host_cortex_tasks.backend.logins import Tokens
-from mcp_host_cortex_tasks.backend.tables import Project, TaskRow, UserRow
+from .logins import Tokens
+from .tables import Project, TaskRow, UserRow
 
 PREFIX = "/api/v1"
 SAFE = ("GET", "HEAD")

@@ -5,10 +5,10 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from mcp_host_cortex_tasks.backend import people, work
-from mcp_host_cortex_tasks.backend.access import PREFIX
-from mcp_host_cortex_tasks.backend.logins import Passwords, Tokens
-from mcp_host_cortex_tasks.backend.tables import open_database
+from . import people, work
+from .access import PREFIX
+from .logins import Passwords, Tokens
+from .tables import open_database
 
 MAX_BODY = 1024 * 1024
 

@@ -13,8 +13,8 @@ import jwt
 from argon2 import PasswordHasher
 from argon2.exceptions import InvalidHashError, VerificationError
 
-from mcp_host_cortex_tasks.errors import Invalid
-from mcp_host_cortex_tasks.storage.files import replace_text
+from ..errors import InvalidError
+from ..storage.files import replace_text
 
 ALGORITHM = "HS256"
 MARK = "pwd"
@@ -66,7 +66,7 @@ class Tokens:
 
     def __init__(self, secret: str) -> None:
         if len(secret.encode()) < MIN_SECRET:
-            raise Invalid(
+            raise InvalidError(
                 f"The secret of the tokens has fewer than {MIN_SECRET} bytes.",
                 reason="weak_secret",
                 suggestions=["Unset CORTEX_SECRET_KEY, and one is made and kept."],

@@ -9,9 +9,9 @@ from sqlalchemy import func, select
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
-from mcp_host_cortex_tasks.backend.access import Caller, Database, project_for
-from mcp_host_cortex_tasks.backend.logins import Failures, Passwords, Tokens
-from mcp_host_cortex_tasks.backend.shapes import (
+from .access import Caller, Database, project_for
+from .logins import Failures, Passwords, Tokens
+from .shapes import (
     ChangedUser,
     NewNamed,
     NewUser,
@@ -21,7 +21,7 @@ from mcp_host_cortex_tasks.backend.shapes import (
     Token,
     UserOut,
 )
-from mcp_host_cortex_tasks.backend.tables import Organization, Project, TaskRow, UserRow
+from .tables import Organization, Project, TaskRow, UserRow
 
 
 def make_router(passwords: Passwords, tokens: Tokens, *, registration: bool) -> APIRouter:
@@ -70,6 +70,12 @@ def make_router(passwords: Passwords, tokens: Tokens, *, registration: bool) -> 
 
     @router.put("/users/me")
     def change_me(session: Database, me: Caller, changed: ChangedUser) -> RenewedUser | UserOut:
+        if changed.password is not None and changed.old_password is None:
+            raise HTTPException(400, "Old password is required")
+        if changed.password is not None and not passwords.fits(
+            changed.old_password or "", me.password_hash
+        ):
+            raise HTTPException(400, "Incorrect old password")
         if changed.username is not None:
             me.username = changed.username
         if changed.email is not None:

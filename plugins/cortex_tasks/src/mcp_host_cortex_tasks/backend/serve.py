@@ -6,17 +6,17 @@ from pathlib import Path
 
 import uvicorn
 
-from mcp_host_cortex_tasks.backend.access import PREFIX
-from mcp_host_cortex_tasks.backend.app import make_app
-from mcp_host_cortex_tasks.backend.logins import token_secret
-from mcp_host_cortex_tasks.errors import Invalid, Refused
-from mcp_host_cortex_tasks.storage.files import private_folder
+from ..errors import InvalidError, RefusedError
+from ..storage.files import private_folder
+from .access import PREFIX
+from .app import make_app
+from .logins import token_secret
 
 
 def serve(*, host: str, port: int, database: str | None, home: Path, registration: bool) -> None:
     """Serve until the process is ended. The address goes to stderr once the port listens."""
     if not 0 <= port <= 65535:
-        raise Invalid(f"{port} is not a port; it must be from 0 to 65535.")
+        raise InvalidError(f"{port} is not a port; it must be from 0 to 65535.")
     private_folder(home)
     url = database or f"sqlite:///{_private_file(home / 'backend.db')}"
     app = make_app(url, token_secret(home), registration=registration)
@@ -41,7 +41,7 @@ def _listen(host: str, port: int) -> socket.socket:
         listening.bind((host, port))
     except OSError as error:
         listening.close()
-        raise Refused(
+        raise RefusedError(
             f"Cannot listen on {host}:{port}: {error.strerror}",
             reason="port_taken",
             suggestions=["Take a free one: --port 0"],

@@ -5,7 +5,7 @@ from typing import Annotated, Generic, Literal, TypeVar
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
-from mcp_host_cortex_tasks.model import MAX_COMMENT, MAX_DESCRIPTION, MAX_ID, MAX_TITLE
+from ..model import MAX_COMMENT, MAX_DESCRIPTION, MAX_ID, MAX_TITLE
 
 Item = TypeVar("Item")
 
@@ -68,6 +68,7 @@ class ChangedUser(Shape):
     username: Line | None = None
     email: Email | None = None
     password: Password | None = None
+    old_password: str | None = Field(default=None, max_length=1024)
 
 
 class UserOut(Shape):
@@ -168,9 +169,17 @@ class CommentOut(Shape):
 
     id: int
     task_id: int
-    user_id: int
+    author: str
+    author_id: int
     content: str
     created_at: datetime
+    updated_at: datetime
+
+
+class Said(Shape):
+    """What was done, in words."""
+
+    message: str
 
 
 class Page(BaseModel, Generic[Item]):

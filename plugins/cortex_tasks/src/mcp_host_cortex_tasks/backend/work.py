@@ -9,7 +9,8 @@ from fastapi import APIRouter, Header, HTTPException, Path, Query
 from sqlalchemy import func, select, update
 from sqlalchemy.orm import Session
 
-from mcp_host_cortex_tasks.backend.access import (
+from ..model import MAX_ID
+from .access import (
     Caller,
     Database,
     assigned_or_shared,
@@ -18,16 +19,16 @@ from mcp_host_cortex_tasks.backend.access import (
     task_for,
     users,
 )
-from mcp_host_cortex_tasks.backend.shapes import (
+from .shapes import (
     ChangedTask,
     CommentOut,
     NewComment,
     NewTask,
     Page,
+    Said,
     TaskOut,
 )
-from mcp_host_cortex_tasks.backend.tables import CommentRow, TaskRow
-from mcp_host_cortex_tasks.model import MAX_ID
+from .tables import CommentRow, TaskRow, UserRow
 
 Id = Annotated[int, Path(ge=1, le=MAX_ID)]
 # What a task cannot be without.
@@ -65,6 +66,7 @@ def _add_task(router: APIRouter) -> None:
         users(session, [new.assignee_id] if new.assignee_id else [])
         now = datetime.now(UTC)
         fields = new.model_dump(exclude={"collaborator_ids"})
+        fields["assignee_id"] = new.assignee_id or me.id
         task = TaskRow(**fields, creator_id=me.id, created_at=now, updated_at=now)
         task.shared_with = users(session, new.collaborator_ids)
         session.add(task)
@@ -102,16 +104,16 @@ def _add_changes(router: APIRouter) -> None:
         return TaskOut.model_validate(task)
 
     @router.delete("/{task_id}")
-    def delete_task(session: Database, me: Caller, task_id: Id) -> TaskOut:
+    def delete_task(session: Database, me: Caller, task_id: Id) -> Said:
         task = task_for(session, me, task_id)
         _write(session, task, {"deleted_at": datetime.now(UTC)})
-        return TaskOut.model_validate(task)
+        return Said(message="Task deleted")
 
     @router.post("/{task_id}/restore")
-    def restore_task(session: Database, me: Caller, task_id: Id) -> TaskOut:
+    def restore_task(session: Database, me: Caller, task_id: Id) -> Said:
         task = task_for(session, me, task_id, deleted=True)
         _write(session, task, {"deleted_at": None})
-        return TaskOut.model_validate(task)
+        return Said(message="Task restored")
 
 
 def _add_comments(router: APIRouter) -> None:
@@ -121,14 +123,14 @@ def _add_comments(router: APIRouter) -> None:
         me: Caller,
         task_id: Id,
         page: Annotated[int, Query(ge=1, le=MAX_ID)] = 1,
-        page_size: Annotated[int, Query(ge=1, le=100)] = 20,
+        page_size: Annotated[int, Query(ge=1, le=100)] = 10,
     ) -> Page[CommentOut]:
         task_for(session, me, task_id)
         of_task = CommentRow.task_id == task_id
         total = session.scalar(select(func.count()).select_from(CommentRow).where(of_task)) or 0
-        wanted = select(CommentRow).where(of_task).order_by(CommentRow.id)
+        wanted = select(CommentRow).where(of_task).order_by(CommentRow.id.desc())
         rows = session.scalars(wanted.offset((page - 1) * page_size).limit(page_size))
-        items = [CommentOut.model_validate(row) for row in rows]
+        items = [_comment(session, row) for row in rows]
         return Page(items=items, total=total, page=page, page_size=page_size)
 
     @router.post("/{task_id}/comments")
@@ -139,7 +141,20 @@ def _add_comments(router: APIRouter) -> None:
         )
         session.add(made)
         session.commit()
-        return CommentOut.model_validate(made)
+        return _comment(session, made)
+
+
+def _comment(session: Session, row: CommentRow) -> CommentOut:
+    author = session.get(UserRow, row.user_id)
+    return CommentOut(
+        id=row.id,
+        task_id=row.task_id,
+        author=author.username if author else "",
+        author_id=row.user_id,
+        content=row.content,
+        created_at=row.created_at,
+        updated_at=row.created_at,
+    )
 
 
 def _write(session: Session, task: TaskRow, fields: dict[str, object]) -> None:

@@ -5,7 +5,8 @@ import sys
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
-from mcp_host_cortex_tasks.errors import CortexError
+from ..errors import CortexError
+from ..model.redaction import redact_all
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,8 +41,6 @@ def print_json(data: Mapping[str, object], secrets: Iterable[str]) -> None:
 
 def print_error(error: CortexError, secrets: Iterable[str], *, as_json: bool) -> None:
     """Print an error: JSON on stdout under `--json`, else for people on stderr."""
-    from mcp_host_cortex_tasks.redaction import redact_all
-
     data = {
         "success": False,
         "error": error.message,

@@ -2,18 +2,21 @@
 
 import argparse
 import sys
+from getpass import getpass
 
-from mcp_host_cortex_tasks.cli.answer import Answer, say
-from mcp_host_cortex_tasks.errors import Invalid, LoginNeeded
-from mcp_host_cortex_tasks.storage.config import LOCAL, Config, keep_token, set_value
+from ..errors import CortexError, InvalidError, LoginNeededError
+from ..storage.config import LOCAL, Config
+from ..storage.config_changes import keep_token, set_value
+from ..storage.remote import log_in, project_ids, register
+from ..storage.stores import open_tasks
+from .answer import Answer, say
 
 
 def login(given: argparse.Namespace, config: Config) -> Answer:
     """Get a token for an e-mail and a password, and keep it."""
     if config.url == LOCAL:
         return _local()
-    from mcp_host_cortex_tasks.storage.remote import log_in, register
-
+    config.refuse_plain_http()
     timeout = config.seconds("timeout")
     email = given.email or _ask("E-mail: ", given)
     password = sys.stdin.readline().rstrip("\r\n") if given.password_stdin else _ask_hidden(given)
@@ -38,11 +41,9 @@ def logout(given: argparse.Namespace, config: Config) -> Answer:
 
 def status(given: argparse.Namespace, config: Config) -> Answer:
     """Tell who is logged in where; the backend is asked whether it accepts the token."""
-    from mcp_host_cortex_tasks.storage.tasks import open_tasks
-
     try:
         user = open_tasks(config).me()
-    except LoginNeeded as error:
+    except LoginNeededError as error:
         data = {"success": True, "logged_in": False, "url": config.url, "message": error.message}
         return Answer(data, say(f"Not logged in to {config.url}."))
     data = {
@@ -65,9 +66,6 @@ def _only_project(config: Config, token: str) -> int | None:
     """Remember the user's project for new tasks, where there is exactly one and none is set."""
     if config.number("default_project_id") is not None:
         return None
-    from mcp_host_cortex_tasks.errors import CortexError
-    from mcp_host_cortex_tasks.storage.remote import project_ids
-
     try:
         found = project_ids(config.url, token, timeout=config.seconds("timeout"))
     except CortexError:
@@ -80,7 +78,7 @@ def _only_project(config: Config, token: str) -> int | None:
 
 def _ask(question: str, given: argparse.Namespace) -> str:
     if given.json or not sys.stdin.isatty():
-        raise Invalid(
+        raise InvalidError(
             "Without a terminal nothing is asked.",
             reason="no_terminal",
             suggestions=["ctx auth login --email EMAIL --password-stdin"],
@@ -91,6 +89,4 @@ def _ask(question: str, given: argparse.Namespace) -> str:
 def _ask_hidden(given: argparse.Namespace) -> str:
     if given.json or not sys.stdin.isatty():
         return _ask("", given)
-    from getpass import getpass
-
     return getpass("Password: ")

@@ -2,17 +2,17 @@
 
 import argparse
 
-from mcp_host_cortex_tasks.cli.answer import Answer, say
-from mcp_host_cortex_tasks.errors import Unsupported
-from mcp_host_cortex_tasks.storage.config import Config
+from ..errors import UnsupportedError
+from ..storage.config import Config
+from .answer import Answer, say
 
 
 def serve(given: argparse.Namespace, config: Config) -> Answer:
     """Serve the Cortex API until it is ended."""
     try:
-        from mcp_host_cortex_tasks.backend.serve import serve as serve_until_ended
+        from ..backend.serve import serve as serve_until_ended
     except ImportError as error:
-        raise Unsupported(
+        raise UnsupportedError(
             f"The backend needs more than is installed: {error.name}",
             reason="extra_missing",
             suggestions=["pip install 'mcp-host-cortex-tasks[backend]'"],

@@ -3,10 +3,11 @@
 import argparse
 import sys
 
-from mcp_host_cortex_tasks.cli.answer import Answer, say
-from mcp_host_cortex_tasks.errors import Invalid
-from mcp_host_cortex_tasks.redaction import HIDDEN
-from mcp_host_cortex_tasks.storage.config import KEYS, Config, set_value
+from ..errors import InvalidError
+from ..model.redaction import HIDDEN
+from ..storage.config import KEYS, Config
+from ..storage.config_changes import set_value
+from .answer import Answer, say
 
 
 def list_values(given: argparse.Namespace, config: Config) -> Answer:
@@ -28,7 +29,7 @@ def list_keys(given: argparse.Namespace, config: Config) -> Answer:
 def get(given: argparse.Namespace, config: Config) -> Answer:
     """Show one setting or its default; a secret stays hidden."""
     if given.key not in KEYS:
-        raise Invalid(f"There is no setting {given.key!r}.", suggestions=["ctx config keys"])
+        raise InvalidError(f"There is no setting {given.key!r}.", suggestions=["ctx config keys"])
     value = _shown(given.key, config.values.get(given.key, KEYS[given.key].default))
     data = {"success": True, "key": given.key, "value": value}
     return Answer(data, say("" if value is None else str(value)))

@@ -3,8 +3,8 @@
 import argparse
 from typing import NoReturn
 
-from mcp_host_cortex_tasks.errors import Invalid
-from mcp_host_cortex_tasks.model import PRIORITIES, TYPES
+from ..errors import InvalidError
+from ..model import PRIORITIES, TYPES
 
 
 class Parser(argparse.ArgumentParser):
@@ -12,7 +12,7 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Raise what argparse would print."""
-        raise Invalid(message, reason="usage", suggestions=[f"{self.prog} --help"])
+        raise InvalidError(message, reason="usage", suggestions=[f"{self.prog} --help"])
 
 
 def make_parser() -> Parser:
@@ -23,7 +23,8 @@ def make_parser() -> Parser:
     _auth(groups.add_parser("auth", help="log in and out of the backend"))
     _config(groups.add_parser("config", help="your settings"))
     _tasks(groups.add_parser("tasks", help="your tasks, their branches and pull requests"))
-    undo = _command(groups, "undo", "undo:undo", "take the last command back")
+    _kept(groups.add_parser("kept", help="what ctx took out of sight, for 30 days"))
+    undo = _command(groups, "undo", "work:undo", "take the last command back")
     _dry_run(undo)
     _backend(groups.add_parser("backend", help="a backend of your own"))
     return top
@@ -54,7 +55,7 @@ def _config(parser: Parser) -> None:
 def _tasks(parser: Parser) -> None:
     commands = parser.add_subparsers(metavar="COMMAND", required=True, parser_class=Parser)
     _command(commands, "list", "tasks:list_tasks", "show your tasks")
-    new = _command(commands, "new", "tasks:new", "make a task, assigned to you")
+    new = _command(commands, "new", "work:new", "make a task, assigned to you")
     new.add_argument("title")
     new.add_argument("deadline", nargs="?", metavar="YYYY-MM-DD")
     new.add_argument("-t", "--type", default="feature", metavar="TYPE", help="|".join(TYPES))
@@ -65,13 +66,14 @@ def _tasks(parser: Parser) -> None:
     new.add_argument("--project", metavar="ID", help="else default_project_id")
     _dry_run(new)
     _command(commands, "show", "tasks:show", "show one task").add_argument("id")
-    start = _command(commands, "start", "tasks:start", "give a task its branch and begin")
+    start = _command(commands, "start", "work:start", "give a task its branch and begin")
     start.add_argument("id")
     start.add_argument("--branch", metavar="NAME", help="a name of your own for the branch")
     start.add_argument("--worktree", action=argparse.BooleanOptionalAction, default=None)
+    start.add_argument("--steal", action="store_true", help="take over another clone's claim")
     start.add_argument("--reopen", action="store_true", help="start a task that is done")
     _dry_run(start)
-    submit = _command(commands, "pr", "tasks:submit", "commit, push and open the pull request")
+    submit = _command(commands, "pr", "work:submit", "commit, push and open the pull request")
     submit.add_argument("-m", "--message", help="the commit message")
     submit.add_argument("--use-title", action="store_true", help="else the task's title")
     submit.add_argument(
@@ -82,16 +84,26 @@ def _tasks(parser: Parser) -> None:
     )
     _task(submit)
     _dry_run(submit)
-    done = _command(commands, "done", "tasks:done", "complete the task whose branch is merged")
+    done = _command(commands, "done", "work:done", "complete the task whose branch is merged")
     done.add_argument(
         "--force", action="store_true", help="change the state without proof of a merge"
     )
     _task(done)
     _dry_run(done)
-    delete = _command(commands, "delete", "tasks:delete", "delete a task; 'ctx undo' restores it")
+    delete = _command(commands, "delete", "work:delete", "delete a task; 'ctx undo' restores it")
     delete.add_argument("id")
     _dry_run(delete)
-    _task(_command(commands, "status", "tasks:status", "tell which task's branch this is"))
+    _task(_command(commands, "status", "work:status", "tell which task's branch this is"))
+
+
+def _kept(parser: Parser) -> None:
+    commands = parser.add_subparsers(metavar="COMMAND", required=True, parser_class=Parser)
+    _command(commands, "list", "kept:list_items", "show what is kept")
+    _command(commands, "show", "kept:show", "show one item and its files").add_argument("id")
+    _command(
+        commands, "restore", "kept:restore", "put a worktree back, or a commit as a branch"
+    ).add_argument("id")
+    _command(commands, "drop", "kept:drop", "delete an item for good").add_argument("id")
 
 
 def _backend(parser: Parser) -> None:

@@ -4,15 +4,17 @@ import argparse
 import os
 import signal
 import sys
+import traceback
 from collections.abc import Callable
 from importlib import import_module
 from types import FrameType
 
-from mcp_host_cortex_tasks import __version__
-from mcp_host_cortex_tasks.cli.answer import Answer, print_error, print_json
-from mcp_host_cortex_tasks.cli.parser import make_parser
-from mcp_host_cortex_tasks.errors import CortexError, NotFound, Unavailable
-from mcp_host_cortex_tasks.storage.config import Config, config_path, read_config
+from .. import __version__
+from ..errors import CortexError, NotFoundError, UnavailableError
+from ..model.redaction import redact
+from ..storage.config import Config, config_path, read_config
+from .answer import Answer, print_error, print_json
+from .parser import make_parser
 
 INTERRUPTED = 130
 ENDED = 143
@@ -58,12 +60,12 @@ def run(argv: list[str]) -> int:
     except FileNotFoundError as error:
         if _has_folder():
             return _unexpected(error, secrets, as_json=as_json)
-        gone = NotFound("The current folder does not exist any more.", reason="folder_gone")
+        gone = NotFoundError("The current folder does not exist any more.", reason="folder_gone")
         print_error(gone, secrets, as_json=as_json)
         return gone.exit_code
     except OSError as error:
         place = f"{error.filename}: " if error.filename else ""
-        failed = Unavailable(f"{place}{error.strerror or error}", reason="file_system")
+        failed = UnavailableError(f"{place}{error.strerror or error}", reason="file_system")
         print_error(failed, secrets, as_json=as_json)
         return failed.exit_code
     except Exception as error:
@@ -84,15 +86,12 @@ def _with_values(argv: list[str]) -> list[str]:
 
 def _command(name: str) -> Command:
     module, _, function = name.partition(":")
-    command: Command = getattr(import_module(f"mcp_host_cortex_tasks.cli.{module}"), function)
+    command: Command = getattr(import_module(f".{module}", __package__), function)
     return command
 
 
 def _unexpected(error: Exception, secrets: list[str], *, as_json: bool) -> int:
     """Report a mistake of ours: what it was, and on stderr where; no secrets in either."""
-    import traceback
-
-    from mcp_host_cortex_tasks.redaction import redact
 
     print(redact(traceback.format_exc(), secrets), file=sys.stderr)
     ours = CortexError(f"Unexpected {type(error).__name__}: {error}", reason="bug")

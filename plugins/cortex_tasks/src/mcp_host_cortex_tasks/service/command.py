@@ -2,23 +2,27 @@
 
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from hashlib import sha256
 from pathlib import Path
 from typing import Any, Protocol
+from uuid import uuid4
 
-from mcp_host_cortex_tasks.errors import (
+from ..errors import (
     CortexError,
-    Invalid,
-    LoginNeeded,
-    NotFound,
-    Refused,
-    TimedOut,
-    Unavailable,
+    InvalidError,
+    LoginNeededError,
+    NotFoundError,
+    RefusedError,
+    TimedOutError,
+    UnavailableError,
     by_code,
 )
-from mcp_host_cortex_tasks.model import check_message, task_id
-from mcp_host_cortex_tasks.redaction import redact, redact_all
-from mcp_host_cortex_tasks.uris import STATUS, TASKS
+from ..model import check_message, task_id
+from ..model.redaction import redact, redact_all
+from ..model.uris import STATUS, TASKS
 
 MAX_OUTPUT = 32 * 1024 * 1024
 
@@ -66,7 +70,7 @@ class Run(Protocol):
     ) -> Ended: ...
 
 
-class Ctx:
+class Service:
     """The command in one repository.
 
     `use_title` lets a task's title serve as the message of a commit that is given none.
@@ -84,6 +88,7 @@ class Ctx:
         list_limit: float = 30,
         git_limit: float = 60,
         environment: Mapping[str, str] | None = None,
+        worktree: str = "auto",
         use_title: bool = False,
         changed: Callable[[str], None] = lambda uri: None,
         noticed: Callable[[CortexError | None], None] = lambda error: None,
@@ -96,6 +101,9 @@ class Ctx:
         self._list_limit = list_limit
         self._git_limit = git_limit
         self._environment = dict(environment or {})
+        self._worktree = worktree
+        self._starting: Counter[str] = Counter()
+        self._opened = uuid4().hex  # a connection's name need not differ from host to host
         self._use_title = use_title
         self._changed = changed
         self._noticed = noticed
@@ -126,23 +134,57 @@ class Ctx:
             return []
         return [number for row in rows if (number := str(row.get("id"))).startswith(begun)]
 
-    async def status(self, wanted: object = None) -> Facts:
+    async def status(self, wanted: object = None, session: str | None = None) -> Facts:
         """Return where the repository stands, or the worktree of a task."""
-        data = await self._json(["tasks", "status", *_of_task(wanted)], self._git_limit)
+        words = ["tasks", "status", *_of_task(wanted)]
+        data = await self._json(words, self._git_limit, session)
         return self._with(data, ["tasks", "status"], "branch", "is_task_branch", "task_id")
 
-    async def start(self, wanted: object, branch: str | None = None) -> Facts:
-        """Start a task."""
+    async def start(
+        self, wanted: object, branch: str | None = None, session: str | None = None
+    ) -> Facts:
+        """Start a task.
+
+        `session` tells callers apart, "" is a caller that cannot be told from others. Starts of one
+        session that overlap count as those of several: each task gets a room of its own.
+        """
         number = task_id(wanted)
         words = ["tasks", "start", str(number)]
         if branch is not None:
             words.append(f"--branch={_argument(branch)}")
-        data = await self._json(words, self._git_limit)
+        with self._apart(session) as one:
+            data = await self._json(words, self._git_limit, one)
         self._tell(number)
         return self._with({**data, "task_id": number}, words, "branch")
 
+    def session(self, subject: str | None, connection: str | None) -> str:
+        """Return what tells a caller from others, "" where nothing does."""
+        if connection is not None:
+            proven = f"{self._opened}\n{connection}\n{subject or ''}"
+        elif subject is not None:
+            proven = subject
+        else:
+            return ""
+        return sha256(proven.encode()).hexdigest()[:16]
+
+    @contextmanager
+    def _apart(self, session: str | None) -> Iterator[str | None]:
+        if not session:
+            yield session
+            return
+        crowd = self._starting[session]
+        self._starting[session] += 1
+        try:
+            yield f"{session}.{uuid4().hex[:8]}" if crowd else session
+        finally:
+            self._starting[session] -= 1
+
     async def submit(
-        self, message: str | None, paths: Sequence[str] = (), wanted: object = None
+        self,
+        message: str | None,
+        paths: Sequence[str] = (),
+        wanted: object = None,
+        session: str | None = None,
     ) -> Facts:
         """Submit a task, the current one unless named."""
         check_message(message)
@@ -152,13 +194,13 @@ class Ctx:
         elif self._use_title:
             words.append("--use-title")
         words += [f"--add={_argument(path)}" for path in paths]
-        data = await self._json(words, self._git_limit)
+        data = await self._json(words, self._git_limit, session)
         self._tell(data.get("task_id"))
         return self._with(data, words[:2], "task_id", "branch")
 
-    async def complete(self, wanted: object = None) -> Facts:
+    async def complete(self, wanted: object = None, session: str | None = None) -> Facts:
         """Complete a task, the current one unless named."""
-        data = await self._json(["tasks", "done", *_of_task(wanted)], self._git_limit)
+        data = await self._json(["tasks", "done", *_of_task(wanted)], self._git_limit, session)
         self._tell(data.get("task_id"))
         return self._with(data, ["tasks", "done"], "task_id")
 
@@ -168,10 +210,10 @@ class Ctx:
 
     # running
 
-    async def _json(self, words: Sequence[str], limit: float) -> Facts:
+    async def _json(self, words: Sequence[str], limit: float, session: str | None = None) -> Facts:
         """Run `ctx WORDS --json` and return its object; raise what it complains of."""
         try:
-            data = await self._answer(words, limit)
+            data = await self._answer(words, limit, session)
         except CortexError as error:
             error.details.setdefault("command", _shown(words))
             error.suggestions = [self._for_agents(text) for text in error.suggestions]
@@ -188,18 +230,21 @@ class Ctx:
                 return before + self.named(tool) + rest.format(*values)
         return suggestion
 
-    async def _answer(self, words: Sequence[str], limit: float) -> Facts:
+    async def _answer(self, words: Sequence[str], limit: float, session: str | None) -> Facts:
         argv = [*self._program, *words, "--json"]
+        environment = {**self._environment, "CORTEX_WORKTREE": self._worktree}
+        if session is not None:
+            environment["CORTEX_SESSION"] = session or "-"
         try:
             ended = await self._run(
                 argv,
                 cwd=self._folder,
                 timeout=limit,
                 max_output=MAX_OUTPUT,
-                env=self._environment,
+                env=environment,
             )
         except OSError as error:
-            raise Unavailable(
+            raise UnavailableError(
                 f"{self._program[0]} cannot be started in {self._folder}: {error.strerror}",
                 reason="ctx_missing",
                 suggestions=[
@@ -208,7 +253,7 @@ class Ctx:
                 ],
             ) from None
         if ended.timed_out:
-            raise TimedOut(
+            raise TimedOutError(
                 f"{_shown(words)} did not end within {limit:g} s and was stopped.",
                 reason="ctx_timeout",
                 suggestions=["Run it again: it finishes what was begun."],
@@ -238,8 +283,8 @@ class Ctx:
             raise self._garbled(words, f"it lacks {', '.join(missing)}")
         return data
 
-    def _garbled(self, words: Sequence[str], what: str) -> Unavailable:
-        return Unavailable(
+    def _garbled(self, words: Sequence[str], what: str) -> UnavailableError:
+        return UnavailableError(
             f"The answer of {_shown(words)} makes no sense: {what}.",
             reason="ctx_garbled",
             details={"command": _shown(words)},
@@ -264,12 +309,12 @@ def _told(data: Facts) -> CortexError:
 
 def _by_words(message: str) -> type[CortexError]:
     known: tuple[tuple[str, type[CortexError]], ...] = (
-        (r"(?i)log(ged)? ?in|credentials|not authenticated", LoginNeeded),
-        (r"(?i)not in a git repository|not found", NotFound),
-        (r"(?i)invalid", Invalid),
-        (r"(?i)connect|unreachable|network|resolve", Unavailable),
+        (r"(?i)log(ged)? ?in|credentials|not authenticated", LoginNeededError),
+        (r"(?i)not in a git repository|not found", NotFoundError),
+        (r"(?i)invalid", InvalidError),
+        (r"(?i)connect|unreachable|network|resolve", UnavailableError),
     )
-    return next((kind for shape, kind in known if re.search(shape, message)), Refused)
+    return next((kind for shape, kind in known if re.search(shape, message)), RefusedError)
 
 
 def _of_task(wanted: object) -> list[str]:
@@ -278,7 +323,7 @@ def _of_task(wanted: object) -> list[str]:
 
 def _argument(text: str) -> str:
     if "\0" in text or len(text) > 4096:
-        raise Invalid("An argument cannot hold a NUL character or more than 4096 characters.")
+        raise InvalidError("An argument cannot hold a NUL character or more than 4096 characters.")
     return text
 
 

@@ -1,19 +1,19 @@
 """Complete a task: proof of the merge, then the backend, then the cleaning up."""
 
-import re
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from mcp_host_cortex_tasks.errors import CortexError, NotFound, Refused, Unavailable
-from mcp_host_cortex_tasks.model import Task
-from mcp_host_cortex_tasks.service.plan import Plan, Refs
-from mcp_host_cortex_tasks.service.work import OWN_NOTES, OWN_START, Work
-from mcp_host_cortex_tasks.storage.forges import Forge, choose_forge, parse_address
-from mcp_host_cortex_tasks.storage.git import KEPT, Worktree, last_line
-from mcp_host_cortex_tasks.storage.journal import Entry
-
-# How the reflog tells of moves to commits that were there before.
-BROUGHT = re.compile(r"^branch: Created|: Fast-forward$|^reset: |\(finish\): ")
+from ..errors import CortexError, NotFoundError, RefusedError, UnavailableError
+from ..model import Task
+from ..storage.forges import NoForge, PullRequest, choose_forge, parse_address
+from ..storage.git import Checkout, State, Worktree, cause
+from ..storage.journal import Entry
+from ..storage.overwrites import overwritten_by
+from .keeping import plan_keeping
+from .plan import Plan, Refs
+from .proof import Seen
+from .work import OWN_NOTES, Work
 
 
 @dataclass(slots=True)
@@ -29,19 +29,23 @@ class Complete:
 
     def run(self) -> dict[str, object]:
         """Mark the task done and clean up as the settings say; doing it again does nothing."""
-        with self.work.alone():
-            branch = self._branch()
-            if branch is None and (entry := self._begun()):
-                return self._resume(entry)
-            if branch is None and self.task_id is not None:
-                raise NotFound(
-                    f"Task {self.task_id} has no branch here.",
-                    reason="no_branch",
-                    suggestions=[f"ctx tasks start {self.task_id}"],
-                )
-            if branch is None or self.task_id is None:
-                branch, self.task_id = self.work.current_task()
-            return _Completion(self.work, branch, self.task_id, force=self.force).run()
+        branch = self._branch()
+        if branch is None and (entry := self._begun()):
+            return self._resume(entry)
+        if branch is None and self.task_id is not None:
+            if found := self._elsewhere(self.task_id):
+                branch, tip = found
+                return _Completion(
+                    self.work, branch, self.task_id, force=self.force, elsewhere=tip
+                ).run()
+            raise NotFoundError(
+                f"Task {self.task_id} has no branch here.",
+                reason="no_branch",
+                suggestions=[f"ctx tasks start {self.task_id}"],
+            )
+        if branch is None or self.task_id is None:
+            branch, self.task_id = self.work.current_task()
+        return _Completion(self.work, branch, self.task_id, force=self.force).run()
 
     def _branch(self) -> str | None:
         """The branch of the task that is named, else the one checked out where it is a task's."""
@@ -56,6 +60,42 @@ class Complete:
         if last is None or last.command != "done":
             return None
         return last if self.task_id in (None, last.task_id) else None
+
+    def _elsewhere(self, task_id: int) -> tuple[str, str] | None:
+        """Return the branch and tip of a task that was worked on in another clone.
+
+        They are known from the remote's branch, else from the claim, which holds the tip after the
+        branch was deleted, else from the forge.
+        """
+        git = self.work.checkout
+        if git.remote is None:
+            return None
+        task = self.work.tasks.get(task_id)
+        claim = self.work.claims.fetch(task_id)
+        if claim is not None and claim.created != task.created_at:
+            claim = None
+        branch = claim.branch if claim else task.branch_name
+        if branch is None:
+            return None
+        git.check_branch_name(branch)
+        if (tip := (git.remote_tips(branch) or {}).get(branch)) and git.fetch(branch) is None:
+            return branch, tip
+        if claim is not None and claim.tip is not None:
+            return branch, claim.tip
+        head = self._head_of_request(branch)
+        return None if head is None else (branch, head)
+
+    def _head_of_request(self, branch: str) -> str | None:
+        git = self.work.checkout
+        forge = choose_forge(parse_address(git.remote_url() or ""), self.work.config)
+        if isinstance(forge, NoForge):
+            return None
+        with forge, suppress(CortexError):
+            for request in forge.of_branch(branch):
+                git.fetch_commit(request.head, *request.refs)
+                if request.merged and git.commit_of(request.head):
+                    return request.head
+        return None
 
     def _resume(self, entry: Entry) -> dict[str, object]:
         branch, tip = entry.branch or "", entry.facts.get("tip")
@@ -75,7 +115,11 @@ class Complete:
 
 
 class _Completion:
-    """One completion of one branch. `proven`: the tip that an interrupted run had proof for."""
+    """One completion of one branch.
+
+    `proven`: the tip that an interrupted run had proof for; `elsewhere`: that of a branch which is
+    not here.
+    """
 
     def __init__(
         self,
@@ -85,6 +129,7 @@ class _Completion:
         *,
         force: bool = False,
         proven: str | None = None,
+        elsewhere: str | None = None,
     ) -> None:
         self._work = work
         self._git = work.checkout
@@ -92,15 +137,25 @@ class _Completion:
         self._task_id = task_id
         self._force = force
         self._proven = proven
+        self._elsewhere = elsewhere
         self._home = work.checkout.root  # where git still works once a worktree is gone
         self._plan = Plan("done", task_id, branch)
         self._cleaned: list[str] = []
+        self._tree = work.checkout.root
+        self._carried: list[str] = []
+        self._before: Seen | None = None
 
     def run(self) -> dict[str, object]:
         main = self._work.main_branch()
         if self._branch == main:
-            raise Refused(f"{main} is the main branch, not a task's.", reason="not_a_task_branch")
-        tip = self._proven or self._git.ask("rev-parse", f"refs/heads/{self._branch}")
+            raise RefusedError(
+                f"{main} is the main branch, not a task's.", reason="not_a_task_branch"
+            )
+        tip = (
+            self._proven
+            or self._elsewhere
+            or self._git.ask("rev-parse", f"refs/heads/{self._branch}")
+        )
         task = self._work.tasks.get(self._task_id)
         self._work.check_of(task, self._branch)
         already = task.status == "DONE"
@@ -110,6 +165,8 @@ class _Completion:
             self._plan_server(task)
         if proof:
             self._plan_cleaning(tip, main)
+        if not self._force:
+            self._plan_release()
         result: dict[str, object] = {
             "success": True,
             "task_id": self._task_id,
@@ -120,8 +177,17 @@ class _Completion:
         }
         if self._work.dry_run:
             return {**result, "dry_run": True, "would": self._plan.sentences}
-        self._plan.carry_out(self._work.journal)
-        return result | ({"warnings": self._plan.warnings} if self._plan.warnings else {})
+        with self._work.turn(self._task_id, self._tree) as turn:
+            self._plan.carry_out(self._work.journal, turn)
+        if self._before is not None:
+            self._work.note_seen(self._branch, self._before)
+        self._work.kept.prune()
+        told = {
+            "kept": self._plan.kept,
+            "carried": self._carried,
+            "warnings": self._plan.warnings,
+        }
+        return result | {key: value for key, value in told.items() if value}
 
     # the proof
 
@@ -133,30 +199,43 @@ class _Completion:
             return None
         try:
             return self._prove(tip, main)
-        except Refused as error:
+        except RefusedError as error:
             if not already:
                 raise
             self._plan.warnings.append(f"The task is done already, and: {error.message}")
             return None
 
     def _prove(self, tip: str, main: str) -> str:
-        """Return what proves that `tip` is merged; raise `Refused` with what is missing."""
+        """Return what proves that `tip` is merged; raise `RefusedError` with what is missing."""
+        self._before = before = Seen(tip, self._work.main_commit(main))
         missing = [f"The remote could not be asked: {why}"] if (why := self._fetch(main)) else []
-        if self._has_own_commit(tip) and self._git.is_ancestor(tip, self._work.main_commit(main)):
-            return "ancestor"
+        proof = self._work.proof(self._branch, tip, main, before)
+        found = proof.evidence
+        self._refuse_reverted(found.reverted_by, main)
+        if found.kind == "ancestor":
+            return found.kind
         try:
-            if self._forge_says_merged(tip, main):
+            if not found.hollow and (request := self._merged_request(tip, main)):
+                landed = [request.landed] if request.landed else []
+                self._refuse_reverted(proof.reverted(landed), main)
                 return "forge"
+        except RefusedError as error:
+            if error.reason == "reverted":
+                raise
+            missing.append(error.message)
         except CortexError as error:
             missing.append(error.message)
-        if not self._has_own_commit(tip):
-            raise Refused(
-                f"{self._branch} has no commit of its own: there is nothing that was done.",
+        if found.kind is not None:
+            return found.kind
+        if found.nothing:
+            raise RefusedError(
+                f"{self._branch} has no commit of its own that changes anything:"
+                " there is nothing that was done.",
                 reason="no_own_commit",
                 suggestions=["ctx tasks done --force changes the state all the same."],
             )
         ahead = self._git.count(self._work.main_commit(main), tip)
-        raise Refused(
+        raise RefusedError(
             " ".join(
                 [f"{self._branch} is not merged: {main} lacks {ahead} of its commits.", *missing]
             ),
@@ -164,6 +243,16 @@ class _Completion:
             suggestions=["ctx tasks pr", "ctx tasks done --force changes the state all the same."],
             details={"ahead": ahead},
         )
+
+    def _refuse_reverted(self, revert: str | None, main: str) -> None:
+        if revert is not None:
+            subject = self._git.ask("log", "-1", "--no-show-signature", "--format=%s", revert)
+            raise RefusedError(
+                f"{self._branch} was merged, and {main} took it back: {revert[:10]} {subject}",
+                reason="reverted",
+                suggestions=["ctx tasks done --force changes the state all the same."],
+                details={"reverted_by": revert},
+            )
 
     def _fetch(self, main: str) -> str | None:
         if self._git.remote is None:
@@ -173,28 +262,24 @@ class _Completion:
             return f"{self._git.remote} cannot be reached."
         return None if tips.get(main) == self._git.tracked(main) else self._git.fetch(main)
 
-    def _has_own_commit(self, tip: str) -> bool:
-        """Tell whether the branch has a commit of its own.
-
-        Its tip must be another than at the start, and not one that only an update to the main
-        branch brought, where git remembers the whole way.
-        """
-        entries = self._git.reflog(self._branch)
-        first = entries[-1][0] if entries else None
-        began = self._git.config(f"branch.{self._branch}.{OWN_START}") or first
-        if began is None or began == tip:
-            return False
-        only_brought = first == began and all(BROUGHT.search(why) for _, why in entries)
-        return not only_brought or self._git.tracked(self._branch) is not None
-
-    def _forge_says_merged(self, tip: str, main: str) -> bool:
+    def _merged_request(self, tip: str, main: str) -> PullRequest | None:
+        """Return the forge's request that was merged into main and whose head holds `tip`."""
         address = parse_address(self._git.remote_url() or "")
         forge = choose_forge(address, self._work.config)
-        if not isinstance(forge, Forge):
-            return False
+        if isinstance(forge, NoForge):
+            return None
         with forge:
             requests = forge.of_branch(self._branch)
-        return any(one.merged and one.head == tip and one.base == main for one in requests)
+        merged = [one for one in requests if one.merged and one.base == main]
+        return next((one for one in merged if self._holds(one, tip)), None)
+
+    def _holds(self, request: PullRequest, tip: str) -> bool:
+        """Tell whether a request's head is `tip` or was made on it, as on the forge's own page."""
+        if request.head == tip:
+            return True
+        if self._git.commit_of(request.head) is None:
+            self._git.fetch_commit(request.head, *request.refs)
+        return self._git.is_ancestor(tip, request.head)
 
     # the state
 
@@ -211,6 +296,25 @@ class _Completion:
             after={"status": "DONE"},
         )
 
+    def _plan_release(self) -> None:
+        """Plan to take back the claim on the remote: nobody works on the task any more."""
+        claim = self._work.claims.known(self._task_id)
+        if claim is None or claim.branch != self._branch or self._git.remote is None:
+            return
+
+        def release() -> Refs:
+            if not self._work.claims.drop(self._task_id, claim.id):
+                self._plan.warnings.append(f"{self._git.remote} keeps the claim on the task.")
+            return {}
+
+        self._plan.add(
+            "release",
+            f"release the claim on task {self._task_id}",
+            release,
+            before={"claim": claim.id},
+            after={},
+        )
+
     # the cleaning
 
     def _plan_cleaning(self, tip: str, main: str) -> None:
@@ -220,10 +324,11 @@ class _Completion:
         holding = next((tree for tree in trees if tree.branch == self._branch), None)
         linked = holding is not None and not _same(holding.path, self._home)
         remove_tree = linked and config.flag("delete_worktree_on_done")
+        left = remove_tree and holding is not None and self._why_it_stays(holding)
         delete_local = config.flag("delete_local_on_done") and self._is_at(tip)
         delete_remote = config.flag("delete_remote_on_done") and self._git.remote is not None
-        if remove_tree and holding is not None and not self._is_clean(holding):
-            self._plan.warnings.append(f"{holding.path} has uncommitted work and stays.")
+        if left:
+            self._plan.warnings.append(left)
             remove_tree = False
         if delete_local and linked and not remove_tree:
             self._plan.warnings.append(f"{self._branch} stays: it is checked out in its worktree.")
@@ -243,9 +348,24 @@ class _Completion:
     def _is_at(self, tip: str) -> bool:
         return self._git.commit_of(f"refs/heads/{self._branch}") == tip
 
-    def _is_clean(self, tree: Worktree) -> bool:
-        answer = self._git.run("status", "--porcelain", "-z", at=tree.path)
-        return answer.ok and not answer.out
+    def _why_it_stays(self, tree: Worktree) -> str | None:
+        """Return why a worktree cannot be moved out of sight, None where it can."""
+        if tree.gone:
+            return None
+        if tree.locked:
+            return f"{tree.path} is locked and stays."
+        there = Checkout.open(tree.path)
+        state = there.state()
+        files = [*state.changed, *state.untracked, *state.conflicted]
+        if files:
+            return f"{tree.path} has uncommitted work and stays: {', '.join(files[:10])}."
+        if doing := there.under_way():
+            return f"A {doing} is in progress in {tree.path}, which stays."
+        try:
+            self._work.kept.refuse_other_file_system(tree.path)
+        except RefusedError as error:
+            return error.message
+        return None
 
     def _remote_tip(self, tip: str) -> str | None:
         """Where the remote has the branch, when that is what was proven to be merged."""
@@ -261,32 +381,25 @@ class _Completion:
     def _plan_keep(self, tip: str) -> None:
         """Before branches go: a ref of ours, where no other one would hold the commits."""
         going = (f"refs/heads/{self._branch}", f"refs/remotes/{self._git.remote}/{self._branch}")
-        kept = KEPT + self._branch
-        if self._git.others_with(tip, *going):
-            return
-
-        def keep() -> Refs:
-            self._git.ask("update-ref", kept, tip)
-            return {}
-
-        self._plan.add(
-            "keep",
-            f"keep the commits under {kept}",
-            keep,
-            before={},
-            after={"ref": kept, "commit": tip},
-        )
+        plan_keeping(self._work, self._plan, tip, *going, wanted=self._branch)
 
     def _plan_worktree(self, tree: Worktree) -> None:
+        self._tree = tree.path
+
         def remove() -> Refs:
-            if tree.path.exists():
-                self._git.ask("worktree", "remove", str(tree.path), at=self._home)
+            if why := self._why_it_stays(tree):
+                raise RefusedError(why, reason="worktree_busy")
+            item = self._work.kept.keep_worktree(tree, task_id=self._task_id, home=self._home)
+            self._git.root = self._home  # git goes on where the repository stays
             self._cleaned.append("worktree")
-            return {}
+            if item is None:
+                return {}
+            self._plan.kept.append(item.as_data())
+            return {"kept": item.id}
 
         self._plan.add(
             "delete_worktree",
-            f"delete the worktree {tree.path}",
+            f"move the worktree {tree.path} out of sight",
             remove,
             before={"path": str(tree.path), "branch": self._branch},
             after={},
@@ -298,19 +411,18 @@ class _Completion:
             self._plan.warnings.append(f"{self._branch} stays: it is checked out in {tree.path}.")
             return False
         state = self._git.state()
-        dirty = {*state.changed, *state.untracked, *state.conflicted}
         target = self._git.commit_of(f"refs/heads/{main}") or self._work.main_commit(main)
-        differ = self._git.ask("diff", "--name-only", "-z", "--no-renames", tip, target).split("\0")
-        busy = any(tree.branch == main for tree in self._git.worktrees())
-        if self._git.under_way() or dirty & set(differ) or busy:
-            why = f"{main} is checked out elsewhere" if busy else "of uncommitted work"
+        if why := self._why_not_leave(state, main, target):
             self._plan.warnings.append(f"{self._branch} stays checked out because {why}.")
             return False
+        self._carried = list(state.untracked)
 
         def leave() -> Refs:
-            answer = self._git.run("switch", "--quiet", main)
+            new = self._git.commit_of(f"refs/heads/{main}") is None
+            how = ("--no-track", "--create", main, target) if new else (main,)
+            answer = self._git.switch(*how)
             if not answer.ok and self._git.state().branch != main:
-                raise Refused(
+                raise RefusedError(
                     f"Git cannot switch to {main}: {answer.complaint}", reason="switch_refused"
                 )
             return {}
@@ -319,6 +431,18 @@ class _Completion:
             "leave", f"switch to {main}", leave, before={"head": self._branch}, after={"head": main}
         )
         return True
+
+    def _why_not_leave(self, state: State, main: str, target: str) -> str | None:
+        """Return why the working tree must not move to the main branch, None where it may."""
+        if any(tree.branch == main for tree in self._git.worktrees()):
+            return f"{main} is checked out elsewhere"
+        if doing := self._git.under_way():
+            return f"a {doing} is in progress"
+        if changed := [*state.changed, *state.conflicted]:
+            return f"of uncommitted work: {', '.join(changed[:10])}"
+        if lost := overwritten_by(self._git, state, target):
+            return f"{main} would overwrite files that are in no commit: {', '.join(lost[:10])}"
+        return None
 
     def _plan_local(self, tip: str) -> None:
         branch = self._branch
@@ -331,7 +455,7 @@ class _Completion:
         def delete() -> Refs:
             # Compared and deleted in one: a commit made meanwhile keeps its branch.
             self._git.ask("update-ref", "-d", f"refs/heads/{branch}", tip, at=self._home)
-            self._git.run("config", "--remove-section", f"branch.{branch}", at=self._home)
+            self._git.forget_section(f"branch.{branch}")
             self._cleaned.append("local_branch")
             return {}
 
@@ -354,20 +478,18 @@ class _Completion:
 
     def _delete_remote(self, tip: str) -> Refs:
         ref = f"refs/heads/{self._branch}"
-        answer = self._git.run(
-            "push", "--porcelain", f"--force-with-lease={ref}:{tip}", "--end-of-options",
-            str(self._git.remote), f":{ref}", limit=self._git.hook_limit, at=self._home,
-        )  # fmt: skip
+        lease = f"--force-with-lease={ref}:{tip}"
+        answer = self._git.push(lease, specs=(f":{ref}",), at=self._home)
         if answer.ok:
             self._cleaned.append("remote_branch")
         elif "\n!\t" in f"\n{answer.out}" or answer.status == 1:
             # The task is done whatever the remote thinks of its branch: told, not failed.
             self._plan.warnings.append(
-                f"{self._git.remote} keeps {self._branch}: {last_line(answer.complaint)}"
+                f"{self._git.remote} keeps {self._branch}: {cause(answer.complaint)}"
             )
         else:
-            raise Unavailable(
-                f"{self._git.remote} cannot be reached: {last_line(answer.complaint)}",
+            raise UnavailableError(
+                f"{self._git.remote} cannot be reached: {cause(answer.complaint)}",
                 reason="remote_unreachable",
             )
         return {}

@@ -3,9 +3,13 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from mcp_host_cortex_tasks.errors import Busy, CortexError, Pending, TimedOut, Unavailable
-from mcp_host_cortex_tasks.storage.journal import Entry, Journal, Step
+from ..errors import BusyError, CortexError, PendingError, TimedOutError, UnavailableError
+from ..storage.journal import Entry, Journal, Step, Turn, this_process
 
+REACHING_OUT = frozenset(
+    {"push", "pull_request", "status", "delete_remote", "new", "delete", "claim", "release"}
+)
+"""The steps that run a push's hooks or go over the network: nobody waits for them."""
 Refs = Mapping[str, str | None]
 Act = Callable[[], Refs | None]
 
@@ -22,6 +26,7 @@ class Plan:
     branch: str | None = None
     steps: list[tuple[Step, Act]] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
+    kept: list[dict[str, object]] = field(default_factory=list)
     facts: dict[str, str | None] = field(default_factory=dict)
 
     def add(self, name: str, what: str, act: Act, *, before: Refs, after: Refs) -> None:
@@ -33,10 +38,11 @@ class Plan:
         """What would be done, for `--dry-run`."""
         return [step.what for step, _ in self.steps]
 
-    def carry_out(self, journal: Journal) -> Entry:
+    def carry_out(self, journal: Journal, turn: Turn) -> Entry:
         """Do the steps in order, each in the journal before and after.
 
-        A service out of reach after something was done raises `Pending`; any other error passes
+        A step that reaches out is done while no lock is held.
+        A service out of reach after something was done raises `PendingError`; other errors pass
         with `done` and `pending` in its details.
         """
         entry = self._entry(journal)
@@ -44,6 +50,10 @@ class Plan:
         for step, act in self.steps:
             journal.keep(entry)
             try:
+                if step.name in REACHING_OUT:
+                    turn.leave()
+                else:
+                    turn.take()
                 step.after.update(act() or {})
             except CortexError as error:
                 if not any(earlier.done for earlier in entry.steps) and not error.retryable:
@@ -57,10 +67,10 @@ class Plan:
 
     def _entry(self, journal: Journal) -> Entry:
         """Return a new entry, or the unfinished one of this work, so that both undo as one."""
-        last = journal.last()
-        same = last is not None and (last.command, last.task_id) == (self.command, self.task_id)
-        if last is None or not same or last.finished:
+        last = journal.interrupted(self.command, self.task_id)
+        if last is None:
             last = journal.begin(self.command, self.task_id, self.branch)
+        last.process = this_process()
         last.steps = _kept(last.steps, {step.name for step, _ in self.steps})
         last.facts.update(self.facts)
         return last
@@ -71,8 +81,8 @@ class Plan:
         if self.branch is not None:
             facts["branch"] = self.branch
         again = f"start {self.task_id}" if self.command == "start" else self.command
-        if done and isinstance(error, Unavailable | TimedOut | Busy):
-            return Pending(
+        if done and isinstance(error, UnavailableError | TimedOutError | BusyError):
+            return PendingError(
                 f"{error.message} What is still to do: {'; '.join(entry.pending)}.",
                 suggestions=[
                     f"Run this again to finish it: ctx tasks {again}",

@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from mcp_host_cortex_tasks.errors import CortexError, LoginNeeded
-from mcp_host_cortex_tasks.storage.config import LOCAL, config_path, read_config
-from mcp_host_cortex_tasks.storage.head import git_folder
+from ..errors import CortexError, LoginNeededError
+from ..storage.config import LOCAL, config_path, read_config
+from ..storage.head import git_folder
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +20,7 @@ def what_is_missing(folder: Path, home: Path | None, error: CortexError | None) 
     """Return what keeps the pack from all of its work; `error` is how the last call ended."""
     if git_folder(folder) is None:
         return Missing(f"{folder} is not a git repository", f"git init {folder}")
-    if isinstance(error, LoginNeeded):
+    if isinstance(error, LoginNeededError):
         return Missing("there is no login that the backend accepts", "ctx auth login")
     try:
         config = read_config(home / "config.json" if home else config_path())

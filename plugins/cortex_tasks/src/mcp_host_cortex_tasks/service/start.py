@@ -1,58 +1,99 @@
 """Start a task: its branch (and worktree) first, the backend second."""
 
 from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import cached_property
 from pathlib import Path
 
-from mcp_host_cortex_tasks.errors import Invalid, Refused
-from mcp_host_cortex_tasks.model import Task, task_of_branch
-from mcp_host_cortex_tasks.service.plan import Plan, Refs
-from mcp_host_cortex_tasks.service.work import OWN_CREATED, OWN_START, OWN_TASK, Work
-from mcp_host_cortex_tasks.storage.git import State, Worktree, refusal
-from mcp_host_cortex_tasks.storage.tasks import CHANGED_MEANWHILE
+from ..errors import InvalidError, RefusedError
+from ..model import Task, task_of_branch
+from ..storage.claims import CLAIMS
+from ..storage.config import LOCAL
+from ..storage.git import Checkout, State, Worktree, refusal, way_out
+from ..storage.journal import Turn
+from ..storage.overwrites import overwritten_by
+from ..storage.tasks import CHANGED_MEANWHILE
+from .keeping import plan_keeping_detached
+from .plan import Plan, Refs
+from .room import furnish, place_of, taken_by_another, wanted_room
+from .work import NOBODY, OWN_CREATED, OWN_SESSION, OWN_START, OWN_TASK, Work
 
 STARTED = ("IN_PROGRESS", "REVIEW")
 
 
 @dataclass(slots=True)
 class Start:
-    """What to start and how. `worktree` None means as the settings say."""
+    """What to start and how. `worktree` None means as the settings say.
+
+    `steal` takes over a claim that another clone has.
+    """
 
     work: Work
     task_id: int
     branch: str | None = None
     worktree: bool | None = None
     reopen: bool = False
+    steal: bool = False
 
     def run(self) -> dict[str, object]:
         """Give the task its branch and report it; starting again finds the same branch."""
-        with self.work.alone():
-            task = self.work.tasks.get(self.task_id)
-            if task.status == "DONE" and not self.reopen:
-                raise Refused(
-                    f"Task {task.id} is done already.",
-                    reason="task_done",
-                    suggestions=[f"ctx tasks start {task.id} --reopen"],
-                )
-            return _Starting(self, task).run()
+        git = self.work.checkout  # without a repository nobody is asked
+        task = self.work.tasks.get(self.task_id)
+        if task.status == "DONE" and not self.reopen:
+            raise RefusedError(
+                f"Task {task.id} is done already.",
+                reason="task_done",
+                suggestions=[f"ctx tasks start {task.id} --reopen"],
+            )
+        return _Starting(self, task, git).run()
 
 
 class _Starting:
     """One start, once its task is known."""
 
-    def __init__(self, asked: Start, task: Task) -> None:
+    def __init__(self, asked: Start, task: Task, git: Checkout) -> None:
         self._work = asked.work
-        self._git = asked.work.checkout
+        self._git = git
         self._task = task
         self._asked = asked
-        self._main = self._work.main_branch()
-        self._local = self._git.branches()
-        self._name = self._branch_name()
-        self._plan = Plan("start", task.id, self._name)
+        self._plan = Plan("start", task.id)
         self._already = False
+        self._carried: list[str] = []
+        self._reached = False
+        self._claim = "local" if asked.work.config.url == LOCAL else "backend"
+        self._claimed = False
+        self._apart = False
+
+    @cached_property
+    def _main(self) -> str:
+        return self._work.main_branch()
+
+    @cached_property
+    def _local(self) -> dict[str, str]:
+        return self._git.branches()
+
+    @cached_property
+    def _name(self) -> str:
+        return self._branch_name()
 
     def run(self) -> dict[str, object]:
-        state = self._git.state()
-        place = self._plan_branch(state)
+        """Plan, then do; what is refused is refused before anything is changed."""
+        self._plan.branch = self._name
+        if not self._is_somewhere():
+            self._bring_up_to_date()
+        self._apart = self._is_apart(self._git.state())
+        with self._work.turn(self._task.id, here=not self._apart) as turn:
+            turn.take()
+            self.__dict__.pop("_local", None)  # others may have been at work until now
+            return self._settle(turn)
+
+    def _is_somewhere(self) -> bool:
+        return any(tree.branch == self._name and not tree.gone for tree in self._git.worktrees())
+
+    def _settle(self, turn: Turn) -> dict[str, object]:
+        place = self._plan_branch(self._git.state())
+        was_there = self._already
+        self._plan_claim()
         self._plan_server()
         result: dict[str, object] = {
             "success": True,
@@ -62,13 +103,28 @@ class _Starting:
         result["already"] = self._already
         if place is not None:
             result["worktree"] = str(place)
-        if self._plan.warnings:
-            result["warnings"] = self._plan.warnings
+        result["project"] = str(place or self._git.root)
+        result["base"] = self._main
+        if self._task.description:
+            result["description"] = self._task.description
+        if self._carried:
+            result["carried"] = self._carried[:100]
         if self._work.dry_run:
-            return {**result, "dry_run": True, "would": self._plan.sentences}
-        self._plan.carry_out(self._work.journal)
-        result["already"] = self._already  # another machine may have been faster
-        return result
+            return self._told(result) | {"dry_run": True, "would": self._plan.sentences}
+        self._plan.carry_out(self._work.journal, turn)
+        self._work.kept.prune()
+        # Another machine may have been faster; where the remote keeps claims, they decide.
+        result["already"] = was_there if self._claimed else self._already
+        return self._told(result)
+
+    def _told(self, result: dict[str, object]) -> dict[str, object]:
+        """Add what was kept and what should be known."""
+        known = self._work.claims.known(self._task.id)
+        result["claim"] = self._claim
+        if self._claim == "remote" and known is not None and known.clone != self._work.claims.clone:
+            result["claimed_by"] = {"owner": known.owner, "since": _iso(known.began)}
+        told = {"kept": self._plan.kept, "warnings": self._plan.warnings}
+        return result | {key: value for key, value in told.items() if value}
 
     # which branch
 
@@ -79,14 +135,14 @@ class _Starting:
         )
         self._git.check_branch_name(name)
         if self._task.branch_name and self._asked.branch not in (None, name):
-            raise Invalid(
+            raise InvalidError(
                 f"Task {self._task.id} has the branch {name} already.", reason="has_branch"
             )
         if name == self._main:
-            raise Refused(f"{name} is the main branch, not a task's.", reason="branch_taken")
+            raise RefusedError(f"{name} is the main branch, not a task's.", reason="branch_taken")
         owner = self._owner(name)
         if owner not in (None, self._task.id):
-            raise Refused(
+            raise RefusedError(
                 f"The branch {name} belongs to task {owner}.",
                 reason="branch_taken",
                 suggestions=[f"ctx tasks start {self._task.id} --branch NAME"],
@@ -94,7 +150,7 @@ class _Starting:
         if name in self._local:
             self._work.check_of(self._task, name)
         if owner is None and name in self._local and name != self._task.branch_name:
-            raise Refused(
+            raise RefusedError(
                 f"There is a branch {name} that belongs to no task.",
                 reason="branch_taken",
                 suggestions=[f"ctx tasks start {self._task.id} --branch {self._task.new_branch}"],
@@ -127,16 +183,13 @@ class _Starting:
             self._plan_record(None)
             here = _same(holding.path, self._git.root) and _same(holding.path, trees[0].path)
             return None if here else holding.path
-        self._bring_up_to_date()
         tip = self._git.commit_of(f"refs/heads/{self._name}")
         seen = None if tip else self._git.tracked(self._name)
         self._already = (tip or seen) is not None
         if tip is None:
             self._refuse_blocked_name()
         start = tip or seen or self._work.main_commit(self._main)
-        wanted = self._asked.worktree
-        separate = self._work.config.flag("use_worktree") if wanted is None else wanted
-        if separate:
+        if self._apart or self._is_apart(state):
             place = self._plan_worktree(trees, start, is_new=tip is None)
         else:
             place = None
@@ -144,14 +197,43 @@ class _Starting:
         self._plan_record(None if tip else start if seen is None else self._fork_point(seen))
         return place
 
+    def _is_apart(self, state: State) -> bool:
+        """Tell whether the task gets a worktree; refuse a taken folder where it may get none."""
+        if self._is_somewhere():
+            return False
+        room = wanted_room(self._work, self._asked.worktree)
+        if room == "always" or self._git.bare:
+            return True
+        taken = taken_by_another(self._work, state, self._task.id)
+        if room == "auto":
+            return taken is not None or self._git.under_way() is not None
+        if taken is not None:
+            raise RefusedError(
+                f"This folder is not free: {taken.why}.",
+                reason="folder_taken",
+                suggestions=[
+                    f"ctx tasks start {self._task.id} --worktree",
+                    "Or commit what is here first.",
+                ],
+                details={"files": list(taken.files[:100])},
+            )
+        return False
+
     def _bring_up_to_date(self) -> None:
         """Fetch the main branch, and the task's where the remote has it; without a remote go on."""
         if self._git.remote is None or self._work.dry_run:
             return
-        tips = self._git.remote_tips(self._main, self._name)
+        claim = f"{CLAIMS}{self._task.id}"
+        tips = self._git.remote_tips(self._main, self._name, refs=(claim,))
         if tips is None:
             self._plan.warnings.append("The remote cannot be reached; starting from what is known.")
             return
+        self._reached = True
+        there = tips.pop(claim, None)
+        if there is not None and there != self._git.object_of(claim):
+            self._work.claims.fetch(self._task.id)
+        elif there is None:
+            self._git.run("update-ref", "-d", claim)  # it was released
         stale = [name for name, tip in tips.items() if self._git.tracked(name) != tip]
         if stale and (why := self._git.fetch(*stale)):
             self._plan.warnings.append(f"The remote could not be fetched: {why}")
@@ -161,7 +243,7 @@ class _Starting:
         name = self._name
         for other in self._local:
             if name.startswith(f"{other}/") or other.startswith(f"{name}/"):
-                raise Refused(
+                raise RefusedError(
                     f"The branch {other} stands in the way of {name}.",
                     reason="branch_blocked",
                     suggestions=[
@@ -173,17 +255,19 @@ class _Starting:
 
     def _plan_switch(self, state: State, start: str, *, is_new: bool) -> None:
         if doing := self._git.under_way():
-            raise Refused(
+            raise RefusedError(
                 f"A {doing} is in progress here.",
                 reason="operation_in_progress",
-                suggestions=[f"Finish it, or: git {doing} --abort"],
+                suggestions=[f"Finish it, or: {way_out(doing)}"],
             )
         self._refuse_what_cannot_be_carried(state, start)
+        self._carried = sorted({*state.changed, *state.untracked})
+        plan_keeping_detached(self._work, self._plan, state)
         back = state.branch or state.head
         how = ("--no-track", "--create", self._name, start) if is_new else (self._name,)
 
         def switch() -> Refs:
-            answer = self._git.run("switch", "--no-guess", *how)
+            answer = self._git.switch(*how)
             # A post-checkout hook that fails makes git fail after it has switched.
             if not answer.ok and self._git.state().branch != self._name:
                 raise refusal(answer, f"Git cannot switch to {self._name}", reason="switch_refused")
@@ -202,25 +286,23 @@ class _Starting:
         )
 
     def _refuse_what_cannot_be_carried(self, state: State, start: str) -> None:
-        """Name the changed files that a switch would overwrite."""
-        at_risk = {*state.changed, *state.untracked, *state.conflicted}
-        if not at_risk or state.head is None:
-            return
-        differ = self._git.ask("diff", "--name-only", "-z", "--no-renames", state.head, start)
-        lost = sorted(at_risk & set(differ.split("\0")))
+        """Name the files that a switch would overwrite: changed, untracked or ignored ones."""
+        lost = overwritten_by(self._git, state, start)
         if lost:
-            raise Refused(
-                f"Uncommitted changes would be overwritten: {', '.join(lost[:10])}",
+            raise RefusedError(
+                f"Files that are in no commit would be overwritten: {', '.join(lost[:10])}",
                 reason="uncommitted_changes",
-                suggestions=["Commit them, or: git stash", "Or start in a worktree: --worktree"],
-                details={"files": lost[:100]},
+                suggestions=[
+                    "Commit them or move them away; what git sees can be put by with: git stash",
+                    f"Or start in a worktree: ctx tasks start {self._task.id} --worktree",
+                ],
+                details={"files": lost},
             )
 
     def _plan_worktree(self, trees: list[Worktree], start: str, *, is_new: bool) -> Path:
-        main_tree = trees[0].path
-        place = main_tree.parent / f"{main_tree.name}-worktree" / f"{self._task.id}-{self._name}"
+        place = place_of(self._work, trees, f"{self._task.id}-{self._name}")
         if place.exists() and (not place.is_dir() or any(place.iterdir())):
-            raise Refused(
+            raise RefusedError(
                 f"{place} is in the way of the worktree.",
                 reason="worktree_blocked",
                 suggestions=["Move it away, or start with --no-worktree."],
@@ -232,13 +314,16 @@ class _Starting:
         )
 
         def add() -> Refs:
-            # A record of a folder that was deleted by hand would hold the branch.
-            self._git.ask("worktree", "prune")
+            for tree in trees:
+                if tree.gone and (tree.branch == self._name or tree.path == place):
+                    # A record of a folder that was deleted by hand would hold the branch.
+                    self._git.run("worktree", "remove", "--force", "--force", str(tree.path))
             answer = self._git.run("worktree", "add", "--quiet", *how)
             if not answer.ok and not any(
                 tree.branch == self._name for tree in self._git.worktrees()
             ):
                 raise refusal(answer, "Git cannot make the worktree", reason="worktree_refused")
+            self._plan.warnings += furnish(self._work, self._git.root, place)
             return {}
 
         made = start if is_new else None
@@ -255,6 +340,8 @@ class _Starting:
         """Let git remember whose branch it is and where it began; both go when the branch goes."""
         section = f"branch.{self._name}"
         known = {OWN_TASK: str(self._task.id), OWN_CREATED: self._task.created_at}
+        if self._work.session not in (None, NOBODY):
+            known[OWN_SESSION] = self._work.session
         values = {
             key: value
             for key, value in known.items()
@@ -283,6 +370,43 @@ class _Starting:
         answer = self._git.run("merge-base", seen, self._work.main_commit(self._main))
         return answer.out.strip() if answer.ok else seen
 
+    # who works on it
+
+    def _plan_claim(self) -> None:
+        """Plan to claim the task on the remote, where it is reached and keeps such refs."""
+        claims, number = self._work.claims, self._task.id
+        known = claims.known(number)
+        if known is not None and known.created != self._task.created_at:
+            return  # a task of another backend has the number
+        if known is not None:
+            self._claim = "remote"
+            if known.clone == claims.clone:
+                self._claimed = True
+                return
+            if not self._asked.steal:
+                self._already = True
+                self._plan.warnings.append(
+                    f"{known.owner} began this task at {_iso(known.began)}; to take it over:"
+                    f" ctx tasks start {number} --steal"
+                )
+                return
+        if not self._reached:
+            return
+        over = known.id if known is not None else ""
+
+        def claim() -> Refs:
+            base = self._git.config(f"branch.{self._name}.{OWN_START}")
+            mine = claims.mine(number, self._task.created_at, self._name, base)
+            how = claims.put(mine, over)
+            self._claimed = how == "made"
+            self._already = self._already or how == "lost"
+            self._claim = self._claim if how == "refused" else "remote"
+            return {"claim": self._git.object_of(f"{CLAIMS}{number}") if self._claimed else None}
+
+        self._plan.add(
+            "claim", f"claim task {number} on {self._git.remote}", claim, before={}, after={}
+        )
+
     # what to tell the backend
 
     def _plan_server(self) -> None:
@@ -299,7 +423,7 @@ class _Starting:
         def tell() -> Refs:
             try:
                 self._work.tasks.change(task.id, fields, seen=task)
-            except Refused as error:
+            except RefusedError as error:
                 if error.reason != CHANGED_MEANWHILE:
                     raise
                 self._accept_the_winner()
@@ -325,11 +449,15 @@ class _Starting:
             fields = {"status": "IN_PROGRESS", "branch_name": self._name}
             self._work.tasks.change(now.id, fields, seen=now)
             return
-        raise Refused(
+        raise RefusedError(
             f"Task {now.id} was changed by somebody else: it is {now.status} on {now.branch_name}.",
             reason=CHANGED_MEANWHILE,
             suggestions=[f"ctx tasks start {now.id}"],
         )
+
+
+def _iso(moment: float) -> str:
+    return datetime.fromtimestamp(moment, UTC).isoformat(timespec="seconds")
 
 
 def _same(one: Path, other: Path) -> bool:

@@ -1,6 +1,9 @@
 """Where one stands: the branch, its task, what is not submitted and what is pending."""
 
-from mcp_host_cortex_tasks.service.work import Work
+from contextlib import suppress
+
+from ..errors import RefusedError
+from .work import Work
 
 
 def status(work: Work) -> dict[str, object]:
@@ -21,6 +24,10 @@ def status(work: Work) -> dict[str, object]:
         "changed": len(state.changed) + len(state.conflicted),
         "untracked": len(state.untracked),
     }
+    if task_id is not None and state.branch is not None and state.head is not None:
+        with suppress(RefusedError):  # no main branch is known here: nothing can be told
+            main = work.main_branch(ask=False)
+            result["evidence"] = work.proof(state.branch, state.head, main).evidence.as_data()
     last = work.journal.last()
     if last is not None and not last.finished:
         result["pending"] = {

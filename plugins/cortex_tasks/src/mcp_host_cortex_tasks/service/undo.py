@@ -2,11 +2,14 @@
 
 from collections.abc import Callable
 
-from mcp_host_cortex_tasks.errors import NotFound, Refused
-from mcp_host_cortex_tasks.service.work import OWN_NOTES, Work
-from mcp_host_cortex_tasks.storage.forges import Forge, choose_forge, parse_address
-from mcp_host_cortex_tasks.storage.git import KEPT, refusal
-from mcp_host_cortex_tasks.storage.journal import Entry, Journal, Step
+from ..errors import BusyError, NotFoundError, RefusedError
+from ..storage.claims import CLAIMS
+from ..storage.forges import NoForge, choose_forge, parse_address
+from ..storage.git import Checkout, Worktree, refusal
+from ..storage.journal import Entry, Journal, Step, Turn
+from ..storage.overwrites import overwritten_by
+from .plan import REACHING_OUT
+from .work import OWN_NOTES, Work
 
 
 def undo(work: Work) -> dict[str, object]:
@@ -17,22 +20,31 @@ def undo(work: Work) -> dict[str, object]:
     """
     try:
         checkout = work.checkout
-    except NotFound:
+    except NotFoundError:
         return _undo(work, work.own_journal, work.own_journal.last())
-    with work.alone():
+    with work.turn() as turn:
+        turn.take()
         found = [(journal.last(), journal) for journal in (work.journal, work.own_journal)]
         there = [(entry.began, entry, journal) for entry, journal in found if entry is not None]
         if not there:
             return _undo(work, work.journal, None)
         _, entry, journal = max(there, key=lambda item: item[0])
         if doing := checkout.under_way():
-            raise Refused(f"A {doing} is in progress here.", reason="operation_in_progress")
-        return _undo(work, journal, entry)
+            raise RefusedError(f"A {doing} is in progress here.", reason="operation_in_progress")
+        if entry.running:
+            raise BusyError(
+                f"{entry.command} of task {entry.task_id} is still at work.",
+                reason="repository_locked",
+                suggestions=["Wait for it, then run this again."],
+            )
+        return _undo(work, journal, entry, turn)
 
 
-def _undo(work: Work, journal: Journal, entry: Entry | None) -> dict[str, object]:
+def _undo(
+    work: Work, journal: Journal, entry: Entry | None, turn: Turn | None = None
+) -> dict[str, object]:
     if entry is None:
-        raise NotFound("There is nothing to take back.", reason="nothing_to_undo")
+        raise NotFoundError("There is nothing to take back.", reason="nothing_to_undo")
     result: dict[str, object] = {
         "success": True,
         "undone": entry.command,
@@ -45,13 +57,15 @@ def _undo(work: Work, journal: Journal, entry: Entry | None) -> dict[str, object
         return {**result, "dry_run": True, "would": [f"take back: {step.what}" for step in steps]}
     taken: list[str] = []
     for step in steps:
+        if turn is not None:
+            turn.leave() if step.name in REACHING_OUT else turn.take()
         if back.take(step):
             taken.append(step.what)
         step.done = False
         journal.keep(entry)
     entry.undone = True
     journal.keep(entry)
-    return {**result, "steps": taken}
+    return {**result, "steps": taken} | ({"kept": back.kept} if back.kept else {})
 
 
 class _Back:
@@ -60,6 +74,7 @@ class _Back:
     def __init__(self, work: Work, entry: Entry) -> None:
         self._work = work
         self._entry = entry
+        self.kept: list[dict[str, object]] = []
         self._kinds: dict[str, Callable[[Step], bool]] = {
             "branch": self._branch,
             "worktree": self._worktree,
@@ -69,6 +84,8 @@ class _Back:
             "push": self._push,
             "pull_request": self._pull_request,
             "keep": self._nothing,
+            "claim": self._claim,
+            "release": self._release,
             "leave": self._leave,
             "delete_local": self._delete_local,
             "delete_remote": self._delete_remote,
@@ -87,10 +104,7 @@ class _Back:
         git, name, back = self._work.checkout, step.after["branch"], step.before["head"]
         moved = git.state().branch == name
         if moved and back:
-            how = ("--detach", back) if git.commit_of(f"refs/heads/{back}") is None else (back,)
-            answer = git.run("switch", "--quiet", "--no-guess", *how)
-            if not answer.ok:
-                raise refusal(answer, f"Git cannot switch back to {back}", reason="switch_refused")
+            self._switch(back)
         return self._delete_made(str(name), step.after.get("made")) or moved
 
     def _delete_made(self, name: str, made: str | None) -> bool:
@@ -100,11 +114,14 @@ class _Back:
         if made is None or tip is None:
             return False
         if tip != made:
-            raise Refused(
+            raise RefusedError(
                 f"{name} has commits of its own since; it is not taken back.", reason="moved_on"
             )
+        if not git.others_with(tip, f"refs/heads/{name}"):
+            item = self._work.kept.keep_commit(tip, name, branch=name, task_id=self._entry.task_id)
+            self.kept.append(item.as_data())
         git.ask("update-ref", "-d", f"refs/heads/{name}", made)
-        git.run("config", "--remove-section", f"branch.{name}")
+        git.forget_section(f"branch.{name}")
         return True
 
     def _worktree(self, step: Step) -> bool:
@@ -112,8 +129,26 @@ class _Back:
         trees = git.worktrees()
         there = any(str(tree.path) == path and not tree.gone for tree in trees)
         if there:
-            git.ask("worktree", "remove", path, at=trees[0].path)
+            tree = next(tree for tree in trees if str(tree.path) == path)
+            self._refuse_work_in(tree)
+            item = self._work.kept.keep_worktree(
+                tree, task_id=self._entry.task_id, home=trees[0].path
+            )
+            if item is not None:
+                self.kept.append(item.as_data())
+            git.root = trees[0].path  # git goes on where the repository stays
         return self._delete_made(str(step.after["branch"]), step.after.get("made")) or there
+
+    def _refuse_work_in(self, tree: Worktree) -> None:
+        """Raise where a worktree holds work that is in no commit."""
+        state = Checkout.open(tree.path).state()
+        files = [*state.changed, *state.untracked, *state.conflicted]
+        if files:
+            raise RefusedError(
+                f"{tree.path} has uncommitted work: {', '.join(files[:10])}.",
+                reason="moved_on",
+                details={"files": files[:100]},
+            )
 
     def _record(self, step: Step) -> bool:
         made = any(other.after.get("made") for other in self._entry.steps)
@@ -122,12 +157,27 @@ class _Back:
                 self._work.checkout.run("config", "--unset", f"branch.{step.after['branch']}.{key}")
         return not made
 
+    def _claim(self, step: Step) -> bool:
+        claim = step.after.get("claim")
+        return claim is not None and self._work.claims.drop(self._entry.task_id, claim)
+
+    def _release(self, step: Step) -> bool:
+        name, claim = f"{CLAIMS}{self._entry.task_id}", step.before.get("claim")
+        git = self._work.checkout
+        if claim is None or git.object_of(claim) is None or git.object_of(name) is not None:
+            return False
+        lease = f"--force-with-lease={name}:"
+        answer = git.push(lease, "--no-verify", specs=(f"{claim}:{name}",))
+        if answer.ok:
+            git.ask("update-ref", name, claim)
+        return answer.ok
+
     # the backend
 
     def _status(self, step: Step) -> bool:
         before = {key: value for key, value in step.before.items() if key != "status" or value}
         if not before:
-            raise Refused(
+            raise RefusedError(
                 "The task's state before is not known; it cannot be taken back.", reason="moved_on"
             )
         task = self._work.tasks.get(self._entry.task_id)
@@ -135,19 +185,26 @@ class _Back:
         if all(now[key] == value for key, value in before.items()):
             return False
         if any(now[key] != value for key, value in step.after.items()):
-            raise Refused(
+            raise RefusedError(
                 f"Task {task.id} is {task.status} now: somebody went on.", reason="moved_on"
             )
         self._work.tasks.change(task.id, before, seen=task)
         return True
 
     def _new(self, step: Step) -> bool:
-        self._work.tasks.delete(self._entry.task_id)
+        try:
+            self._work.tasks.delete(self._entry.task_id)
+        except NotFoundError:
+            return False  # it is gone already
         return True
 
     def _delete(self, step: Step) -> bool:
-        self._work.tasks.restore(self._entry.task_id)
-        return True
+        try:
+            self._work.tasks.get(self._entry.task_id)
+        except NotFoundError:
+            self._work.tasks.restore(self._entry.task_id)
+            return True
+        return False  # it is back already
 
     # pr
 
@@ -162,10 +219,15 @@ class _Back:
             return False
         made = step.after.get("commit") or tip
         if tip is None or tip != made or git.commit_of(f"{tip}~1") != before:
-            raise Refused(f"{branch} has newer commits; it is not taken back.", reason="moved_on")
+            raise RefusedError(
+                f"{branch} has newer commits; it is not taken back.", reason="moved_on"
+            )
         if git.state().branch != branch:
-            raise Refused(f"Switch to {branch} first.", reason="elsewhere")
-        git.ask("update-ref", f"{KEPT}{branch}/{tip[:12]}", tip)
+            raise RefusedError(f"Switch to {branch} first.", reason="elsewhere")
+        item = self._work.kept.keep_commit(
+            tip, f"{branch}-{tip[:12]}", branch=branch, task_id=self._entry.task_id
+        )
+        self.kept.append(item.as_data())
         git.ask("reset", "--soft", before)
         return True
 
@@ -180,7 +242,7 @@ class _Back:
             return False
         made = step.after.get("commit") or git.commit_of(f"refs/heads/{branch}")
         if there != made or made is None:
-            raise Refused(f"{remote}'s {branch} has moved on.", reason="moved_on")
+            raise RefusedError(f"{remote}'s {branch} has moved on.", reason="moved_on")
         self._push_back(remote, branch, made, before or "")
         return True
 
@@ -190,8 +252,10 @@ class _Back:
             return False
         address = parse_address(self._work.checkout.remote_url() or "")
         forge = choose_forge(address, self._work.config)
-        if not isinstance(forge, Forge):
-            raise Refused(f"The pull request cannot be closed: {forge.note}", reason="no_forge")
+        if isinstance(forge, NoForge):
+            raise RefusedError(
+                f"The pull request cannot be closed: {forge.note}", reason="no_forge"
+            )
         with forge:
             forge.close(int(made))
         return True
@@ -205,10 +269,30 @@ class _Back:
         git, head = self._work.checkout, str(step.before["head"])
         if git.state().branch == head:
             return False
-        answer = git.run("switch", "--quiet", "--no-guess", head)
-        if not answer.ok:
-            raise refusal(answer, f"Git cannot switch to {head}", reason="switch_refused")
+        self._switch(head)
         return True
+
+    def _switch(self, head: str) -> None:
+        """Switch to a branch or a commit, where nothing is overwritten."""
+        git = self._work.checkout
+        commit = git.commit_of(f"refs/heads/{head}")
+        state = git.state()
+        target = commit or git.commit_of(head)
+        if target and (lost := overwritten_by(git, state, target)):
+            raise RefusedError(
+                f"Files that are in no commit would be overwritten: {', '.join(lost[:10])}",
+                reason="uncommitted_changes",
+                details={"files": lost},
+            )
+        if state.branch is None and state.head and not git.others_with(state.head):
+            wanted = f"detached-{state.head[:10]}"
+            item = self._work.kept.keep_commit(
+                state.head, wanted, branch=None, task_id=self._entry.task_id
+            )
+            self.kept.append(item.as_data())
+        answer = git.switch(*((head,) if commit else ("--detach", head)))
+        if not answer.ok and git.state().branch != head:
+            raise refusal(answer, f"Git cannot switch to {head}", reason="switch_refused")
 
     def _delete_local(self, step: Step) -> bool:
         git, name, tip = self._work.checkout, step.before["branch"], str(step.before["commit"])
@@ -237,16 +321,23 @@ class _Back:
         trees = git.worktrees()
         if any(str(tree.path) == path and not tree.gone for tree in trees):
             return False
-        git.ask("worktree", "prune")
+        kept = step.after.get("kept")
+        if kept and any(item.id == kept for item in self._work.kept.items()):
+            self._work.kept.restore(kept)
+            return True
+        for tree in trees:
+            if str(tree.path) == path:  # its record is there, its folder is not
+                git.run("worktree", "remove", "--force", "--force", path, at=trees[0].path)
         git.ask("worktree", "add", "--quiet", path, str(step.before["branch"]), at=trees[0].path)
         return True
 
     def _push_back(self, remote: str, branch: str, now: str, then: str) -> None:
         """Move a remote's branch from `now` to `then` ("" is none), only if it is still there."""
         git, ref = self._work.checkout, f"refs/heads/{branch}"
+        lease = f"--force-with-lease={ref}:{now}"
         answer = git.run(
-            "push", "--porcelain", f"--force-with-lease={ref}:{now}", "--end-of-options",
-            remote, f"{then}:{ref}", limit=git.hook_limit,
+            *git.anchored, "push", "--porcelain", lease, "--end-of-options", remote,
+            f"{then}:{ref}", limit=git.hook_limit,
         )  # fmt: skip
         if not answer.ok:
             raise refusal(answer, f"{remote} does not take {branch} back", reason="push_refused")

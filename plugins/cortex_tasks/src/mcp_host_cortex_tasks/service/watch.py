@@ -5,9 +5,9 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
-from mcp_host_cortex_tasks.errors import CortexError
-from mcp_host_cortex_tasks.storage.head import read_head
-from mcp_host_cortex_tasks.uris import STATUS, TASKS
+from ..errors import CortexError
+from ..model.uris import STATUS, TASKS
+from ..storage.head import read_head
 
 LOOK_EVERY = 1.0
 

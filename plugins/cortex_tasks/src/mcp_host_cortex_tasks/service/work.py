@@ -6,19 +6,28 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from mcp_host_cortex_tasks.errors import CortexError, Refused
-from mcp_host_cortex_tasks.model import Task, task_of_branch
-from mcp_host_cortex_tasks.storage.config import Config
-from mcp_host_cortex_tasks.storage.git import Checkout
-from mcp_host_cortex_tasks.storage.journal import Journal, only_one
-from mcp_host_cortex_tasks.storage.tasks import Tasks, open_tasks
+from ..errors import CortexError, InvalidError, RefusedError
+from ..model import Task, task_of_branch
+from ..storage.claims import Claims
+from ..storage.config import Config
+from ..storage.git import Checkout
+from ..storage.journal import Journal, Turn
+from ..storage.kept import Kept
+from ..storage.stores import open_tasks
+from ..storage.tasks import Tasks
+from .proof import Proof, Seen
 
 OWN_TASK = "cortex-task"
 OWN_CREATED = "cortex-created"
 OWN_START = "cortex-start"
-OWN_NOTES = (OWN_TASK, OWN_CREATED, OWN_START)
-"""What `start` lets git remember of a branch: its task, when that was made, where it began."""
+OWN_SEEN = "cortex-seen"
+OWN_SESSION = "cortex-session"
+OWN_NOTES = (OWN_TASK, OWN_CREATED, OWN_START, OWN_SEEN, OWN_SESSION)
+"""What we let git remember of a branch: its task, when that was made, where it began, where it and
+the main branch stood when it was submitted, and which session began it."""
 LOCK_WAIT = 30.0
+NOBODY = "-"
+"""The session of a caller that has none: it names its tasks."""
 
 
 @dataclass
@@ -28,11 +37,15 @@ class Work:
     config: Config
     folder: Path
     dry_run: bool = False
+    session: str | None = None
+    """Who works: the session of an agent. A person at a terminal has none."""
+    room: str | None = None
+    """Where a task is begun unless the command says: `auto`, `always` or `never` in a worktree."""
 
     @cached_property
     def checkout(self) -> Checkout:
         """The git working tree of the folder."""
-        return Checkout(
+        return Checkout.open(
             self.folder,
             reach_limit=self.config.seconds("timeout"),
             hook_limit=self.config.seconds("git_timeout"),
@@ -49,33 +62,100 @@ class Work:
         return Journal(self.checkout.common / "cortex" / "journal")
 
     @cached_property
+    def kept(self) -> Kept:
+        """What the commands of this repository took out of sight."""
+        return Kept(self.checkout)
+
+    @cached_property
+    def claims(self) -> Claims:
+        """Who works on which task, as the remote keeps it."""
+        return Claims(self.checkout)
+
+    @cached_property
     def own_journal(self) -> Journal:
         """The journal of what concerns no repository."""
         return Journal(self.config.home / "journal")
 
     @contextmanager
-    def alone(self) -> Iterator[None]:
-        """Keep other `ctx` commands out of this repository; a dry run disturbs nobody."""
-        if self.dry_run:
-            yield
-            return
-        with only_one(self.checkout.common / "cortex", LOCK_WAIT):
-            yield
+    def turn(
+        self, task_id: int | None = None, tree: Path | None = None, *, here: bool = True
+    ) -> Iterator[Turn]:
+        """Yield this command's turn at a working tree (unless not `here`) and at a task.
 
-    def main_branch(self) -> str:
-        """The name of the branch that tasks start from and end in."""
-        return self.checkout.main_branch(self.config.text("git_main_branch"))
+        Nothing is held before `take`, and all is left at the end. A dry run disturbs nobody.
+        """
+        names = [f"tree {tree or self.checkout.root}"] if here else []
+        if task_id is not None:
+            names.append(f"task {task_id}")
+        locks = self.checkout.common / "cortex" / "locks"
+        turn = Turn(locks, () if self.dry_run else names, LOCK_WAIT)
+        try:
+            yield turn
+        finally:
+            turn.leave()
+
+    def is_left_out(self, path: str) -> bool:
+        """Tell whether the setting `leave_out` names a path or a folder above it."""
+        names = (self.config.text("leave_out") or "").split(",")
+        return any(
+            path == name or path.startswith(f"{name}/")
+            for one in names
+            if (name := one.strip().rstrip("/"))
+        )
+
+    def main_branch(self, *, ask: bool = True) -> str:
+        """The name of the branch that tasks start from and end in; without `ask` as known here."""
+        return self.checkout.main_branch(self.config.text("git_main_branch"), ask=ask)
 
     def main_commit(self, main: str) -> str:
         """The commit of the main branch: the remote's where we know it, else the local one."""
         commit = self.checkout.tracked(main) or self.checkout.commit_of(f"refs/heads/{main}")
         if commit is None:
-            raise Refused(
+            raise RefusedError(
                 f"The main branch {main} has no commit yet.",
                 reason="no_commits",
                 suggestions=["Commit something on it first."],
             )
         return commit
+
+    def main_ref(self, main: str) -> str:
+        """The ref that tells where the main branch is: the remote's where we know it."""
+        git = self.checkout
+        remote = f"refs/remotes/{git.remote}/{main}"
+        return remote if git.remote and git.commit_of(remote) else f"refs/heads/{main}"
+
+    def proof(self, branch: str, tip: str, main: str, *more: Seen) -> Proof:
+        """What is needed to tell whether a branch's work is in the main branch, as known here.
+
+        `more` is what was seen before this command asked the remote.
+        """
+        git = self.checkout
+        noted = [_seen(text) for text in git.values_of(f"branch.{branch}.{OWN_SEEN}")]
+        base = git.config(f"branch.{branch}.{OWN_START}")
+        number = self.task_of(branch)
+        claim = None if number is None else self.claims.known(number)
+        if claim is not None and claim.branch == branch:  # what another clone saw
+            noted += [Seen(*pair) for pair in claim.seen]
+            base = claim.base or base
+        return Proof(
+            git,
+            branch,
+            tip,
+            self.main_ref(main),
+            self.main_commit(main),
+            base,
+            tuple(one for one in noted if one),
+            more,
+        )
+
+    def note_seen(self, branch: str, seen: Seen) -> None:
+        """Let git remember that the branch had commits that the main branch had not."""
+        git = self.checkout
+        known = git.values_of(f"branch.{branch}.{OWN_SEEN}")
+        new = not any(seen.tip in text for text in known)
+        there = git.commit_of(f"refs/heads/{branch}") is not None
+        if new and there and not git.is_ancestor(seen.tip, seen.main):
+            git.ask("config", "--add", f"branch.{branch}.{OWN_SEEN}", f"{seen.tip} {seen.main}")
 
     def task_of(self, branch: str) -> int | None:
         """The task that a local branch belongs to: as `start` recorded, else by its name."""
@@ -99,7 +179,7 @@ class Work:
     def check_of(self, task: Task, branch: str) -> None:
         """Raise where a branch with the task's number was recorded for another backend's task."""
         if not self.is_of(task, branch):
-            raise Refused(
+            raise RefusedError(
                 f"{branch} belongs to a task {task.id} of another backend, not to"
                 f" {task.title!r} of {self.config.url}.",
                 reason="other_backend",
@@ -110,18 +190,69 @@ class Work:
             )
 
     def at_task(self, number: int | None) -> "Work":
-        """Return this work in the working tree that has the task's branch; None stays here."""
+        """Return this work in the working tree that has the task's branch.
+
+        None means the task of the branch that is checked out here, unless another session began
+        that and this session began exactly one; and where none is, the one that it began.
+        """
         if number is None:
-            return self
+            return self._at_own()
         trees = {tree.branch: tree for tree in self.checkout.worktrees() if not tree.gone}
         branch = self._first_of(number, [name for name in trees if name])
         if branch is not None:
-            return Work(self.config, trees[branch].path, self.dry_run)
-        raise Refused(
+            return self._at(trees[branch].path)
+        raise RefusedError(
             f"The branch of task {number} is checked out nowhere.",
             reason="not_checked_out",
             suggestions=[f"ctx tasks start {number}"],
         )
+
+    def _at_own(self) -> "Work":
+        if self.session is None:
+            return self
+        git = self.checkout
+        began = git.config_of_branches(OWN_SESSION)
+        branch = git.state().branch
+        here = branch is not None and self.task_of(branch) is not None
+        if here and began.get(str(branch), self.session).partition(".")[0] == self._own_session:
+            return self
+        trees = {tree.branch: tree.path for tree in git.worktrees() if not tree.gone}
+        own = [
+            name
+            for name, session in began.items()
+            if name in trees and session.partition(".")[0] == self._own_session
+        ]
+        return self._at(trees[own[0]]) if len(own) == 1 else self
+
+    @property
+    def _own_session(self) -> str:
+        return (self.session or "").partition(".")[0]
+
+    def _at(self, folder: Path) -> "Work":
+        return Work(self.config, folder, self.dry_run, self.session, self.room)
+
+    def refuse_nameless(self, number: int | None) -> None:
+        """Raise where a task must be named: it is not clear which one this session means."""
+        if number is not None or self.session is None:
+            return
+        began = self.checkout.config_of_branches(OWN_SESSION)
+        own = sorted(
+            {
+                str(self.task_of(name))
+                for name, session in began.items()
+                if session.partition(".")[0] == self._own_session
+            }
+        )
+        state = self.checkout.state()
+        here = state.branch is not None and self.task_of(state.branch) is not None
+        if self.session == NOBODY or (not here and len(own) > 1):
+            named = f" This session began {', '.join(own)}." if own else ""
+            raise InvalidError(
+                f"It is not clear which task is meant: name it.{named}",
+                reason="task_required",
+                suggestions=["ctx tasks list"],
+                details={"tasks": [int(one) for one in own if one.isdigit()]},
+            )
 
     def branch_of(self, number: int) -> str | None:
         """Return the local branch of a task, the one that is checked out here before others."""
@@ -142,19 +273,24 @@ class Work:
         """Return the branch checked out and its task; raise when there is none."""
         state = self.checkout.state()
         if state.branch is None:
-            raise Refused(
+            raise RefusedError(
                 "HEAD is detached: no branch is checked out.",
                 reason="detached_head",
                 suggestions=["Switch to the task's branch: ctx tasks start ID"],
             )
         task_id = self.task_of(state.branch)
         if task_id is None:
-            raise Refused(
+            raise RefusedError(
                 f"{state.branch} is not the branch of a task.",
                 reason="not_a_task_branch",
                 suggestions=["ctx tasks start ID"],
             )
         return state.branch, task_id
+
+
+def _seen(text: str) -> Seen | None:
+    tip, _, main = text.partition(" ")
+    return Seen(tip, main) if tip and main else None
 
 
 def _task_of(branch: str, recorded: str | None) -> int | None:

@@ -3,13 +3,14 @@
 import json
 import os
 import stat
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NoReturn
+from urllib.parse import urlsplit
 
-from mcp_host_cortex_tasks.errors import Busy, Invalid, LoginNeeded, Unsupported
+from ..errors import InvalidError, LoginNeededError, UnsupportedError
+from .hosts import is_loopback
 
 LOCAL = "local"
 PROVIDERS = ("github", "gitlab", "gitea")
@@ -31,15 +32,13 @@ class Key:
 def _url(text: str) -> str:
     if text == LOCAL:
         return text
-    from urllib.parse import urlsplit
-
     parts = urlsplit(text)
     if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise Invalid(
+        raise InvalidError(
             f"{text!r} is not an address; write it as http://host:8000/api/v1, or {LOCAL!r}."
         )
     if parts.username or parts.password:
-        raise Invalid("An address holds no user name or password; use 'ctx auth login'.")
+        raise InvalidError("An address holds no user name or password; use 'ctx auth login'.")
     return text.rstrip("/")
 
 
@@ -47,20 +46,20 @@ def _flag(text: str) -> bool:
     words = {"true": True, "yes": True, "1": True, "on": True}
     words |= {"false": False, "no": False, "0": False, "off": False}
     if text.lower() not in words:
-        raise Invalid(f"{text!r} is neither true nor false.")
+        raise InvalidError(f"{text!r} is neither true nor false.")
     return words[text.lower()]
 
 
 def _count(text: str) -> int:
     if not (text.isascii() and text.isdigit() and 1 <= int(text[:12]) <= 2**31 - 1):
-        raise Invalid(f"{text!r} is not a whole number from 1.")
+        raise InvalidError(f"{text!r} is not a whole number from 1.")
     return int(text)
 
 
 def _choice(*allowed: str) -> Callable[[str], str]:
     def parse(text: str) -> str:
         if text not in allowed:
-            raise Invalid(f"{text!r} must be one of {', '.join(allowed)}.")
+            raise InvalidError(f"{text!r} must be one of {', '.join(allowed)}.")
         return text
 
     return parse
@@ -68,13 +67,17 @@ def _choice(*allowed: str) -> Callable[[str], str]:
 
 def _plain(text: str) -> str:
     if not text or "\0" in text or text.startswith("-"):
-        raise Invalid(f"{text!r} cannot be used here.")
+        raise InvalidError(f"{text!r} cannot be used here.")
     return text
 
 
 KEYS: Mapping[str, Key] = {
     "url": Key("the backend with its prefix, as http://host:8000/api/v1, or 'local'", _url),
     "access_token": Key("the login token; 'ctx auth login' writes it", _plain, secret=True),
+    "access_token_url": Key("the backend that the login token is for; login writes it", _url),
+    "allow_http": Key(
+        "send the login over plain http to a backend elsewhere", _flag, default=False
+    ),
     "default_project_id": Key("the project of new tasks", _count),
     "git_main_branch": Key("the branch tasks start from; else the remote's default", _plain),
     "git_provider": Key("the forge, when its address does not tell", _choice(*PROVIDERS)),
@@ -82,7 +85,14 @@ KEYS: Mapping[str, Key] = {
     "github_token": Key("a token for pull requests on GitHub", _plain, secret=True),
     "gitlab_token": Key("a token for merge requests on GitLab", _plain, secret=True),
     "gitea_token": Key("a token for pull requests on Gitea or Forgejo", _plain, secret=True),
-    "use_worktree": Key("give each task a worktree of its own", _flag, default=False),
+    "use_worktree": Key("give each task a worktree of its own", _flag, default=True),
+    "worktree_folder": Key(
+        "where worktrees go, from the repository; else ../NAME-worktree", _plain
+    ),
+    "worktree_setup": Key("a command to run in each new worktree, as 'npm ci'", _plain),
+    "leave_out": Key(
+        "folders, by commas, that pr leaves out and that take no folder", _plain, default=".tasky/"
+    ),
     "delete_local_on_done": Key("done deletes the local branch", _flag, default=False),
     "delete_remote_on_done": Key("done deletes the remote branch", _flag, default=False),
     "delete_worktree_on_done": Key("done deletes the worktree", _flag, default=False),
@@ -143,7 +153,7 @@ class Config:
         """The backend's address or `local`; raise when nothing is set."""
         url = self.text("url")
         if url is None:
-            raise Invalid(
+            raise InvalidError(
                 "No backend is set.",
                 reason="no_backend",
                 suggestions=[
@@ -154,11 +164,36 @@ class Config:
         return _url(url)
 
     def token(self) -> str:
-        """Return the login token; raise `LoginNeeded` when there is none."""
+        """Return the login token for the backend that is set.
+
+        Raise `LoginNeededError` when there is none: one token never goes to another host.
+        """
+        self.refuse_plain_http()
+        given_by = self.text("access_token_url")
+        elsewhere = given_by is not None and _host(given_by) != _host(self.url)
+        if elsewhere and not self.flag("keyring"):
+            raise login_needed(
+                f"You are logged in to {given_by}, not to {self.url}."
+                " Please run 'ctx auth login' first."
+            )
         token = keyring_token(self.url) if self.flag("keyring") else self.text("access_token")
         if not token:
             raise login_needed("Not logged in. Please run 'ctx auth login' first.")
         return token
+
+    def refuse_plain_http(self) -> None:
+        """Raise where a login would cross a network in the clear."""
+        parts = urlsplit(self.url)
+        if parts.scheme != "http" or is_loopback(parts.hostname or "") or self.flag("allow_http"):
+            return
+        raise InvalidError(
+            f"{self.url} is plain http: on the way there, anybody could read the login.",
+            reason="plain_http",
+            suggestions=[
+                "Use https: ctx config set url https://…",
+                "Or, on a network that you trust: ctx config set allow_http true",
+            ],
+        )
 
     def secrets(self) -> list[str]:
         """Every secret that the file holds, to be kept out of all output."""
@@ -166,7 +201,12 @@ class Config:
         return [value for value in values if isinstance(value, str) and value]
 
     def _wrong(self, key: str, value: object, what: str) -> NoReturn:
-        raise Invalid(f"{key} in {self.path} should be {what}, not {type(value).__name__}.")
+        raise InvalidError(f"{key} in {self.path} should be {what}, not {type(value).__name__}.")
+
+
+def _host(url: str) -> str:
+    host = urlsplit(url).hostname or ""
+    return "localhost" if is_loopback(host) else host
 
 
 def config_path() -> Path:
@@ -182,39 +222,17 @@ def read_config(path: Path) -> Config:
     except FileNotFoundError:
         return Config(path, {})
     except (OSError, UnicodeDecodeError) as error:
-        raise Invalid(f"Cannot read {path}: {error}", reason="bad_config") from None
+        raise InvalidError(f"Cannot read {path}: {error}", reason="bad_config") from None
     try:
         values = json.loads(text) if text.strip() else {}
     except ValueError as error:
-        raise Invalid(f"{path} is not valid JSON: {error}", reason="bad_config") from None
+        raise InvalidError(f"{path} is not valid JSON: {error}", reason="bad_config") from None
     if not isinstance(values, dict):
-        raise Invalid(f"{path} should hold a JSON object.", reason="bad_config")
+        raise InvalidError(f"{path} should hold a JSON object.", reason="bad_config")
     config = Config(path, values)
     if config.secrets() and stat.S_IMODE(path.stat().st_mode) & 0o077:
         path.chmod(0o600)
     return config
-
-
-def set_value(path: Path, key: str, text: str | None) -> Value:
-    """Set one setting from its text (None removes it), keep all others, return the value."""
-    value = None if text is None else _parsed(key, text)
-    with _changing(path) as values:
-        if value is None:
-            values.pop(key, None)
-        else:
-            values[key] = value
-    return value
-
-
-def keep_token(config: Config, token: str | None) -> None:
-    """Keep the login token where the settings say; None forgets it in both places."""
-    if config.flag("keyring"):
-        _keyring_store(config.url, token)
-        token = None
-    with _changing(config.path) as values:
-        values.pop("access_token", None)
-        if token is not None:
-            values["access_token"] = token
 
 
 def keyring_token(url: str) -> str | None:
@@ -222,34 +240,21 @@ def keyring_token(url: str) -> str | None:
     try:
         import keyring  # 66 ms and an extra: only for those who chose it
     except ImportError:
-        raise _no_keyring() from None
+        raise no_keyring() from None
     try:
         return keyring.get_password(KEYRING_SERVICE, url)
     except keyring.errors.KeyringError as error:
-        raise Unsupported(f"The keyring refuses: {error}", reason="keyring") from None
+        raise UnsupportedError(f"The keyring refuses: {error}", reason="keyring") from None
 
 
-def login_needed(message: str) -> LoginNeeded:
+def login_needed(message: str) -> LoginNeededError:
     """The error for a caller without a token that is accepted."""
-    return LoginNeeded(message, reason="login_required", suggestions=["ctx auth login"])
+    return LoginNeededError(message, reason="login_required", suggestions=["ctx auth login"])
 
 
-def _keyring_store(url: str, token: str | None) -> None:
-    try:
-        import keyring
-    except ImportError:
-        raise _no_keyring() from None
-    try:
-        if token is not None:
-            keyring.set_password(KEYRING_SERVICE, url, token)
-        elif keyring.get_password(KEYRING_SERVICE, url) is not None:
-            keyring.delete_password(KEYRING_SERVICE, url)
-    except keyring.errors.KeyringError as error:
-        raise Unsupported(f"The keyring refuses: {error}", reason="keyring") from None
-
-
-def _no_keyring() -> Unsupported:
-    return Unsupported(
+def no_keyring() -> UnsupportedError:
+    """The error for a setting that wants a keyring where the extra is not installed."""
+    return UnsupportedError(
         "The setting 'keyring' is on, and keyring is not installed.",
         reason="keyring",
         suggestions=[
@@ -257,38 +262,3 @@ def _no_keyring() -> Unsupported:
             "ctx config set keyring false",
         ],
     )
-
-
-def _parsed(key: str, text: str) -> Value:
-    if key not in KEYS:
-        from difflib import get_close_matches
-
-        near = get_close_matches(key, KEYS, 1)
-        raise Invalid(
-            f"There is no setting {key!r}.",
-            suggestions=[f"Did you mean {near[0]}?"] if near else ["ctx config keys"],
-        )
-    try:
-        return KEYS[key].parse(text)
-    except Invalid as error:
-        shown = "that value" if KEYS[key].secret else error.message
-        raise Invalid(
-            f"{key}: {shown}" if shown == error.message else f"{key}: {shown} cannot be used."
-        ) from None
-
-
-@contextmanager
-def _changing(path: Path) -> Iterator[dict[str, object]]:
-    """Yield the settings to change, locked against another `ctx`, and write them whole."""
-    from filelock import FileLock, Timeout  # 37 ms that reading never pays
-
-    from mcp_host_cortex_tasks.storage.files import private_folder, replace_text
-
-    private_folder(path.parent)
-    try:
-        with FileLock(path.with_name("config.lock"), timeout=10):
-            values = dict(read_config(path).values)
-            yield values
-            replace_text(path, json.dumps(values, indent=2, ensure_ascii=False) + "\n")
-    except Timeout:
-        raise Busy(f"Another ctx is writing {path}.", reason="config_locked") from None

@@ -1,24 +1,22 @@
-"""Git, asked by argv through GitPython's runner, answered in its machine-readable formats."""
+"""Git, asked by argv and answered in its machine-readable formats."""
 
 import contextlib
 import os
 import re
 import signal
 import subprocess
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from mcp_host_cortex_tasks.errors import Invalid, NotFound, Refused, TimedOut, Unsupported
-from mcp_host_cortex_tasks.redaction import redact
-
-if TYPE_CHECKING:
-    from git.cmd import Git
+from ..errors import InvalidError, NotFoundError, RefusedError, TimedOutError, UnsupportedError
+from ..model.redaction import redact
 
 LOCAL_LIMIT = 60.0
-KEPT = "refs/cortex/kept/"
+CONFIG_WAIT = 5.0
+_CONFIG_BUSY = "could not lock config file"
 
 _ENVIRONMENT = {
     "LC_ALL": "C",
@@ -67,39 +65,103 @@ class Worktree:
     path: Path
     branch: str | None
     gone: bool = False
+    locked: bool = False
 
 
 class Checkout:
     """A working tree of a git repository: where a person or an agent stands."""
 
-    def __init__(self, folder: Path, *, reach_limit: float = 20, hook_limit: float = 120) -> None:
-        """`reach_limit`: seconds to reach a remote; `hook_limit`: for what runs a user's hooks."""
-        self._folder = folder
+    def __init__(
+        self,
+        root: Path,
+        common: Path,
+        private: Path,
+        *,
+        reach_limit: float,
+        hook_limit: float,
+        bare: bool = False,
+    ) -> None:
+        """`root`: the tree's folder; `common` and `private`: git's for all trees and for this one.
+
+        `reach_limit`: seconds to reach a remote; `hook_limit`: for what runs a user's hooks.
+        `bare`: there is no working tree here, only worktrees elsewhere; `root` is git's folder.
+        """
+        self.bare = bare
+        self.root = root
+        self.common = common
+        self.private = private
         self.reach_limit = reach_limit
         self.hook_limit = hook_limit
-        lines = self._discover()
-        self.root = Path(lines[0])
-        self.common = (folder / lines[1]).resolve()
-        self.private = (folder / lines[2]).resolve()
+
+    @classmethod
+    def open(cls, folder: Path, *, reach_limit: float = 20, hook_limit: float = 120) -> "Checkout":
+        """Return the working tree that holds `folder`; `NotFoundError` where there is none."""
+        root, common, private, bare = _discover(folder)
+        return cls(
+            Path(root),
+            (folder / common).resolve(),
+            (folder / private).resolve(),
+            reach_limit=reach_limit,
+            hook_limit=hook_limit,
+            bare=bare,
+        )
 
     # asking git
 
-    def run(self, *arguments: str, limit: float = LOCAL_LIMIT, at: Path | None = None) -> Answer:
-        """Run one git command in the tree's root (or `at`) and return its answer."""
-        return _run(at or self.root, arguments, limit)
+    def run(
+        self,
+        *arguments: str,
+        limit: float = LOCAL_LIMIT,
+        at: Path | None = None,
+        given: str | None = None,
+    ) -> Answer:
+        """Run one git command in the tree's root (or `at`) and return its answer.
+
+        `given` is what it reads from its standard input, nothing unless told.
+        """
+        return _run(at or self.root, arguments, limit, given)
+
+    def lines(self, *arguments: str, longest: int) -> Iterator[bytes]:
+        """Yield what a command prints line by line, a line that is longer than that in pieces."""
+        process = subprocess.Popen(
+            ["git", *arguments],
+            cwd=self.root,
+            env=os.environ | _ENVIRONMENT,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+        )
+        assert process.stdout is not None
+        try:
+            while line := process.stdout.readline(longest):
+                yield line
+        finally:
+            _end(process)
 
     def ask(self, *arguments: str, at: Path | None = None) -> str:
-        """Run a git command that must succeed and return its output without the last newline."""
+        """Run a git command that must succeed and return its output without the last newline.
+
+        Git gives up at once where another git is writing its configuration; we wait for that.
+        """
         answer = self.run(*arguments, at=at)
+        deadline = time.monotonic() + CONFIG_WAIT
+        while not answer.ok and _CONFIG_BUSY in answer.complaint and time.monotonic() < deadline:
+            time.sleep(0.02)
+            answer = self.run(*arguments, at=at)
         if not answer.ok:
             raise refusal(answer, f"git {arguments[0]} failed")
         return answer.out.rstrip("\n")
 
-    def commit_of(self, name: str) -> str | None:
+    def commit_of(self, name: str, *, at: Path | None = None) -> str | None:
         """Return the commit that a full ref name or hash means, None when there is none."""
         answer = self.run(
-            "rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}"
+            "rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}", at=at
         )
+        return answer.out.strip() if answer.ok else None
+
+    def object_of(self, name: str) -> str | None:
+        """Return the object that a full ref name points to, a tag as itself."""
+        answer = self.run("rev-parse", "--verify", "--quiet", "--end-of-options", name)
         return answer.out.strip() if answer.ok else None
 
     def refs(self, *patterns: str) -> dict[str, str]:
@@ -123,6 +185,8 @@ class Checkout:
 
     def state(self) -> State:
         """Return branch, upstream and changes of this tree."""
+        if self.bare:
+            return State(head=None, branch=None)
         return _parse_status(
             self.ask("status", "--porcelain=v2", "-z", "--branch", "--untracked-files=all")
         )
@@ -139,10 +203,19 @@ class Checkout:
         }
         return next((name for sign, name in signs.items() if (self.private / sign).exists()), None)
 
+    def switch(self, *how: str) -> Answer:
+        """Switch branches; an ignored file in the way makes git refuse, as any other file does."""
+        return self.run("switch", "--quiet", "--no-guess", "--no-overwrite-ignore", *how)
+
     def worktrees(self) -> list[Worktree]:
         """Return every working tree of the repository, the main one first."""
         out = self.ask("worktree", "list", "--porcelain", "-z")
         return [_parse_worktree(block) for block in out.split("\0\0") if block.strip("\0")]
+
+    def forget_section(self, section: str) -> None:
+        """Remove a section of git's own configuration, where it is there."""
+        with contextlib.suppress(RefusedError):
+            self.ask("config", "--remove-section", section)
 
     def config(self, key: str) -> str | None:
         """Return a value of git's own configuration."""
@@ -156,6 +229,10 @@ class Checkout:
         return {
             name.removeprefix("branch.").removesuffix(f".{key}"): value for name, _, value in pairs
         }
+
+    def values_of(self, key: str) -> list[str]:
+        """Return every value of a key in git's own configuration."""
+        return self.run("config", "--get-all", key).out.splitlines()
 
     def reflog(self, branch: str) -> list[tuple[str, str]]:
         """Return where git remembers a local branch to have been, and why; newest first."""
@@ -174,7 +251,7 @@ class Checkout:
         """Return a branch name that git takes and that cannot be mistaken for an option."""
         odd = name.startswith("-") or name.upper() == "HEAD" or len(name.encode()) > 200
         if odd or not self.run("check-ref-format", f"refs/heads/{name}").ok:
-            raise Invalid(
+            raise InvalidError(
                 f"{name[:80]!r} cannot be the name of a branch.",
                 reason="bad_branch_name",
                 suggestions=["Name another: ctx tasks start ID --branch NAME"],
@@ -191,18 +268,34 @@ class Checkout:
         """Return the remote's address as its owner wrote it, else as git rewrites it."""
         return self.config(f"remote.{self.remote}.url") if self.remote else None
 
-    def main_branch(self, wanted: str | None) -> str:
-        """Return the short name of the main branch: `wanted` where it exists, else the default."""
+    @cached_property
+    def anchored(self) -> tuple[str, ...]:
+        """Options for a git that reaches the remote from a worktree.
+
+        A remote that is a relative path is one from the main tree, not from any other.
+        """
+        url = self.remote_url()
+        if url is None or "://" in url or not url.startswith("."):
+            return ()
+        home = self.worktrees()[0].path
+        place = (home / url).resolve()
+        return () if home == self.root else ("-c", f"url.{place}.insteadOf={url}")
+
+    def main_branch(self, wanted: str | None, *, ask: bool = True) -> str:
+        """Return the short name of the main branch: `wanted` where it exists, else the default.
+
+        Without `ask` the remote is not asked, and what is known here decides.
+        """
         places = ["refs/heads/", f"refs/remotes/{self.remote}/" if self.remote else ""]
         if wanted and any(place and self.commit_of(place + wanted) for place in places):
             return wanted
-        if self.remote and (name := self._remote_default()):
+        if self.remote and (name := self._remote_default(ask=ask)):
             return name
         local = self.branches()
         for name in (self.config("init.defaultBranch"), "main", "master", self._only(local)):
             if name and (name in local or (self.remote and self.commit_of(places[1] + name))):
                 return name
-        raise Refused(
+        raise RefusedError(
             "It is not clear which branch is the main one.",
             reason="no_main_branch",
             suggestions=["ctx config set git_main_branch NAME"],
@@ -215,25 +308,55 @@ class Checkout:
         specs = [f"+refs/heads/{name}:refs/remotes/{self.remote}/{name}" for name in branches]
         command = ("fetch", "--quiet", "--no-tags", "--end-of-options", self.remote, *specs)
         try:
-            answer = self.run(*command, limit=self.reach_limit)
-        except TimedOut as error:
+            answer = self.run(*self.anchored, *command, limit=self.reach_limit)
+            if not answer.ok and "cannot lock ref" in answer.complaint:  # another fetch is at it
+                answer = self.run(*self.anchored, *command, limit=self.reach_limit)
+        except TimedOutError as error:
             return error.message
         return (
             None
             if answer.ok
-            else last_line(answer.complaint) or f"git fetch ended with {answer.status}"
+            else cause(answer.complaint) or f"git fetch ended with {answer.status}"
         )
 
-    def remote_tips(self, *branches: str) -> dict[str, str] | None:
-        """Return where the remote has these branches now; None when it cannot be reached."""
+    def fetch_commit(self, commit: str, *refs: str) -> None:
+        """Bring a commit of the remote here, by its name or by refs that may hold it."""
+        for one in (commit, *refs):
+            command = ("fetch", "--quiet", "--no-tags", "--end-of-options", str(self.remote), one)
+            with contextlib.suppress(TimedOutError):
+                self.run(*self.anchored, *command, limit=self.reach_limit)
+            if self.commit_of(commit):
+                return
+
+    def fetch_refs(self, *specs: str) -> bool:
+        """Fetch by refspecs as they are; whether that could be done."""
+        command = ("fetch", "--quiet", "--no-tags", "--end-of-options", str(self.remote), *specs)
+        try:
+            return self.run(*self.anchored, *command, limit=self.reach_limit).ok
+        except TimedOutError:
+            return False
+
+    def push(self, *options: str, specs: tuple[str, ...], at: Path | None = None) -> Answer:
+        """Push these refspecs to the remote; the answer is in git's porcelain format."""
+        return self.run(
+            *self.anchored, "push", "--porcelain", *options, "--end-of-options",
+            str(self.remote), *specs, limit=self.hook_limit, at=at,
+        )  # fmt: skip
+
+    def remote_tips(self, *branches: str, refs: tuple[str, ...] = ()) -> dict[str, str] | None:
+        """Return where the remote has these branches, and refs by their full names, now.
+
+        None when it cannot be reached.
+        """
         if self.remote is None:
             return None
-        wanted = [f"refs/heads/{name}" for name in branches]
+        wanted = [*(f"refs/heads/{name}" for name in branches), *refs]
         try:
             answer = self.run(
-                "ls-remote", "--end-of-options", self.remote, *wanted, limit=self.reach_limit
-            )
-        except TimedOut:
+                *self.anchored, "ls-remote", "--end-of-options", self.remote, *wanted,
+                limit=self.reach_limit,
+            )  # fmt: skip
+        except TimedOutError:
             return None
         if not answer.ok:
             return None
@@ -245,18 +368,22 @@ class Checkout:
         return self.commit_of(f"refs/remotes/{self.remote}/{branch}") if self.remote else None
 
     def others_with(self, commit: str, *without: str) -> list[str]:
-        """Return the refs that contain a commit, except the named ones."""
+        """Return the refs that contain a commit, except the named ones and claims, which go."""
         out = self.ask("for-each-ref", "--format=%(refname)", f"--contains={commit}")
-        return [name for name in out.splitlines() if name not in without]
+        names = (name for name in out.splitlines() if not name.startswith("refs/cortex/claims/"))
+        return [name for name in names if name not in without]
 
-    def _remote_default(self) -> str | None:
+    def _remote_default(self, *, ask: bool) -> str | None:
         head = self.run("symbolic-ref", "--quiet", f"refs/remotes/{self.remote}/HEAD")
         if head.ok:
             name = head.out.strip().removeprefix(f"refs/remotes/{self.remote}/")
             if self.tracked(name):
                 return name
-        with contextlib.suppress(TimedOut):
+        if not ask:
+            return None
+        with contextlib.suppress(TimedOutError):
             told = self.run(
+                *self.anchored,
                 "ls-remote",
                 "--symref",
                 "--end-of-options",
@@ -273,58 +400,78 @@ class Checkout:
     def _only(names: dict[str, str]) -> str | None:
         return next(iter(names)) if len(names) == 1 else None
 
-    def _discover(self) -> list[str]:
-        answer = _run(
-            self._folder,
-            ("rev-parse", "--show-toplevel", "--git-common-dir", "--absolute-git-dir"),
-            LOCAL_LIMIT,
-        )
-        lines = answer.out.splitlines()
-        if answer.ok and len(lines) == 3:
-            return lines
-        hint = last_line(answer.complaint)
-        if "dubious ownership" in answer.complaint:
-            raise Refused(f"Git does not trust this repository: {hint}", reason="not_trusted")
-        raise NotFound(
-            "Not in a git repository",
-            reason="not_a_repository",
-            suggestions=["Change to a repository, or make one: git init"],
-        )
 
-
-def refusal(answer: Answer, what: str, *, reason: str = "git_refused") -> Refused:
+def refusal(answer: Answer, what: str, *, reason: str = "git_refused") -> RefusedError:
     """The error for a git command that said no, with git's own words."""
     said = answer.complaint.strip() or answer.out.strip() or f"exit status {answer.status}"
-    return Refused(f"{what}: {redact(said[-2000:])}", reason=reason)
+    return RefusedError(f"{what}: {redact(said[-2000:])}", reason=reason)
 
 
-def last_line(text: str) -> str:
-    """Return the last line that says something."""
-    return next((line.strip() for line in reversed(text.splitlines()) if line.strip()), "")
+def cause(complaint: str) -> str:
+    """Return why a remote failed: the first line of git's complaint, whose last ones are advice."""
+    for line in complaint.splitlines():
+        said = re.sub(r"^(?:(?:fatal|error|remote|ERROR): ?)+", "", line.strip())
+        if said and not line.startswith(("warning:", "hint:", "To ", "Warning:")):
+            return said.rstrip(".")
+    return ""
 
 
-def _run(folder: Path, arguments: tuple[str, ...], limit: float) -> Answer:
-    runner = _runner(folder)
-    from git.exc import GitCommandNotFound  # after the runner, which prepares GitPython's import
+def way_out(doing: str) -> str:
+    """Return the command that ends an operation that is under way."""
+    return "git bisect reset" if doing == "bisect" else f"git {doing} --abort"
 
-    try:
-        started = runner.execute(
-            ["git", *arguments],
-            as_process=True,
-            env=_ENVIRONMENT if os.isatty(0) else _ENVIRONMENT | _NOBODY_THERE,
+
+def _discover(folder: Path) -> tuple[str, str, str, bool]:
+    """Return the tree's folder, git's for all trees, git's for this one, and whether it is bare."""
+    places = ("--git-common-dir", "--absolute-git-dir")
+    answer = _run(folder, ("rev-parse", "--show-toplevel", *places), LOCAL_LIMIT)
+    lines = answer.out.splitlines()
+    if answer.ok and len(lines) == 3:
+        return lines[0], lines[1], lines[2], False
+    bare = _run(folder, ("rev-parse", "--is-bare-repository", *places), LOCAL_LIMIT)
+    lines = bare.out.splitlines()
+    if bare.ok and len(lines) == 3 and lines[0] == "true":
+        return lines[2], lines[1], lines[2], True
+    hint = cause(answer.complaint)
+    if "dubious ownership" in answer.complaint:
+        raise RefusedError(
+            f"Git does not trust this repository: {hint}",
+            reason="not_trusted",
+            suggestions=[f"If you trust it: git config --global --add safe.directory {folder}"],
         )
-    except GitCommandNotFound:
-        raise Unsupported(
+    raise NotFoundError(
+        "Not in a git repository",
+        reason="not_a_repository",
+        suggestions=["Change to a repository, or make one: git init"],
+    )
+
+
+def _run(
+    folder: Path, arguments: tuple[str, ...], limit: float, given: str | None = None
+) -> Answer:
+    try:
+        process = subprocess.Popen(
+            ["git", *arguments],
+            cwd=folder,
+            env=os.environ | _ENVIRONMENT | ({} if os.isatty(0) else _NOBODY_THERE),
+            stdin=subprocess.DEVNULL if given is None else subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
+    except FileNotFoundError:
+        if not folder.is_dir():
+            raise
+        raise UnsupportedError(
             "Git is not installed, or not on the PATH.",
             reason="git_missing",
             suggestions=["Install git 2.36 or newer."],
         ) from None
-    process: subprocess.Popen[bytes] = started.proc  # type: ignore[assignment]  # it has just started
     try:
-        out, complaint = process.communicate(timeout=limit)
+        sent = None if given is None else given.encode("utf-8", "surrogateescape")
+        out, complaint = process.communicate(sent, timeout=limit)
     except subprocess.TimeoutExpired:
         _end(process)
-        raise TimedOut(
+        raise TimedOutError(
             f"git {arguments[0]} did not end within {limit:g} s.", reason="git_timeout"
         ) from None
     except BaseException:
@@ -333,17 +480,7 @@ def _run(folder: Path, arguments: tuple[str, ...], limit: float) -> Answer:
     return Answer(process.returncode, _text(out), redact(_text(complaint)))
 
 
-def _runner(folder: Path) -> "Git":
-    """Return GitPython's runner. Imported here: 60 ms that `ctx tasks list` must not pay."""
-    os.environ.setdefault(
-        "GIT_PYTHON_REFRESH", "quiet"
-    )  # a missing git is our error, not an import's
-    from git.cmd import Git
-
-    return Git(folder)
-
-
-def _end(process: "subprocess.Popen[bytes]") -> None:
+def _end(process: subprocess.Popen[bytes]) -> None:
     """End git and what it started: asked first, so that it takes its lock files along."""
     family = [process.pid, *_descendants(process.pid)]
     with contextlib.suppress(subprocess.TimeoutExpired, ProcessLookupError):
@@ -419,5 +556,6 @@ def _parse_worktree(block: str) -> Worktree:
     return Worktree(
         path=Path(facts["worktree"]),
         branch=branch.removeprefix("refs/heads/") if branch else None,
-        gone="prunable" in facts,
+        gone="prunable" in facts or not Path(facts["worktree"]).exists(),
+        locked="locked" in facts,
     )

@@ -4,16 +4,19 @@ It is never believed: every command looks at git and the server first. It tells 
 and it is what `ctx undo` reads.
 """
 
+import hashlib
 import json
 import os
+import socket
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-from mcp_host_cortex_tasks.errors import Busy
-from mcp_host_cortex_tasks.storage.files import private_folder, replace_text
+from filelock import FileLock, Timeout
+
+from ..errors import BusyError
+from .files import private_folder, replace_text
 
 KEEP = 50
 
@@ -44,7 +47,13 @@ class Entry:
     steps: list[Step] = field(default_factory=list)
     finished: bool = False
     undone: bool = False
+    process: str = ""
     facts: dict[str, str | None] = field(default_factory=dict)
+
+    @property
+    def running(self) -> bool:
+        """Whether another process is at it now."""
+        return not self.finished and self.process != this_process() and is_alive(self.process)
 
     @property
     def pending(self) -> list[str]:
@@ -62,7 +71,7 @@ class Journal:
         """Start an entry; it reaches the disk with its first step."""
         now = time.time_ns()
         path = self._folder / f"{now:020d}-{os.getpid()}-{command}.json"
-        return Entry(path, command, task_id, now / 1e9, branch)
+        return Entry(path, command, task_id, now / 1e9, branch, process=this_process())
 
     def keep(self, entry: Entry) -> None:
         """Write an entry as it is now, and forget the oldest ones."""
@@ -71,11 +80,26 @@ class Journal:
         del data["path"]
         replace_text(entry.path, json.dumps(data, indent=1))
         for old in sorted(self._folder.glob("*.json"))[:-KEEP]:
-            old.unlink(missing_ok=True)
+            past = _read(old)
+            if past is None or past.finished or past.undone:
+                old.unlink(missing_ok=True)
 
     def forget(self, entry: Entry) -> None:
         """Drop the entry of a command that changed nothing."""
         entry.path.unlink(missing_ok=True)
+
+    def interrupted(self, command: str, task_id: int) -> Entry | None:
+        """Return the newest run of a command that was begun and neither finished nor undone."""
+        for path in sorted(self._folder.glob("*.json"), reverse=True):
+            entry = _read(path)
+            if (
+                entry is None
+                or entry.undone
+                or (entry.command, entry.task_id) != (command, task_id)
+            ):
+                continue
+            return None if entry.finished or entry.running else entry
+        return None
 
     def last(self, *, undone: bool = False) -> Entry | None:
         """Return the newest entry that was not undone (or, with `undone`, whatever it is)."""
@@ -86,21 +110,71 @@ class Journal:
         return None
 
 
-@contextmanager
-def only_one(folder: Path, seconds: float) -> Iterator[None]:
-    """Hold the repository against another `ctx` that changes it; wait for it so long."""
-    from filelock import FileLock, Timeout
+class Turn:
+    """The turn of one command: at a working tree and at a task, by locks that `take` and `leave`.
 
-    private_folder(folder)
+    Hooks of a push and all that goes over the network runs while nothing is held, so that nobody
+    waits for it.
+    """
+
+    def __init__(self, folder: Path, names: Iterable[str], seconds: float) -> None:
+        self._locks = [FileLock(folder / f"{_lock_name(name)}.lock") for name in names]
+        self._folder = folder
+        self._seconds = seconds
+
+    def take(self) -> None:
+        """Wait for the turn; `BusyError` where it does not come in time."""
+        if not self._locks:
+            return
+        private_folder(self._folder)
+        deadline = time.monotonic() + self._seconds
+        try:
+            for lock in self._locks:
+                if not lock.is_locked:
+                    lock.acquire(timeout=max(0.0, deadline - time.monotonic()))
+        except Timeout:
+            self.leave()
+            raise BusyError(
+                "Another ctx is at work in this folder or at this task.",
+                reason="repository_locked",
+                suggestions=["Wait for it, then run this again."],
+            ) from None
+
+    def leave(self) -> None:
+        """Let others have their turn."""
+        for lock in self._locks:
+            lock.release()
+
+
+def this_process() -> str:
+    """Return what tells this process from every other one: machine, number, and when it began."""
+    return _process(os.getpid())
+
+
+def is_alive(process: str) -> bool:
+    """Tell whether a process is alive; of another machine it cannot be known, and counts as not."""
+    host, _, rest = process.rpartition("/")
+    number = rest.partition(":")[0]
+    return bool(host) and number.isdigit() and _process(int(number)) == process
+
+
+def _process(number: int) -> str:
+    """Name a process, "" where there is none of this number."""
     try:
-        with FileLock(folder / "lock", timeout=seconds):
-            yield
-    except Timeout:
-        raise Busy(
-            "Another ctx is at work in this repository.",
-            reason="repository_locked",
-            suggestions=["Wait for it, then run this again."],
-        ) from None
+        os.kill(number, 0)
+    except (OSError, OverflowError):
+        return ""
+    try:
+        told = Path(f"/proc/{number}/stat").read_text(encoding="utf-8", errors="replace")
+        began = told.rpartition(")")[2].split()[19]
+        space = Path(f"/proc/{number}/ns/pid").readlink()
+    except (OSError, IndexError):  # a system without /proc
+        began, space = "", Path()
+    return f"{socket.gethostname()}{space}/{number}:{began}"
+
+
+def _lock_name(name: str) -> str:
+    return hashlib.sha256(name.encode("utf-8", "surrogateescape")).hexdigest()[:16]
 
 
 def _read(path: Path) -> Entry | None:

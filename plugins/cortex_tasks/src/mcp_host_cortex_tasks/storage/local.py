@@ -3,6 +3,7 @@
 The rules and texts are the backend's, so that moving to a server changes nothing else.
 """
 
+import getpass
 import json
 import os
 import sqlite3
@@ -11,10 +12,10 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 
-from mcp_host_cortex_tasks.errors import Busy, Invalid, NotFound, Refused, Unavailable
-from mcp_host_cortex_tasks.model import STATUSES, Draft, Task, User, one_of
-from mcp_host_cortex_tasks.storage.files import private_folder
-from mcp_host_cortex_tasks.storage.tasks import CHANGED_MEANWHILE
+from ..errors import BusyError, InvalidError, NotFoundError, RefusedError, UnavailableError
+from ..model import STATUSES, Draft, Task, User, one_of
+from .files import private_folder
+from .tasks import CHANGED_MEANWHILE
 
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS user (
@@ -90,13 +91,13 @@ class LocalTasks:
         """See `Tasks`."""
         unknown = sorted(set(fields) - set(CHANGEABLE))
         if unknown:
-            raise Invalid(f"A task has no field {', '.join(unknown)} that can be changed.")
+            raise InvalidError(f"A task has no field {', '.join(unknown)} that can be changed.")
         if "status" in fields:
             one_of("status", str(fields["status"]), STATUSES)
         with self._open(write=True) as db:
             now = _find(db, task_id)
             if seen is not None and seen.updated_at != now.updated_at:
-                raise Refused("The task changed meanwhile.", reason=CHANGED_MEANWHILE)
+                raise RefusedError("The task changed meanwhile.", reason=CHANGED_MEANWHILE)
             for name, value in fields.items():
                 db.execute(f"UPDATE task SET {name} = ? WHERE id = ?", (value, task_id))  # noqa: S608  a listed name
             db.execute("UPDATE task SET updated_at = ? WHERE id = ?", (_now(), task_id))
@@ -134,7 +135,7 @@ class LocalTasks:
             db.execute("COMMIT")
         except sqlite3.OperationalError as error:
             if "locked" in str(error):
-                raise Busy(
+                raise BusyError(
                     "Another ctx is writing the local tasks.", reason="tasks_locked"
                 ) from None
             raise _unusable(self._path, error) from None
@@ -149,8 +150,6 @@ def _prepare(db: sqlite3.Connection) -> None:
     """Make the tables, the user and the default project on first use."""
     if db.execute("PRAGMA user_version").fetchone()[0] == 1:
         return
-    import getpass
-
     db.execute("PRAGMA journal_mode = WAL")
     name = getpass.getuser()
     db.executescript(f"BEGIN IMMEDIATE; {SCHEMA}")
@@ -166,7 +165,7 @@ def _find(db: sqlite3.Connection, task_id: int) -> Task:
         (task_id,),
     ).fetchone()
     if row is None:
-        raise NotFound("Task not found", reason="not_found")
+        raise NotFoundError("Task not found", reason="not_found")
     return _task(row)
 
 
@@ -174,7 +173,7 @@ def _known(db: sqlite3.Connection, table: str, number: int | None) -> None:
     if number is None:
         return
     if db.execute(f"SELECT 1 FROM {table} WHERE id = ?", (number,)).fetchone() is None:  # noqa: S608  a constant name
-        raise NotFound(f"{table.capitalize()} not found", reason="not_found")
+        raise NotFoundError(f"{table.capitalize()} not found", reason="not_found")
 
 
 def _task(row: tuple[object, ...]) -> Task:
@@ -187,7 +186,7 @@ def _now() -> str:
     return datetime.now(UTC).isoformat(timespec="microseconds")
 
 
-def _unusable(path: Path, error: sqlite3.Error) -> Unavailable:
-    return Unavailable(
+def _unusable(path: Path, error: sqlite3.Error) -> UnavailableError:
+    return UnavailableError(
         f"The local tasks in {path} cannot be used: {error}", reason="tasks_unusable"
     )

@@ -15,22 +15,23 @@ from functools import cached_property
 from typing import IO, Any
 from urllib.parse import quote, urlencode, urljoin, urlsplit
 
-from mcp_host_cortex_tasks.errors import (
-    Busy,
+from ..errors import (
+    BusyError,
     CortexError,
-    Invalid,
-    NotAllowed,
-    NotFound,
-    Refused,
-    TimedOut,
-    Unavailable,
+    InvalidError,
+    LoginNeededError,
+    NotAllowedError,
+    NotFoundError,
+    RefusedError,
+    TimedOutError,
+    UnavailableError,
 )
-from mcp_host_cortex_tasks.model import Draft, Task, User, bad_answer, parse_task, parse_user
-from mcp_host_cortex_tasks.redaction import redact
-from mcp_host_cortex_tasks.storage.config import login_needed
-from mcp_host_cortex_tasks.storage.hosts import is_loopback
-from mcp_host_cortex_tasks.storage.retry import retry_after
-from mcp_host_cortex_tasks.storage.tasks import CHANGED_MEANWHILE
+from ..model import Draft, Task, User, bad_answer, parse_task, parse_user
+from ..model.redaction import redact
+from .config import login_needed
+from .hosts import is_loopback
+from .retry import retry_after
+from .tasks import CHANGED_MEANWHILE
 
 MAX_ANSWER = 16 * 1024 * 1024
 MAX_REDIRECTS = 3
@@ -68,11 +69,12 @@ class Backend:
         self.url = url.rstrip("/") + "/"
         self._token = token
         self._timeout = timeout
-        here = is_loopback(urlsplit(url).hostname or "")
+
+    @cached_property
+    def _opener(self) -> urllib.request.OpenerDirector:
+        here = is_loopback(urlsplit(self.url).hostname or "")
         direct = [urllib.request.ProxyHandler({})] if here else []  # a proxy is elsewhere
-        self._opener = urllib.request.build_opener(_NoRedirect, _LateHttps, *direct)
-        if token is not None and not (token.isascii() and token.isprintable()):
-            raise login_needed("The login token is damaged. Please run 'ctx auth login' again.")
+        return urllib.request.build_opener(_NoRedirect, _LateHttps, *direct)
 
     def call(
         self,
@@ -91,7 +93,7 @@ class Backend:
         if form is not None:
             data = urlencode(form).encode()
         if self._token is not None:
-            sent["Authorization"] = f"Bearer {self._token}"
+            sent["Authorization"] = f"Bearer {_header(self._token)}"
         deadline = time.monotonic() + self._timeout
         status, answered, text = self._send(method, self.url + path, data, sent, deadline)
         wait = retry_after(answered.get("Retry-After"))
@@ -112,7 +114,7 @@ class Backend:
                 return status, answered, text
             onward = urljoin(url, answered.get("Location") or "")
             if _origin(onward) != _origin(url):
-                raise Unavailable(
+                raise UnavailableError(
                     f"The backend at {_place(url)} sends us on to {_place(onward)};"
                     " the token is not sent along.",
                     reason="redirected",
@@ -162,17 +164,17 @@ class Backend:
             raise self._unreachable("its answer broke off")
         return b"".join(pieces)
 
-    def _late(self) -> TimedOut:
-        return TimedOut(
+    def _late(self) -> TimedOutError:
+        return TimedOutError(
             f"The backend at {_place(self.url)} did not answer within {self._timeout:g} s.",
             reason="backend_timeout",
         )
 
-    def _unreachable(self, cause: object) -> Unavailable:
+    def _unreachable(self, cause: object) -> UnavailableError:
         if isinstance(cause, socket.gaierror):
             cause = "its name cannot be resolved"
         said = redact(str(cause) or repr(cause))
-        return Unavailable(
+        return UnavailableError(
             f"The backend at {_place(self.url)} cannot be reached: {said}",
             reason="backend_unreachable",
             suggestions=["Check the address: ctx config get url"],
@@ -186,29 +188,35 @@ class Backend:
             return login_needed(f"{said} Please run 'ctx auth login' first.")
         if status in (429, 503):
             facts["retry_after"] = retry_after(headers.get("Retry-After"))
-            return Busy(detail or f"The backend is busy ({status}).", reason="busy", details=facts)
+            return BusyError(
+                detail or f"The backend is busy ({status}).", reason="busy", details=facts
+            )
         if status >= 500 or status < 400:
             said = f": {detail}" if detail else ""
-            return Unavailable(
+            return UnavailableError(
                 f"The backend at {_place(self.url)} failed with {status}{said}",
                 reason="backend_failed",
                 details=facts,
             )
-        kinds: dict[int, type[CortexError]] = {403: NotAllowed, 404: NotFound, 409: Refused}
+        kinds: dict[int, type[CortexError]] = {
+            403: NotAllowedError,
+            404: NotFoundError,
+            409: RefusedError,
+        }
         reason = {403: "no_access", 404: "not_found"}.get(status)
         if status == 412:
-            return Refused("The task changed meanwhile.", reason=CHANGED_MEANWHILE, details=facts)
-        kind = kinds.get(status, Invalid)
+            return RefusedError(
+                "The task changed meanwhile.", reason=CHANGED_MEANWHILE, details=facts
+            )
+        kind = kinds.get(status, InvalidError)
         return kind(detail or f"The backend answers {status}.", reason=reason, details=facts)
 
 
 class RemoteTasks:
     """The tasks that a backend shows to the owner of a token."""
 
-    def __init__(
-        self, url: str, token: str, *, timeout: float = 20, project_id: int | None = None
-    ) -> None:
-        self._backend = Backend(url, token, timeout=timeout)
+    def __init__(self, backend: Backend, *, project_id: int | None = None) -> None:
+        self._backend = backend
         self._project_id = project_id
 
     def mine(self) -> list[Task]:
@@ -226,7 +234,7 @@ class RemoteTasks:
         """See `Tasks`. Without a project in the draft it is the default one of the settings."""
         project = draft.project_id or self._project_id
         if project is None:
-            raise Invalid(
+            raise InvalidError(
                 "A task needs a project, and no default is set.",
                 reason="project_required",
                 suggestions=["ctx config set default_project_id NUMBER"],
@@ -255,8 +263,9 @@ class RemoteTasks:
         self._backend.call("DELETE", f"tasks/{task_id}")
 
     def restore(self, task_id: int) -> Task:
-        """See `Tasks`."""
-        return parse_task(self._backend.call("POST", f"tasks/{task_id}/restore"))
+        """See `Tasks`. A backend may answer a message, and no task."""
+        self._backend.call("POST", f"tasks/{task_id}/restore")
+        return self.get(task_id)
 
     def me(self) -> User:
         """See `Tasks`."""
@@ -264,10 +273,19 @@ class RemoteTasks:
 
 
 def log_in(url: str, email: str, password: str, *, timeout: float = 20) -> str:
-    """Return a new token of the backend for this user."""
-    answer = Backend(url, timeout=timeout).call(
-        "POST", "login/access-token", form={"username": email, "password": password}
-    )
+    """Return a new token of the backend for this user; `LoginNeededError` for a wrong password."""
+    form = {"username": email, "password": password}
+    try:
+        answer = Backend(url, timeout=timeout).call("POST", "login/access-token", form=form)
+    except InvalidError as error:
+        if error.details.get("status") != 400:
+            raise
+        raise LoginNeededError(
+            error.message,
+            reason="wrong_password",
+            suggestions=["ctx auth login", "Without a user yet: ctx auth login --register"],
+            details=error.details,
+        ) from None
     token = answer.get("access_token") if isinstance(answer, Mapping) else None
     if not isinstance(token, str) or not token:
         raise bad_answer("the login holds no access_token")
@@ -289,6 +307,12 @@ def project_ids(url: str, token: str, *, timeout: float = 20) -> list[int]:
         else []
     )
     return [number for number in found if isinstance(number, int)]
+
+
+def _header(token: str) -> str:
+    if not (token.isascii() and token.isprintable()):
+        raise login_needed("The login token is damaged. Please run 'ctx auth login' again.")
+    return token
 
 
 def _json(text: bytes, kind: str | None) -> object:

@@ -1,5 +1,8 @@
 """How long a service asks to be left alone."""
 
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+
 
 def retry_after(header: str | None) -> float | None:
     """Return the seconds that a Retry-After header names (a number or a date), None without one."""
@@ -8,9 +11,6 @@ def retry_after(header: str | None) -> float | None:
     text = header.strip()
     if text.isascii() and text.isdigit():
         return float(text[:9])
-    from datetime import UTC, datetime
-    from email.utils import parsedate_to_datetime
-
     try:
         then = parsedate_to_datetime(text)
     except ValueError:

@@ -3,8 +3,7 @@
 from collections.abc import Mapping
 from typing import Protocol
 
-from mcp_host_cortex_tasks.model import Draft, Task, User
-from mcp_host_cortex_tasks.storage.config import LOCAL, Config
+from ..model import Draft, Task, User
 
 CHANGED_MEANWHILE = "changed_meanwhile"
 
@@ -16,7 +15,7 @@ class Tasks(Protocol):
         """Return the tasks assigned to the caller or shared with them."""
 
     def get(self, task_id: int) -> Task:
-        """Return one task; raise `NotFound` or `NotAllowed`."""
+        """Return one task; raise `NotFoundError` or `NotAllowedError`."""
 
     def create(self, draft: Draft) -> Task:
         """Make a task, assigned to the caller unless the draft names somebody."""
@@ -24,7 +23,7 @@ class Tasks(Protocol):
     def change(self, task_id: int, fields: Mapping[str, object], seen: Task | None = None) -> Task:
         """Change the given fields.
 
-        With `seen`, raise `Refused` (`changed_meanwhile`) when the task is no longer as it was
+        With `seen`, raise `RefusedError` (`changed_meanwhile`) when the task is no longer as it was
         seen; a backend that does not know the condition changes it all the same.
         """
 
@@ -36,19 +35,3 @@ class Tasks(Protocol):
 
     def me(self) -> User:
         """Return the caller."""
-
-
-def open_tasks(config: Config) -> Tasks:
-    """Return the store that the settings name. Each kind is imported only when it is used."""
-    if config.url == LOCAL:
-        from mcp_host_cortex_tasks.storage.local import LocalTasks
-
-        return LocalTasks(config.home / "tasks.db")
-    from mcp_host_cortex_tasks.storage.remote import RemoteTasks
-
-    return RemoteTasks(
-        config.url,
-        config.token(),
-        timeout=config.seconds("timeout"),
-        project_id=config.number("default_project_id"),
-    )

@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass
 from urllib.parse import unquote, urlsplit
 
-from mcp_host_cortex_tasks.storage.hosts import is_loopback
+from ..hosts import is_loopback
 
 _SCP = re.compile(r"^(?:[^@/\s]+@)?([A-Za-z0-9.-]+|\[[0-9a-fA-F:]+\]):(?!/?/)(.+)$")
 

@@ -1,16 +1,15 @@
 """Which forge a remote is on, and whether the user's token may go there."""
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 from urllib.parse import quote, urlsplit
 
-from mcp_host_cortex_tasks.storage.config import Config
-from mcp_host_cortex_tasks.storage.forges.address import Address
-from mcp_host_cortex_tasks.storage.forges.forge import Forge
-from mcp_host_cortex_tasks.storage.forges.gitea import Gitea
-from mcp_host_cortex_tasks.storage.forges.github import GitHub
-from mcp_host_cortex_tasks.storage.forges.gitlab import GitLab
+from ..config import PROVIDERS, Config
+from .address import Address
 
-KINDS: dict[str, type[Forge]] = {"github": GitHub, "gitlab": GitLab, "gitea": Gitea}
+if TYPE_CHECKING:
+    from .forge import Forge
+
 # The hosts whose tokens the settings mean when they say nothing else.
 PUBLIC = {
     "github.com": ("github", "https://api.github.com"),
@@ -30,7 +29,7 @@ class NoForge:
     note: str
 
 
-def choose_forge(address: Address | None, config: Config) -> Forge | NoForge:
+def choose_forge(address: Address | None, config: Config) -> "Forge | NoForge":
     """Return the forge of a remote, ready to be asked, or why there is none.
 
     A token goes to the public host it belongs to, or where the user's own settings say
@@ -42,11 +41,12 @@ def choose_forge(address: Address | None, config: Config) -> Forge | NoForge:
     if isinstance(place, NoForge):
         return place
     kind, api = place
-    forge = KINDS[kind]
-    token = config.text(forge.token_key)
+    token = config.text(f"{kind}_token")
     if token is None:
-        return NoForge(f"Open it in a browser, or: ctx config set {forge.token_key} TOKEN")
-    return forge(api, address.path, token, timeout=config.seconds("timeout"))
+        return NoForge(f"Open it in a browser, or: ctx config set {kind}_token TOKEN")
+    from .kinds import KINDS  # its HTTP client takes 75 ms: only for those who have a forge
+
+    return KINDS[kind](api, address.path, token, timeout=config.seconds("timeout"))
 
 
 def compare_page(address: Address | None, branch: str) -> str | None:
@@ -66,8 +66,8 @@ def _place(address: Address, config: Config) -> tuple[str, str] | NoForge:
         return NoForge(
             f"Which forge {address.host} is: ctx config set git_provider github|gitlab|gitea"
         )
-    if kind not in KINDS:
-        return NoForge(f"git_provider is {kind!r}; it must be one of {', '.join(KINDS)}.")
+    if kind not in PROVIDERS:
+        return NoForge(f"git_provider is {kind!r}; it must be one of {', '.join(PROVIDERS)}.")
     if own_api:
         return kind, own_api
     if said and address.loopback:

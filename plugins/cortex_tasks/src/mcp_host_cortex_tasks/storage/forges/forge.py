@@ -2,28 +2,28 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from functools import cached_property
 from time import monotonic, sleep, time
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 from urllib.parse import urlsplit
 
-from mcp_host_cortex_tasks.errors import (
-    Busy,
-    CortexError,
-    LoginNeeded,
-    NotAllowed,
-    NotFound,
-    Refused,
-    TimedOut,
-    Unavailable,
-)
-from mcp_host_cortex_tasks.redaction import redact
-from mcp_host_cortex_tasks.storage.hosts import is_loopback
-from mcp_host_cortex_tasks.storage.retry import retry_after
+import httpx2
 
-if TYPE_CHECKING:
-    import httpx2
+from ...errors import (
+    BusyError,
+    CortexError,
+    LoginNeededError,
+    NotAllowedError,
+    NotFoundError,
+    RefusedError,
+    TimedOutError,
+    UnavailableError,
+)
+from ...model.redaction import redact
+from ..hosts import is_loopback
+from ..retry import retry_after
+from .request import PullRequest
 
 MAX_PAGES = 20
 MAX_ANSWER = 16 * 1024 * 1024
@@ -34,18 +34,6 @@ _OF_THE_WIRE = ("content-encoding", "content-length", "transfer-encoding")
 Fields = Mapping[str, Any]  # a forge's JSON, read once and never passed on
 
 
-@dataclass(frozen=True, slots=True)
-class PullRequest:
-    """A request to merge `branch` into `base`; `head` is the last commit it holds."""
-
-    number: int
-    url: str
-    head: str
-    base: str
-    open: bool
-    merged: bool
-
-
 class Forge(ABC):
     """The pull requests of one repository on one forge."""
 
@@ -53,15 +41,18 @@ class Forge(ABC):
     token_key: str
 
     def __init__(self, api: str, path: str, token: str, *, timeout: float) -> None:
-        import httpx2  # 75 ms, and only for those who have a forge
-
+        self._api = api
         self._path = path
+        self._token = token
         self._timeout = timeout
-        self._http = httpx2.Client(
-            base_url=api.rstrip("/") + "/",
-            headers={"Accept": "application/json", "User-Agent": "ctx", **self._login(token)},
-            timeout=timeout,
-            trust_env=not is_loopback(urlsplit(api).hostname or ""),  # a proxy is elsewhere
+
+    @cached_property
+    def _http(self) -> httpx2.Client:
+        return httpx2.Client(
+            base_url=self._api.rstrip("/") + "/",
+            headers={"Accept": "application/json", "User-Agent": "ctx", **self._login(self._token)},
+            timeout=self._timeout,
+            trust_env=not is_loopback(urlsplit(self._api).hostname or ""),  # a proxy is elsewhere
         )
 
     def __enter__(self) -> Self:
@@ -81,7 +72,7 @@ class Forge(ABC):
 
     @abstractmethod
     def _create(self, branch: str, base: str, title: str, body: str) -> PullRequest:
-        """Open one; raise `Refused` with `pull_request_exists` where it is there already."""
+        """Open one; raise `RefusedError` with `pull_request_exists` where it is there already."""
 
     @abstractmethod
     def close(self, number: int) -> None:
@@ -100,7 +91,7 @@ class Forge(ABC):
             return found, False
         try:
             return self._create(branch, base, title, body), True
-        except Refused as error:
+        except RefusedError as error:
             found = self.find_open(branch) if error.reason == ALREADY_THERE else None
             if found is None:
                 raise
@@ -114,7 +105,7 @@ class Forge(ABC):
         path: str,
         body: Fields | None = None,
         query: Mapping[str, str] | None = None,
-    ) -> "httpx2.Response":
+    ) -> httpx2.Response:
         """Send one request; wait once where the forge asks for it; raise what it complains of."""
         answer = self._send(method, path, body, query)
         wait = _asked_to_wait(answer)
@@ -142,9 +133,7 @@ class Forge(ABC):
 
     def _send(
         self, method: str, path: str, body: Fields | None, query: Mapping[str, str] | None
-    ) -> "httpx2.Response":
-        import httpx2
-
+    ) -> httpx2.Response:
         try:
             answer = self._exchange(
                 self._http.build_request(method, path, json=body, params=query or None)
@@ -155,15 +144,13 @@ class Forge(ABC):
         except httpx2.TimeoutException:
             raise self._late() from None
         except (httpx2.HTTPError, httpx2.InvalidURL) as error:
-            raise Unavailable(
+            raise UnavailableError(
                 f"{self.name} cannot be reached: {redact(str(error))}", reason="forge_unreachable"
             ) from None
         return answer
 
-    def _exchange(self, request: "httpx2.Request") -> "httpx2.Response":
+    def _exchange(self, request: httpx2.Request) -> httpx2.Response:
         """Send and read an answer that ends in time and is of a sensible size."""
-        import httpx2
-
         deadline = monotonic() + self._timeout
         answer = self._http.send(request, stream=True)
         try:
@@ -181,8 +168,8 @@ class Forge(ABC):
             answer.status_code, headers=headers, content=content, request=request
         )
 
-    def _late(self) -> TimedOut:
-        return TimedOut(
+    def _late(self) -> TimedOutError:
+        return TimedOutError(
             f"{self.name} did not answer within {self._timeout:g} s.", reason="forge_timeout"
         )
 
@@ -191,13 +178,13 @@ class Forge(ABC):
         there, here = self._http.base_url.join(url), self._http.base_url
         return (there.scheme, there.host, there.port) == (here.scheme, here.host, here.port)
 
-    def _data(self, answer: "httpx2.Response") -> Any:
+    def _data(self, answer: httpx2.Response) -> Any:
         try:
             return answer.json()
         except (ValueError, RecursionError):
             raise self._nonsense("it is not JSON") from None
 
-    def _item(self, answer: "httpx2.Response") -> PullRequest:
+    def _item(self, answer: httpx2.Response) -> PullRequest:
         return self._read(self._data(answer))
 
     def _read(self, data: Fields) -> PullRequest:
@@ -210,36 +197,38 @@ class Forge(ABC):
     @abstractmethod
     def _parse(self, data: Fields) -> PullRequest: ...
 
-    def _nonsense(self, what: str) -> Unavailable:
-        return Unavailable(f"{self.name}'s answer makes no sense: {what}.", reason="bad_answer")
+    def _nonsense(self, what: str) -> UnavailableError:
+        return UnavailableError(
+            f"{self.name}'s answer makes no sense: {what}.", reason="bad_answer"
+        )
 
-    def _error(self, answer: "httpx2.Response") -> CortexError:
+    def _error(self, answer: httpx2.Response) -> CortexError:
         status, said = answer.status_code, self._said(answer)
         facts = {"status": status, "forge": self.name}
         wait = _asked_to_wait(answer)
         if status == 401:
-            return LoginNeeded(
+            return LoginNeededError(
                 f"{self.name} does not accept the token: {said}",
                 reason="forge_login",
                 suggestions=[f"ctx config set {self.token_key} TOKEN"],
                 details=facts,
             )
         if status == 429 or (status in (403, 503) and wait is not None):
-            return Busy(
+            return BusyError(
                 f"{self.name} asks us to wait: {said}",
                 reason="rate_limited",
                 details={**facts, "retry_after": wait},
             )
         if status >= 500 or status < 400:
-            return Unavailable(
+            return UnavailableError(
                 f"{self.name} failed with {status}: {said}", reason="forge_failed", details=facts
             )
-        kind = {403: NotAllowed, 404: NotFound}.get(status, Refused)
+        kind = {403: NotAllowedError, 404: NotFoundError}.get(status, RefusedError)
         return kind(
             f"{self.name} refuses ({status}): {said}", reason="forge_refused", details=facts
         )
 
-    def _said(self, answer: "httpx2.Response") -> str:
+    def _said(self, answer: httpx2.Response) -> str:
         """Return the forge's own words, one line."""
         try:
             data = answer.json()
@@ -252,7 +241,7 @@ class Forge(ABC):
         return redact("; ".join(words)[:500]) or answer.reason_phrase
 
 
-def _asked_to_wait(answer: "httpx2.Response") -> float | None:
+def _asked_to_wait(answer: httpx2.Response) -> float | None:
     """Return the seconds that a forge wants to be left alone: by Retry-After, or by a used-up
     allowance that says when it is renewed."""
     if answer.headers.get("X-RateLimit-Remaining") == "0":

@@ -1,7 +1,8 @@
 """Pull requests on Gitea and Forgejo."""
 
-from mcp_host_cortex_tasks.errors import Refused
-from mcp_host_cortex_tasks.storage.forges.forge import ALREADY_THERE, Fields, Forge, PullRequest
+from ...errors import RefusedError
+from .forge import ALREADY_THERE, Fields, Forge
+from .request import PullRequest
 
 
 class Gitea(Forge):
@@ -23,9 +24,9 @@ class Gitea(Forge):
         fields = {"title": title, "head": branch, "base": base, "body": body}
         try:
             return self._item(self._call("POST", f"repos/{self._path}/pulls", fields))
-        except Refused as error:
+        except RefusedError as error:
             if error.details.get("status") == 409:
-                raise Refused(error.message, reason=ALREADY_THERE) from None
+                raise RefusedError(error.message, reason=ALREADY_THERE) from None
             raise
 
     def close(self, number: int) -> None:
@@ -35,7 +36,9 @@ class Gitea(Forge):
     def _is_from(self, row: Fields, branch: str) -> bool:
         head = row.get("head") or {}
         home = (head.get("repo") or {}).get("full_name")
-        return head.get("ref") == branch and (home is None or home.lower() == self._path.lower())
+        # Once a merged branch is deleted, `ref` is refs/pull/N/head, and only `label` has its name.
+        names = (head.get("ref"), str(head.get("label") or "").rpartition(":")[2])
+        return branch in names and (home is None or home.lower() == self._path.lower())
 
     def _parse(self, data: Fields) -> PullRequest:
         return PullRequest(
@@ -45,4 +48,6 @@ class Gitea(Forge):
             base=str(data["base"]["ref"]),
             open=data["state"] == "open",
             merged=bool(data.get("merged")),
+            landed=data.get("merge_commit_sha"),
+            refs=(f"refs/pull/{data['number']}/head",),
         )

@@ -1,7 +1,8 @@
 """Pull requests on GitHub and GitHub Enterprise."""
 
-from mcp_host_cortex_tasks.errors import Refused
-from mcp_host_cortex_tasks.storage.forges.forge import ALREADY_THERE, Fields, Forge, PullRequest
+from ...errors import RefusedError
+from .forge import ALREADY_THERE, Fields, Forge
+from .request import PullRequest
 
 
 class GitHub(Forge):
@@ -21,9 +22,9 @@ class GitHub(Forge):
         fields = {"title": title, "head": branch, "base": base, "body": body}
         try:
             return self._item(self._call("POST", f"repos/{self._path}/pulls", fields))
-        except Refused as error:
+        except RefusedError as error:
             if "already exists" in error.message:  # GitHub has no code for it but 422
-                raise Refused(error.message, reason=ALREADY_THERE) from None
+                raise RefusedError(error.message, reason=ALREADY_THERE) from None
             raise
 
     def close(self, number: int) -> None:
@@ -38,4 +39,6 @@ class GitHub(Forge):
             base=str(data["base"]["ref"]),
             open=data["state"] == "open",
             merged=bool(data.get("merged_at")),
+            landed=data.get("merge_commit_sha") if data.get("merged_at") else None,
+            refs=(f"refs/pull/{data['number']}/head",),
         )

@@ -2,8 +2,9 @@
 
 from urllib.parse import quote
 
-from mcp_host_cortex_tasks.errors import Refused
-from mcp_host_cortex_tasks.storage.forges.forge import ALREADY_THERE, Fields, Forge, PullRequest
+from ...errors import RefusedError
+from .forge import ALREADY_THERE, Fields, Forge
+from .request import PullRequest
 
 
 class GitLab(Forge):
@@ -36,9 +37,9 @@ class GitLab(Forge):
         }
         try:
             return self._item(self._call("POST", self._requests, fields))
-        except Refused as error:
+        except RefusedError as error:
             if error.details.get("status") == 409:
-                raise Refused(error.message, reason=ALREADY_THERE) from None
+                raise RefusedError(error.message, reason=ALREADY_THERE) from None
             raise
 
     def close(self, number: int) -> None:
@@ -53,4 +54,6 @@ class GitLab(Forge):
             base=str(data["target_branch"]),
             open=data["state"] == "opened",
             merged=data["state"] == "merged",
+            landed=data.get("squash_commit_sha") or data.get("merge_commit_sha"),
+            refs=(f"refs/merge-requests/{data['iid']}/head",),
         )

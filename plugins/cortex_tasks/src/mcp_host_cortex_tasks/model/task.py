@@ -4,8 +4,9 @@ import hashlib
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import date
 
-from mcp_host_cortex_tasks.errors import Invalid, Unavailable
+from ..errors import InvalidError, UnavailableError
 
 TYPES = ("feature", "bug", "docs", "fix", "chore", "refactor")
 PRIORITIES = ("LOW", "MEDIUM", "HIGH")
@@ -68,15 +69,15 @@ class Draft:
 
     def __post_init__(self) -> None:
         if not self.title.strip():
-            raise Invalid("A task needs a title.")
+            raise InvalidError("A task needs a title.")
         if len(self.title) > MAX_TITLE:
-            raise Invalid(
+            raise InvalidError(
                 f"A title has at most {MAX_TITLE} characters; this has {len(self.title)}."
             )
         if len(self.description or "") > MAX_DESCRIPTION:
-            raise Invalid(f"A description has at most {MAX_DESCRIPTION} characters.")
+            raise InvalidError(f"A description has at most {MAX_DESCRIPTION} characters.")
         if "\0" in self.title + (self.description or ""):
-            raise Invalid("Title and description cannot hold a NUL character.")
+            raise InvalidError("Title and description cannot hold a NUL character.")
         one_of("type", self.type, TYPES)
         one_of("priority", self.priority, PRIORITIES)
         if self.deadline is not None:
@@ -95,20 +96,18 @@ class User:
 def one_of(what: str, value: str, allowed: tuple[str, ...]) -> str:
     """Return `value` when it is allowed, else raise naming what is."""
     if value not in allowed:
-        raise Invalid(f"{what} is {value!r}; it must be one of {', '.join(allowed)}.")
+        raise InvalidError(f"{what} is {value!r}; it must be one of {', '.join(allowed)}.")
     return value
 
 
 def iso_date(text: str) -> str:
     """Return `text` when it is a date as YYYY-MM-DD that exists."""
-    from datetime import date  # costs the start of every command that has no date
-
     try:
         if not _DATE.fullmatch(text):
             raise ValueError
         date.fromisoformat(text)
     except ValueError:
-        raise Invalid(f"{text!r} is not a date; write it as YYYY-MM-DD.") from None
+        raise InvalidError(f"{text!r} is not a date; write it as YYYY-MM-DD.") from None
     return text
 
 
@@ -117,11 +116,11 @@ def check_message(message: str | None) -> None:
     if message is None:
         return
     if not message.strip():
-        raise Invalid("The commit message is empty.", reason="commit_message_required")
+        raise InvalidError("The commit message is empty.", reason="commit_message_required")
     if "\0" in message:
-        raise Invalid("A commit message cannot hold a NUL character.", reason="bad_message")
+        raise InvalidError("A commit message cannot hold a NUL character.", reason="bad_message")
     if len(message) > MAX_MESSAGE:
-        raise Invalid(
+        raise InvalidError(
             f"A commit message has at most {MAX_MESSAGE} characters.", reason="bad_message"
         )
 
@@ -130,13 +129,13 @@ def task_id(value: object) -> int:
     """Return a task's number from what a person or a program gave."""
     text = str(value) if isinstance(value, int) and not isinstance(value, bool) else value
     if not isinstance(text, str) or not re.fullmatch(r"[0-9]{1,10}", text):
-        raise Invalid(
+        raise InvalidError(
             f"Invalid task id {_short(value)}: it must be a whole number from 1 to {MAX_ID}.",
             reason="bad_task_id",
         )
     number = int(text)
     if not 1 <= number <= MAX_ID:
-        raise Invalid(
+        raise InvalidError(
             f"Invalid task id {number}: it must be a whole number from 1 to {MAX_ID}.",
             reason="bad_task_id",
         )
@@ -150,7 +149,7 @@ def task_of_branch(branch: str) -> int | None:
 
 
 def parse_task(data: object) -> Task:
-    """Return a task from a backend's JSON; raise `Unavailable` when it is none."""
+    """Return a task from a backend's JSON; raise `UnavailableError` when it is none."""
     if not isinstance(data, Mapping):
         raise bad_answer(f"a task should be an object, not {type(data).__name__}")
     shared = data.get("collaborator_ids") or []
@@ -181,9 +180,9 @@ def parse_user(data: object) -> User:
     return User(_number(data, "id"), _text(data, "username") or "", _text(data, "email") or "")
 
 
-def bad_answer(what: str) -> Unavailable:
+def bad_answer(what: str) -> UnavailableError:
     """The error for a backend that answers something that is not its API."""
-    return Unavailable(
+    return UnavailableError(
         f"The backend's answer makes no sense: {what}.",
         reason="bad_answer",
         suggestions=["Check the backend's address: ctx config get url"],

@@ -1,0 +1,184 @@
+"""ctx tasks new | start | pr | done | delete | status, and ctx undo"""
+
+import argparse
+import os
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+from ..errors import InvalidError
+from ..model import Draft, task_id
+from ..service.complete import Complete
+from ..service.start import Start
+from ..service.status import status as stand
+from ..service.submit import Submit
+from ..service.undo import undo as take_back
+from ..service.work import Work
+from ..storage.config import Config
+from ..storage.journal import Step
+from .answer import Answer, say
+
+
+def new(given: argparse.Namespace, config: Config) -> Answer:
+    """Make a task."""
+    draft = Draft(
+        title=given.title,
+        description=given.description,
+        type=given.type.lower(),
+        priority=given.priority.upper(),
+        deadline=given.deadline,
+        project_id=None if given.project is None else task_id(given.project),
+    )
+    if given.dry_run:
+        return _would({"success": True}, [f"make the task {draft.title!r}"])
+    work = _work(given, config)
+    task = work.tasks.create(draft)
+    _note(work, "new", task.id, f"make task {task.id}")
+    data = {"success": True, "task_id": task.id, "task": task.as_data()}
+    return Answer(data, say(f"Task {task.id} is made. Begin with: ctx tasks start {task.id}"))
+
+
+def start(given: argparse.Namespace, config: Config) -> Answer:
+    """Begin a task."""
+    number = task_id(given.id)
+    work = _work(given, config)
+    data = Start(work, number, given.branch, given.worktree, given.reopen, given.steal).run()
+    place = f" in {data['worktree']}" if "worktree" in data else ""
+    return _done(data, f"Task {number} is on {data['branch']}{place}.")
+
+
+def submit(given: argparse.Namespace, config: Config) -> Answer:
+    """Commit, push, open the pull request."""
+    work = _work(given, config)
+    work.refuse_nameless(_named(given))
+    work = work.at_task(_named(given))
+    what = (tuple(given.add), tuple(given.allow), given.use_title)
+    try:
+        data = Submit(work, given.message, *what).run()
+    except InvalidError as error:
+        asked = None if given.message is not None else _ask_message(error, given)
+        if asked is None:
+            raise
+        data = Submit(work, asked, *what).run()
+    left_out = data.get("left_out")
+    more = [f"Not added: {name}" for name in left_out] if isinstance(left_out, list) else []
+    return _done(data, f"Task {data['task_id']} is in review.", str(data["pr_url"] or ""), *more)
+
+
+def done(given: argparse.Namespace, config: Config) -> Answer:
+    """Complete the current task."""
+    work = _work(given, config)
+    work.refuse_nameless(_named(given))
+    work = work if given.task is not None else work.at_task(None)
+    data = Complete(work, given.force, _named(given)).run()
+    cleaned = data["cleaned"]
+    gone = f"Deleted: {', '.join(cleaned)}." if isinstance(cleaned, list) and cleaned else ""
+    return _done(data, f"Task {data['task_id']} is done.", gone)
+
+
+def delete(given: argparse.Namespace, config: Config) -> Answer:
+    """Delete a task."""
+    number = task_id(given.id)
+    work = _work(given, config)
+    if given.dry_run:
+        work.tasks.get(number)
+        return _would({"success": True, "task_id": number}, [f"delete task {number}"])
+    work.tasks.delete(number)
+    _note(work, "delete", number, f"delete task {number}")
+    data = {"success": True, "task_id": number, "deleted": True}
+    return Answer(data, say(f"Task {number} is deleted. To bring it back: ctx undo"))
+
+
+def status(given: argparse.Namespace, config: Config) -> Answer:
+    """Tell where one stands."""
+    data = stand(_work(given, config).at_task(_named(given)))
+    whose = (
+        f"the branch of task {data['task_id']}" if data["is_task_branch"] else "no task's branch"
+    )
+    return Answer(data, say(f"{data['branch'] or 'Detached HEAD'}: {whose}.", *_standing(data)))
+
+
+def undo(given: argparse.Namespace, config: Config) -> Answer:
+    """Take the last command back."""
+    data = take_back(_work(given, config))
+    steps = data.get("would") or data.get("steps")
+    lines = [f"  {step}" for step in steps] if isinstance(steps, list) else []
+    verb = "Would take back" if given.dry_run else "Taken back:"
+    first = f"{verb} {data['undone']} of task {data['task_id']}."
+    return Answer(data, say(first, *lines, *_kept(data)))
+
+
+def _standing(data: Mapping[str, object]) -> list[str]:
+    """Say what is not committed, not pushed, merged or pending, a line each."""
+    lines = []
+    counts = {"changed": "changed", "untracked": "new", "ahead": "to push", "behind": "behind"}
+    told = [f"{data[key]} {word}" for key, word in counts.items() if data.get(key)]
+    if told:
+        lines.append(f"{', '.join(told)}.")
+    if data["in_progress"]:
+        lines.append(f"A {data['in_progress']} is in progress.")
+    evidence = data.get("evidence")
+    if isinstance(evidence, Mapping) and evidence.get("reverted_by"):
+        lines.append(f"It was merged and taken back by {evidence['reverted_by'][:10]}.")
+    elif isinstance(evidence, Mapping) and evidence.get("merged"):
+        lines.append(f"It is merged ({evidence['merged']}): ctx tasks done")
+    pending = data.get("pending")
+    if isinstance(pending, Mapping):
+        steps = "; ".join(pending["steps"])
+        lines.append(f"Pending of {pending['command']} of task {pending['task_id']}: {steps}.")
+    return lines
+
+
+def _work(given: argparse.Namespace, config: Config) -> Work:
+    return Work(
+        config,
+        Path.cwd(),
+        getattr(given, "dry_run", False),
+        os.environ.get("CORTEX_SESSION") or None,
+        os.environ.get("CORTEX_WORKTREE") or None,
+    )
+
+
+def _named(given: argparse.Namespace) -> int | None:
+    return None if given.task is None else task_id(given.task)
+
+
+def _note(work: Work, command: str, number: int, what: str) -> None:
+    """Put what concerns no repository into the journal, for `ctx undo`."""
+    entry = work.own_journal.begin(command, number)
+    entry.steps.append(Step(command, what, {}, {}, done=True))
+    entry.finished = True
+    work.own_journal.keep(entry)
+
+
+def _ask_message(error: InvalidError, given: argparse.Namespace) -> str | None:
+    """Ask a person at a terminal for the commit message; None where there is nobody to ask."""
+    if error.reason != "commit_message_required" or given.json or not sys.stdin.isatty():
+        return None
+    return input("Commit message: ")
+
+
+def _done(data: Mapping[str, object], *lines: str) -> Answer:
+    would = data.get("would")
+    if isinstance(would, list):
+        return _would(data, would)
+    warnings = data.get("warnings")
+    told = [f"Note: {text}" for text in warnings] if isinstance(warnings, list) else []
+    carried = data.get("carried")
+    if isinstance(carried, list):
+        told.append(f"Not committed, and still here: {', '.join(carried[:10])}")
+    told += _kept(data)
+    if isinstance(data.get("message"), str):
+        told.append(str(data["message"]))
+    return Answer(data, say(*(line for line in (*lines, *told) if line)))
+
+
+def _kept(data: Mapping[str, object]) -> list[str]:
+    kept = data.get("kept")
+    ids = [item["id"] for item in kept] if isinstance(kept, list) else []
+    return [f"Kept: {one}; to have it back: ctx kept restore {one}" for one in ids]
+
+
+def _would(data: Mapping[str, object], would: list[str]) -> Answer:
+    lines = [f"Would {what}" for what in would] or ["There is nothing to do."]
+    return Answer({**data, "dry_run": True, "would": would}, say(*lines))
