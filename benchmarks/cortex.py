@@ -157,6 +157,7 @@ def _with_ctx(place: Path) -> list[float]:
     for key in ("delete_local_on_done", "delete_remote_on_done"):
         _ctx(environment, app, "config", "set", key, "true")
     _ctx(environment, app, "config", "set", "url", "local")
+    _ctx(environment, app, "config", "set", "use_worktree", "false")
     _ctx(environment, app, "tasks", "new", "Work")
 
     def run(*words: str) -> Callable[[], None]:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from docs_pages import ROOT, Block
-from mcp_host.settings import parse
+from mcp_host.settings.loading import parse
 
 OURS = Path(sys.executable).parent
 PATIENCE = 60

@@ -5,6 +5,7 @@ import ast
 import dataclasses
 import inspect
 import re
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, get_args
@@ -17,9 +18,10 @@ from docs_pages import DOCS, ROOT, sections
 from mcp_host import Standalone, hookspecs
 from mcp_host.cli.app import app
 from mcp_host.cli.serve import parser as serve_parser
-from mcp_host.conditions import State
+from mcp_host.declarations.demo import DemoModule
 from mcp_host.errors import BY_CODE
-from mcp_host.packs import HOOKS
+from mcp_host.packs.conditions import State
+from mcp_host.packs.hooks import HOOKS
 
 REFERENCE = DOCS / "reference"
 CORE = ROOT / "core" / "src" / "mcp_host"
@@ -53,7 +55,7 @@ def test_every_hook_has_a_section_that_tells_of_its_arguments_and_since_when(hoo
     assert all(f"`{name}`" in section for name in inspect.signature(function).parameters)
 
 
-# -- the front door
+# -- the public API
 
 
 def public(value: Any) -> set[str]:
@@ -66,16 +68,16 @@ def public(value: Any) -> set[str]:
     return {name for name in names if not name.startswith("_")}
 
 
-INSIDE = {
+INSIDE = {"channel",
     # what the host itself calls on these
     "wire", "contents", "read", "capability", "rest", "listed", "answer", "match", "signature",
-    "is_template", "variables", "shape", "repeatable", "take_back", "envelope", "function", "code",
+    "is_template", "template", "verify", "repeatable", "cancel", "envelope", "function", "code",
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("name", mcp_host.__all__)
 def test_every_exported_name_has_a_section_that_tells_of_all_it_offers(name: str) -> None:
-    told = of("front-door.md", 3)
+    told = of("public-api.md", 3)
     section = next(body for heading, body in told.items() if name in heading.split(", "))
     untold = {n for n in public(getattr(mcp_host, name)) - INSIDE if f"`{n}" not in section}
 
@@ -90,11 +92,92 @@ def test_every_name_of_the_testing_kit_has_a_section_that_tells_of_all_it_offers
     assert not untold
 
 
+CALL = re.compile(r"`(?:await |async with )?(?:pack\.)?(\w+)(\([^`…]*\))(?: as \w+)?`")
+
+
+def shown(section: str) -> dict[str, str]:
+    """The signatures in a section, by name, as Python would write them."""
+    return {name: written(parameters) for name, parameters in CALL.findall(section)}
+
+
+def written(parameters: str) -> str:
+    return ast.unparse(ast.parse(f"def f{parameters}: ...")).partition("f(")[2].rpartition(")")[0]
+
+
+class Named(str):
+    """A constant that is told by its name."""
+
+    __repr__ = str.__str__
+
+
+def in_the_code(function: Any) -> str:
+    """A signature without annotations; `/` is left out, for a reference to read more easily."""
+    parameters = []
+    for parameter in inspect.signature(function).parameters.values():
+        if parameter.name == "self":
+            continue
+        if repr(parameter.default) == "<factory>":
+            factory = function.__dataclass_fields__[parameter.name].default_factory
+            parameter = parameter.replace(default=factory())
+        if isinstance(parameter.default, signal.Signals):
+            parameter = parameter.replace(default=Named(parameter.default.name))
+        if parameter.kind is parameter.POSITIONAL_ONLY:
+            parameter = parameter.replace(kind=parameter.POSITIONAL_OR_KEYWORD)
+        parameters.append(parameter.replace(annotation=parameter.empty))
+    return written(str(inspect.Signature(parameters)))
+
+
+MADE_BY_THE_HOST = {"Answer", "CompletedProgram", "Context", "PackHandle", "Demo"}
+MADE_BY_THE_KIT = {"Hosted", "CallFailed", "StdioClient", "HttpServer"}
+IN_A_TABLE = {"Tool", "Resource", "Prompt", "tool", "resource", "prompt", "Standalone", "Person"}
+PAGES = {("public-api.md", 3): mcp_host, ("testing.md", 2): mcp_host.testing}
+
+
+def callables() -> Iterator[tuple[str, str, Any]]:
+    """What can be called of all that is exported: its section, its name, and itself."""
+    for (page, level), module in PAGES.items():
+        for heading in of(page, level):
+            for name in set(heading.split(", ")) & set(module.__all__):
+                thing = getattr(module, name)
+                if not inspect.isclass(thing) or "__init__" in vars(thing):
+                    yield heading, name, thing
+                fields = set(getattr(thing, "__dataclass_fields__", ()))
+                for member in set(dir(thing) if inspect.isclass(thing) else ()) - fields:
+                    method = inspect.getattr_static(thing, member)
+                    if inspect.isfunction(method) and not member.startswith("_"):
+                        yield heading, member, method
+    yield "Demo", "prepare", DemoModule.prepare
+
+
+def told_signatures() -> set[tuple[str, str, str]]:
+    return {
+        (heading, name, signature)
+        for page, level in PAGES
+        for heading, section in of(page, level).items()
+        for name, signature in shown(section).items()
+    }
+
+
+def test_every_signature_that_is_told_is_that_of_the_code() -> None:
+    held = {(heading, name): thing for heading, name, thing in callables()}
+    told = told_signatures()
+
+    assert {(heading, name) for heading, name, _ in told} - held.keys() == set()
+    assert told == {(heading, name, in_the_code(held[heading, name])) for heading, name, _ in told}
+
+
+def test_the_signature_of_everything_that_a_pack_or_its_test_calls_is_told() -> None:
+    others = MADE_BY_THE_HOST | MADE_BY_THE_KIT | IN_A_TABLE | INSIDE | {"hookimpl"}
+    needed = {(heading, name) for heading, name, _ in callables() if name not in others}
+
+    assert needed - {(heading, name) for heading, name, _ in told_signatures()} == set()
+
+
 @pytest.mark.parametrize("decorator", ["tool", "resource", "prompt", "hosted", "stdio_client"])
 def test_every_option_of_a_decorator_or_a_client_is_told(decorator: str) -> None:
     kit = decorator in mcp_host.testing.__all__
     made = getattr(mcp_host.testing if kit else mcp_host, decorator)
-    page = of("testing.md") if kit else of("front-door.md", 3)
+    page = of("testing.md") if kit else of("public-api.md", 3)
     kind = getattr(mcp_host, decorator.capitalize(), None)
     names = (
         {field.name for field in dataclasses.fields(kind)} - {"function"}
@@ -141,7 +224,7 @@ def condition_codes() -> set[str]:
         if not isinstance(node, ast.Call):
             continue
         name = getattr(node.func, "id", getattr(node.func, "attr", ""))
-        position = {"Failure": 0, "Condition": 1, "_fail": 0}.get(name)
+        position = {"LoadError": 0, "Condition": 1, "_fail": 0}.get(name)
         if position is not None and len(node.args) > position:
             codes.add(text(node.args[position]))
     return {code for code in codes if code}
@@ -151,7 +234,7 @@ def test_every_state_and_code_of_a_pack_is_told() -> None:
     page = (REFERENCE / "states.md").read_text("utf-8")
     codes = condition_codes()
 
-    assert {"import_failed", "open_timeout", "calls_left_behind"} <= codes
+    assert {"import_failed", "open_timeout", "calls_abandoned"} <= codes
     assert not {code for code in codes | set(get_args(State)) if f"`{code}`" not in page}
 
 

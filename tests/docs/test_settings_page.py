@@ -5,7 +5,14 @@ from typing import Any
 
 import pytest
 from docs_pages import DOCS, sections
-from mcp_host.settings import FileTables, HostTable, HttpTable, PackTable, TokenTable, ToolTable
+from mcp_host.settings.tables import (
+    FileTables,
+    HostTable,
+    HttpTable,
+    PackTable,
+    TokenTable,
+    ToolTable,
+)
 from pydantic import BaseModel
 from pydantic_core import PydanticUndefined
 
