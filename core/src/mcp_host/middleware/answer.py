@@ -38,6 +38,7 @@ class ErrorEnvelope:
         self._secrets = secrets
 
     async def __call__(self, call: Call, following: Next) -> Result:
+        said: bool | None = None
         try:
             return await following(call)
         except ProtocolError as told:
@@ -45,6 +46,7 @@ class ErrorEnvelope:
             raise
         except PackFailed as failed:
             error = as_call_error(failed.reply)
+            said = failed.reply.retryable
             if failed.reply.traceback:
                 trace = {"traceback": failed.reply.traceback}
                 log.error("%s %s failed", call.kind, call.name[:200], extra=trace)
@@ -54,16 +56,11 @@ class ErrorEnvelope:
             error = InternalError(INTERNAL)
             log.exception("%s %s failed in the host", call.kind, call.name[:200])
         if isinstance(error, TimedOut):
-            _tell_what_may_follow(error, call)
+            error.retryable = call.may_be_repeated if said is None else said
+            if not error.retryable:
+                error.details.setdefault("outcome", "unknown")
         envelope = self._secrets.redact_data(error.envelope(call.context.request_id))
         if call.kind == "tool" and not isinstance(error, UnknownName):
             body = json.dumps(as_result(envelope), ensure_ascii=False, separators=(",", ":"))
             return Answered(body.encode(), error.code)
         raise as_protocol_error(error, envelope, call.name if call.kind == "resource" else None)
-
-
-def _tell_what_may_follow(error: TimedOut, call: Call) -> None:
-    """Say whether a call that took too long may be made again, or its outcome is unknown."""
-    error.retryable = call.may_be_repeated
-    if not error.retryable:
-        error.details.setdefault("outcome", "unknown")

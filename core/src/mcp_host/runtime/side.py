@@ -104,7 +104,7 @@ def _known(raised: BaseException, mapping: Mapping[type[BaseException], str]) ->
             bounds.cut(str(raised)),
             bounds.texts(raised.suggestions),
             bounds.details(raised.details),
-            raised.retryable,
+            _retryable(raised),
         )
     if isinstance(raised, BaseExceptionGroup) and len(raised.exceptions) == 1:
         return _known(raised.exceptions[0], mapping)
@@ -154,9 +154,13 @@ def proposed(values: Any, limit: int) -> Proposed:
 
 
 def _retryable(raised: BaseException) -> bool | None:
-    """Return what the exception says of itself; None where it says nothing."""
-    said = getattr(raised, "retryable", None)
-    return None if said is None else bool(said)
+    """Return what the exception or its class says; None where only its code does."""
+    for kind in (raised, *type(raised).__mro__):
+        if isinstance(kind, type) and kind in BY_CODE.values():
+            return None
+        if "retryable" in vars(kind):
+            return bool(raised.retryable)  # type: ignore[attr-defined]
+    return None
 
 
 def as_call_error(reply: Failed) -> CallError:

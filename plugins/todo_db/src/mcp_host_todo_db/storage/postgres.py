@@ -44,9 +44,6 @@ REST = 60.0
 """Seconds after which a resting connection is closed. Hosted databases fall asleep and gateways
 forget connections after some minutes; one that is younger needs no ping before each call."""
 
-PAUSE = 0.05
-"""Seconds in which the event loop may have slept while a connection ended."""
-
 
 class Connection(asyncpg.Connection):  # type: ignore[misc]  # it ships no types
     """A connection whose prepared statements have names that no other process uses.
@@ -79,7 +76,6 @@ class PostgresDatabase:
         self._session = {} if server.transaction_pooler or server.limits_statements else own
         self._pool_size = pool_size
         self._pool: Any = None
-        self._heard_at = 0.0
         self.engine = self._make_engine()
 
     async def try_out(self) -> None:
@@ -132,12 +128,9 @@ class PostgresDatabase:
         return await self._run_once(statement, arguments)
 
     async def _hear_of_ends(self) -> None:
-        """Let the event loop read which connections have ended while it slept."""
-        loop = asyncio.get_running_loop()
-        if loop.time() - self._heard_at > PAUSE:
-            await asyncio.sleep(0)  # the end is read
-            await asyncio.sleep(0)  # and told to the connection
-            self._heard_at = loop.time()
+        """Let the event loop read which connections have ended while it slept or was busy."""
+        await asyncio.sleep(0)  # the end is read
+        await asyncio.sleep(0)  # and told to the connection
 
     async def _run_once(self, statement: Statement, arguments: Sequence[object]) -> Sequence[Row]:
         connection = await self._acquired()
