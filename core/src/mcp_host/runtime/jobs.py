@@ -12,18 +12,22 @@ from .loop import PackLoop
 
 T = TypeVar("T")
 Work: TypeAlias = Callable[[], Coroutine[Any, Any, T]]
+Told: TypeAlias = Callable[[], None] | None
+"""Says to the work, in the host's loop, that it is taken back."""
 
 
 class Job(Generic[T]):
     """One piece of work, which raises nothing: what can fail says so in what it returns.
 
     It settles `outcome` once, in the host's loop, and has `ended` then. Once `abandoned` it does
-    not begin; where it had begun, `over` is called in the host's loop when it ends.
+    not begin; where it had begun, `over` is called in the host's loop when it ends. The work is
+    told before it is cancelled, so that it knows why.
     """
 
-    def __init__(self, over: Callable[[], None]) -> None:
+    def __init__(self, over: Callable[[], None], told: Told = None) -> None:
         self._host = asyncio.get_running_loop()
         self._over = over
+        self._told = told
         self._context = contextvars.copy_context()
         self._task: asyncio.Task[None] | None = None
         self.outcome: asyncio.Future[T] = self._host.create_future()
@@ -36,6 +40,11 @@ class Job(Generic[T]):
             self._deliver(closed)
             return
         self._task = loop.loop.create_task(self._run(work, closed), context=self._context)
+
+    def tell(self) -> None:
+        """Say to the work that nobody waits for it any more, in the host's loop."""
+        if self._told is not None:
+            self._told()
 
     def cancel(self) -> None:
         """Cancel the work, in the pack's loop."""

@@ -18,7 +18,7 @@ from ..packs.declared import Declared
 from . import bounds
 from .channel import SideChannel
 from .driver import drive, drive_on_loop, run
-from .jobs import Job
+from .jobs import Job, Told
 from .loop import MOMENT, PackLoop
 from .mailbox import Mailbox, Said
 from .messages import (
@@ -184,16 +184,15 @@ class ThreadWorker:
             reply: Reply
             if _needs_loop(contribution):
                 reply = await self._on_loop(
-                    lambda: drive_on_loop(work, mapping, self._in_thread), CLOSED
+                    lambda: drive_on_loop(work, mapping, self._in_thread), CLOSED, context.cancel
                 )
             else:
-                reply = await self._in_new_thread(lambda: drive(work, mapping), CLOSED)
+                reply = await self._in_new_thread(
+                    lambda: drive(work, mapping), CLOSED, context.cancel
+                )
             self._mailbox.empty()  # what was said before the answer is heard before it
             await mailbox.drain()
             return reply
-        except asyncio.CancelledError:
-            context.cancel()
-            raise
         finally:
             mailbox.close()
 
@@ -238,17 +237,19 @@ class ThreadWorker:
                 found.append(one)
         return found
 
-    async def _on_loop(self, work: Callable[[], Coroutine[Any, Any, T]], closed: T) -> T:
-        """Do a piece of work on the pack's loop."""
+    async def _on_loop(
+        self, work: Callable[[], Coroutine[Any, Any, T]], closed: T, told: Told = None
+    ) -> T:
+        """Do a piece of work on the pack's loop; `told` is called before it is cancelled."""
         loop = self._open_loop()
-        job: Job[T] = Job(self._came_back)
+        job: Job[T] = Job(self._came_back, told)
         loop.post(job.begin, loop, work, closed)
         return await self._outcome(job, loop)
 
-    async def _in_new_thread(self, work: Callable[[], T], closed: T) -> T:
-        """Do a piece of work in one of the pack's threads."""
+    async def _in_new_thread(self, work: Callable[[], T], closed: T, told: Told) -> T:
+        """Do a piece of work in one of the pack's threads, as `_on_loop`."""
         loop = self._open_loop()
-        job: Job[T] = Job(self._came_back)
+        job: Job[T] = Job(self._came_back, told)
         self._threads.post(lambda: job.call(work, closed))
         return await self._outcome(job, loop)
 
@@ -269,6 +270,7 @@ class ThreadWorker:
             if not job.ended:  # else at the same moment
                 job.abandoned = True
                 self._abandoned += 1
+                job.tell()
                 loop.post(job.cancel)
                 self._on_abandoned(self._abandoned)
             raise
