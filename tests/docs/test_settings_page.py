@@ -8,6 +8,7 @@ from docs_pages import DOCS, sections
 from mcp_host.settings.tables import (
     FileTables,
     HostTable,
+    HttpLimitsTable,
     HttpTable,
     PackTable,
     TokenTable,
@@ -20,6 +21,7 @@ PAGE = DOCS / "reference" / "settings.md"
 TABLES: dict[str, type[BaseModel]] = {
     "[host]": HostTable,
     "[http]": HttpTable,
+    "[http.limits]": HttpLimitsTable,
     "[[http.tokens]]": TokenTable,
     "[packs.X]": PackTable,
     "[packs.X.tools.T]": ToolTable,
@@ -33,6 +35,8 @@ def shown(field: Any) -> str:
     value = field.get_default(call_default_factory=True)
     if value is None or value is PydanticUndefined:
         return "unset"
+    if isinstance(value, BaseModel):
+        return "below"
     return f"`{json.dumps(value)}`"
 
 

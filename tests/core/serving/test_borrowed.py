@@ -3,14 +3,17 @@
 Nobody promises these names. Where a test here fails after an upgrade, mend `serving/borrowed.py`.
 """
 
+import asyncio
 import inspect
+import socket
+from typing import Any
 
+import pytest
 import uvicorn
 from mcp.server import runner
 from mcp.server.lowlevel.server import Server
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp_host.serving import borrowed
-from mcp_host.serving.transports.http.replay import Replay
 
 
 def test_the_sdks_server_makes_spans_by_a_middleware_that_can_be_taken_off() -> None:
@@ -63,15 +66,80 @@ def test_the_sdks_session_manager_keeps_its_event_store_where_we_replace_it() ->
     )
 
 
-def test_every_session_has_an_event_store_of_its_own_and_a_stateless_server_none() -> None:
-    server: Server[object] = Server("s", version="1")
-    keeps = borrowed.SessionManager(Replay, app=server)
-    stateless = borrowed.SessionManager(None, app=server, stateless=True)
+class Keeper:
+    """Sessions by their id, as the SDK says that they begin and end."""
 
-    one, other = keeps.event_store, keeps.event_store
-    assert isinstance(one, Replay)
-    assert isinstance(other, Replay)
-    assert one is not other
+    def __init__(self) -> None:
+        self.sessions: dict[str, object] = {}
+
+    def admit(self, owner: object) -> object:
+        return object()
+
+    def began(self, session_id: str, session: object) -> None:
+        self.sessions[session_id] = session
+
+    def ended(self, session_id: str) -> None:
+        del self.sessions[session_id]
+
+
+async def test_the_sdk_asks_our_keeper_for_every_session_and_tells_it_the_end() -> None:
+    keeper = Keeper()
+    manager = borrowed.SessionManager(keeper, lambda app: app, app=Server("s", version="1"))
+
+    one, other = manager._admit_session(None), manager._admit_session(None)
+    assert one is not None
+    assert other is not None
+    assert one.mcp_session_id is not None
+    begun = dict(keeper.sessions)
+    await manager._discard_session(one.mcp_session_id, one)
+
+    assert [one._event_store, other._event_store] == list(begun.values())
+    assert one._event_store is not other._event_store
+    assert list(keeper.sessions) == [other.mcp_session_id]
+
+
+def test_the_sdk_begins_and_ends_every_session_by_the_methods_that_we_replace() -> None:
+    stateful = inspect.getsource(StreamableHTTPSessionManager._handle_stateful_request)
+    assert "self._admit_session(" in stateful, (
+        "StreamableHTTPSessionManager begins sessions elsewhere now: look where, or [http.limits] "
+        "sessions is not kept and no session can be resumed"
+    )
+    opening = inspect.getsource(StreamableHTTPSessionManager._serve_opening_request)
+    assert "self._discard_session(" in stateful, "a DELETE no longer tells us that a session ended"
+    assert opening.count("self._discard_session(") == 2, (
+        "StreamableHTTPSessionManager no longer tells us of every session that ended: those that "
+        "were not used would count against [http.limits] sessions for ever"
+    )
+
+
+async def test_every_request_passes_our_checks_with_its_body_whole() -> None:
+    called = []
+
+    async def check(scope: object, receive: object, send: object) -> None:
+        called.append(await receive())  # type: ignore[operator]
+
+    parts = [
+        {"type": "http.request", "body": b"a", "more_body": True},
+        {"type": "http.request", "body": b"b", "more_body": False},
+    ]
+
+    async def receive() -> dict[str, object]:
+        return parts.pop(0)
+
+    async def send(message: object) -> None:
+        """Nothing is answered."""
+
+    manager = borrowed.SessionManager(None, lambda app: check, app=Server("s", version="1"))
+    await manager.handle_request({"type": "http", "headers": []}, receive, send)
+
+    assert called == [{"type": "http.request", "body": b"ab", "more_body": False}]
+
+
+def test_a_stateless_server_keeps_no_events() -> None:
+    stateless = borrowed.SessionManager(
+        None, lambda app: app, app=Server("s", version="1"), stateless=True
+    )
+
     assert stateless.event_store is None
 
 
@@ -108,3 +176,76 @@ def test_uvicorn_logs_what_we_silence_under_the_name_that_we_silence() -> None:
     assert 'logging.getLogger("uvicorn.error")' in inspect.getsource(uvicorn.server), (
         "uvicorn logs its errors under another name now: see borrowed.GracefulServer.shutdown"
     )
+
+
+class Door:
+    """What was told of connections."""
+
+    def __init__(self) -> None:
+        self.told: list[tuple[str, bool, bool]] = []
+
+    def opened(self, connection: Any) -> None:
+        self.told.append(("opened", connection.awaits_header, connection.awaits_body))
+
+    def heard(self, connection: Any) -> None:
+        self.told.append(("heard", connection.awaits_header, connection.awaits_body))
+
+    def closed(self, connection: Any) -> None:
+        self.told.append(("closed", False, False))
+
+
+@pytest.mark.parametrize("kind", ["h11", "httptools"])
+async def test_uvicorn_tells_what_a_connection_waits_for(
+    kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    implementation = pytest.importorskip(f"uvicorn.protocols.http.{kind}_impl")
+    name = {"h11": "H11Protocol", "httptools": "HttpToolsProtocol"}[kind]
+    monkeypatch.setattr(borrowed, "AutoHTTPProtocol", getattr(implementation, name))
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        if scope["type"] == "http":
+            while (await receive()).get("more_body"):
+                continue
+            told.append("answering")
+            await send({"type": "http.response.start", "status": 200, "headers": []})
+            await send({"type": "http.response.body", "body": b"ok"})
+
+    door = Door()
+    told: Any = door.told
+    config = uvicorn.Config(app, http=borrowed.counted_protocol(door), log_config=None)
+    server = borrowed.GracefulServer(config, stopping=lambda: None, at_once=lambda: None)
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        await started(server, listening)
+        _, writer = await asyncio.open_connection(*listening.getsockname())
+
+        async def send(data: bytes, count: int) -> None:
+            writer.write(data)
+            async with asyncio.timeout(30):
+                while len(told) < count:  # noqa: ASYNC110 - the server runs on this loop
+                    await asyncio.sleep(0)
+
+        await send(b"POST / HTTP/1.1\r\nHost: x\r\n", 2)
+        await send(b"Content-Length: 2\r\n\r\n", 3)
+        await send(b"a", 4)
+        await send(b"b", 7)
+        writer.close()
+        await send(b"", 8)
+        await server.shutdown([listening])
+
+    assert told[:4] == [
+        ("opened", True, False),
+        ("heard", True, False),
+        ("heard", False, True),
+        ("heard", False, True),
+    ]
+    assert sorted(map(str, told[4:7])) == sorted(
+        map(str, [("heard", False, False), "answering", ("heard", True, False)])
+    )
+    assert told[7] == ("closed", False, False)
+
+
+async def started(server: uvicorn.Server, listening: socket.socket) -> None:
+    """Start a server of uvicorn as `serve` does, without its signals."""
+    server.config.load()
+    server.lifespan = server.config.lifespan_class(server.config)
+    await server.startup([listening])

@@ -14,13 +14,17 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
-from typing import Any
+from typing import Any, Protocol
 
 import uvicorn
 from mcp.server import runner
+from mcp.server.auth.middleware.bearer_auth import AuthorizationContext
 from mcp.server.lowlevel.server import Server
-from mcp.server.streamable_http import EventStore
+from mcp.server.streamable_http import EventStore, StreamableHTTPServerTransport
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+from mcp.server.transport_security import RequestBodyLimitMiddleware
+from starlette.types import ASGIApp
+from uvicorn.protocols.http.auto import AutoHTTPProtocol
 
 # -- the SDK
 
@@ -47,24 +51,62 @@ async def serve_modern_stream(server: Server[Any], stream: Any) -> None:
         await serve(server, stream, stream, lifespan_state={}, raise_exceptions=False)
 
 
-class SessionManager(StreamableHTTPSessionManager):
-    """The SDK's sessions, with an event store of its own for each.
+class SessionKeeper(Protocol):
+    """What decides over sessions and keeps what belongs to each."""
 
-    The SDK reads `event_store` once for each new session; it is a plain attribute there, and one
-    store for all.
+    def admit(self, owner: AuthorizationContext | None) -> Any:
+        """The event store of a new session of this caller; raises where it may have none."""
+
+    def began(self, session_id: str, session: Any) -> None:
+        """Keep what was admitted under the id that it now has."""
+
+    def ended(self, session_id: str) -> None:
+        """Forget a session; also one that was never begun."""
+
+
+class SessionManager(StreamableHTTPSessionManager):
+    """The SDK's sessions, each with an event store of its own and counted by a keeper.
+
+    The SDK reads `event_store` once for each new session, in `_admit_session`; it is a plain
+    attribute there, and one store for all. Every end of a session goes by `_discard_session`, and
+    every request, once its body is there, by `_handle_request`.
     """
 
-    def __init__(self, make_store: Callable[[], EventStore] | None, **named: Any) -> None:
-        self._make_store = make_store
+    def __init__(
+        self, keeper: SessionKeeper | None, checks: Callable[[ASGIApp], ASGIApp], **named: Any
+    ) -> None:
+        self._keeper = keeper
+        self._next: EventStore | None = None
         super().__init__(**named)
+        # What checks a request stands behind the SDK's own check of the body's length.
+        checked = checks(self._handle_request)
+        self.asgi_app = RequestBodyLimitMiddleware(checked, self.max_request_body_size)
 
     @property
     def event_store(self) -> EventStore | None:
-        return self._make_store() if self._make_store is not None else None
+        return self._next
 
     @event_store.setter
     def event_store(self, value: EventStore | None) -> None:
         """Ignore what the SDK's constructor sets."""
+
+    def _admit_session(
+        self, requestor: AuthorizationContext | None
+    ) -> StreamableHTTPServerTransport | None:
+        if self._keeper is None:
+            return super()._admit_session(requestor)
+        session = self._next = self._keeper.admit(requestor)
+        transport = super()._admit_session(requestor)
+        if transport is not None and transport.mcp_session_id is not None:
+            self._keeper.began(transport.mcp_session_id, session)
+        return transport
+
+    async def _discard_session(
+        self, session_id: str, transport: StreamableHTTPServerTransport
+    ) -> None:
+        if self._keeper is not None:
+            self._keeper.ended(session_id)
+        await super()._discard_session(session_id, transport)
 
 
 # -- uvicorn
@@ -73,13 +115,19 @@ class SessionManager(StreamableHTTPSessionManager):
 class GracefulServer(uvicorn.Server):
     """uvicorn that ends its streams first, and leaves with our exit code.
 
-    `stopping` is called when the server begins to end, `at_once` on a second signal.
+    `stopping` is called when the server begins to end, `at_once` on a second signal. `queue` is how
+    many connections the system holds until they are accepted.
     """
 
     def __init__(
-        self, config: uvicorn.Config, stopping: Callable[[], None], at_once: Callable[[], None]
+        self,
+        config: uvicorn.Config,
+        stopping: Callable[[], None],
+        at_once: Callable[[], None],
+        queue: int = 2048,
     ) -> None:
         super().__init__(config)
+        self._queue = queue
         self._stopping = stopping
         self._at_once = at_once
 
@@ -103,8 +151,74 @@ class GracefulServer(uvicorn.Server):
             self._at_once()
         self.handle_exit(number, frame)
 
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Start, and let the system hold more connections than are accepted at once.
+
+        asyncio has one number for both; accepted at once, a flood would take every descriptor
+        before one of its connections could be closed.
+        """
+        await super().startup(sockets)
+        for listening in sockets or ():
+            listening.listen(self._queue)
+
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Say that the end begins, and end without an error in the log for each stream cut."""
         self._stopping()
         logging.getLogger("uvicorn.error").setLevel(logging.CRITICAL)
         await super().shutdown(sockets)
+
+
+class Counts(Protocol):
+    """What is told of every connection."""
+
+    def opened(self, connection: Any) -> None:
+        """A client has connected."""
+
+    def heard(self, connection: Any) -> None:
+        """Data came, or a response has ended."""
+
+    def closed(self, connection: Any) -> None:
+        """The connection is no more."""
+
+
+def counted_protocol(door: Counts) -> type[asyncio.Protocol]:
+    """uvicorn's protocol of HTTP/1.1, whose connections are told to a door.
+
+    uvicorn has `timeout_keep_alive` for the time between two requests, and nothing for a client
+    that never ends its first header.
+    """
+
+    class CountedProtocol(AutoHTTPProtocol):  # type: ignore[misc, valid-type]  # chosen as it runs
+        @property
+        def awaits_header(self) -> bool:
+            """Whether the server waits for the header of a request."""
+            return self.cycle is None or bool(self.cycle.response_complete)
+
+        @property
+        def awaits_body(self) -> bool:
+            """Whether the server waits for the rest of a body."""
+            return not self.awaits_header and bool(self.cycle.more_body)
+
+        def turn_away(self, answer: bytes) -> None:
+            """Close the connection; with this answer where it has begun to send a request."""
+            if self.cycle is None or not self.cycle.response_complete:
+                self.transport.write(answer)
+            self.transport.close()
+
+        def connection_made(self, transport: asyncio.BaseTransport) -> None:
+            super().connection_made(transport)
+            door.opened(self)
+
+        def data_received(self, data: bytes) -> None:
+            super().data_received(data)
+            door.heard(self)
+
+        def on_response_complete(self) -> None:
+            super().on_response_complete()
+            door.heard(self)
+
+        def connection_lost(self, exc: Exception | None) -> None:
+            door.closed(self)
+            super().connection_lost(exc)
+
+    return CountedProtocol

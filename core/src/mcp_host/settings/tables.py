@@ -98,6 +98,32 @@ class TokenTable(_Table):
     )
 
 
+class HttpLimitsTable(_Table):
+    """The table [http.limits]."""
+
+    sessions: Count = Field(
+        100, description="Open sessions of one subject; those without a token are one subject."
+    )
+    sessions_total: Count = Field(1000, description="Open sessions of all together.")
+    replay_bytes: Annotated[int, Field(ge=1024)] = Field(
+        16 * 1024 * 1024,
+        description="Bytes that are kept of one session for a client whose stream broke.",
+    )
+    replay_bytes_total: Annotated[int, Field(ge=1024)] = Field(
+        128 * 1024 * 1024, description="The same, of all sessions together."
+    )
+    connections: Count = Field(
+        1000,
+        description="Open connections; never more than three quarters of the file descriptors "
+        "that the server may have.",
+    )
+    header_timeout: Seconds = Field(
+        15,
+        description="Seconds in which the header of a request must have come, and the longest "
+        "pause in its body.",
+    )
+
+
 class HttpTable(_Table):
     """The table [http]."""
 
@@ -127,6 +153,9 @@ class HttpTable(_Table):
     )
     session_idle_timeout: Seconds = Field(
         1800, description="Seconds after which an unused session ends."
+    )
+    limits: HttpLimitsTable = Field(
+        default_factory=HttpLimitsTable, description="How much clients may take up."
     )
 
 

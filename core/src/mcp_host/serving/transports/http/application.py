@@ -19,8 +19,8 @@ from ....settings.tables import HttpTable
 from ...adapter import Adapter
 from . import PATH
 from .guard import Guard
+from .handshake import session_manager
 from .routes import HealthRoutes
-from .sessions import SessionWatch, make_sessions
 from .tokens import Verifier
 
 
@@ -28,15 +28,15 @@ def application(
     adapter: Adapter, http: HttpTable, port: int, routes: HealthRoutes, verifier: Verifier
 ) -> ASGIApp:
     """The application for a server on this port."""
-    sessions = make_sessions(adapter, http)
-    endpoint: ASGIApp = SessionWatch(StreamableHTTPASGIApp(sessions), adapter)
+    manager = session_manager(adapter, http)
+    endpoint: ASGIApp = StreamableHTTPASGIApp(manager)
     if http.tokens:
         known = AuthContextMiddleware(RequireAuthMiddleware(endpoint, [], None))
         endpoint = AuthenticationMiddleware(known, backend=BearerAuthBackend(verifier))
 
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
-        async with sessions.run():
+        async with manager.run():
             yield
 
     app = Starlette(

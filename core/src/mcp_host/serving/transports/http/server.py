@@ -10,8 +10,9 @@ import uvicorn
 
 from ....host import Host
 from ...adapter import Adapter
-from ...borrowed import GracefulServer
+from ...borrowed import GracefulServer, counted_protocol
 from .application import application
+from .door import LONGEST_QUEUE, Door, room
 from .routes import HealthRoutes
 from .tokens import Verifier
 
@@ -29,8 +30,11 @@ async def serve(
         adapter.stop_asking()
         adapter.close_streams()
 
+    connections, at_a_time = room(http.limits)
     config = uvicorn.Config(
         application(adapter, http, listening.getsockname()[1], routes, verifier),
+        http=counted_protocol(Door(connections, http.limits.header_timeout)),
+        backlog=at_a_time,
         log_config=None,
         log_level="warning",
         access_log=False,
@@ -38,7 +42,7 @@ async def serve(
         server_header=False,
         timeout_graceful_shutdown=max(1, round(host.settings.host.grace)),
     )
-    server = GracefulServer(config, stopping, at_once)
+    server = GracefulServer(config, stopping, at_once, LONGEST_QUEUE)
     serving = asyncio.create_task(server.serve(sockets=[listening]))
     try:
         await asyncio.shield(serving)

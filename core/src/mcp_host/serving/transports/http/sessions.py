@@ -1,48 +1,117 @@
-"""The sessions of the handshake era: what the SDK keeps of them, and when one has ended."""
+"""The sessions of the handshake era: how many there may be, and what each waits for."""
 
 from __future__ import annotations
 
-from mcp.server.transport_security import TransportSecuritySettings
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from collections import Counter
+from collections.abc import Callable
+from typing import Any, TypeAlias
 
+from mcp.server.auth.middleware.bearer_auth import AuthorizationContext
+from mcp.server.streamable_http import EventCallback, EventStore
+from mcp_types import JSONRPCError, JSONRPCResponse
+
+from ....errors import Busy
 from ....settings.tables import HttpTable
-from ...adapter import Adapter
-from ...borrowed import SessionManager
-from .replay import Replay
+from .replay import Replay, ReplayBudget
 
-RETRY_MS = 500
-"""When a client whose stream broke is to come again."""
+Owner: TypeAlias = tuple[str | None, str] | None
+"""Who began a session: issuer and subject; None without a token."""
 
 
-def make_sessions(adapter: Adapter, http: HttpTable) -> SessionManager:
-    """The SDK's session manager as the settings want it."""
-    return SessionManager(
-        None if http.stateless else Replay,
-        app=adapter.server,
-        stateless=http.stateless,
-        json_response=False,  # in JSON mode the SDK does not see a client go
-        retry_interval=None if http.stateless else RETRY_MS,
-        session_idle_timeout=http.session_idle_timeout,
-        max_request_body_size=http.max_body_bytes,
-        # Our guard checks Host and Origin, on every route and before this one.
-        security_settings=TransportSecuritySettings(enable_dns_rebinding_protection=False),
-    )
+def owner_of(known: AuthorizationContext | None) -> Owner:
+    """The owner that a token proves."""
+    if known is None:
+        return None
+    return known["issuer"], known["subject"] or known["client_id"]
 
 
-class SessionWatch:
-    """Has the adapter forget a connection when its client ends the session."""
+class TooManySessions(Busy):
+    """No further session is begun; `of_subject` says whether the caller itself has too many."""
 
-    def __init__(self, app: ASGIApp, adapter: Adapter) -> None:
-        self._app = app
-        self._adapter = adapter
+    def __init__(self, message: str, *, of_subject: bool, suggestion: str) -> None:
+        super().__init__(message, suggestions=[suggestion], details={"reason": "too_many_sessions"})
+        self.of_subject = of_subject
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        async def watching(message: Message) -> None:
-            # Whoever may not end the session is told 404, and then it has not ended.
-            if message["type"] == "http.response.start" and message["status"] < 300:
-                session_id = dict(scope["headers"]).get(b"mcp-session-id", b"")
-                self._adapter.connections.forget(session_id.decode("latin-1"))
-            await send(message)
 
-        ends = scope["type"] == "http" and scope["method"] == "DELETE"
-        await self._app(scope, receive, watching if ends else send)
+class Session(EventStore):
+    """One session: who began it, what it may fetch again, and which requests are not answered.
+
+    The SDK tells an event store every message to the client, so this is where an answer is seen.
+    """
+
+    def __init__(self, owner: Owner, replay: Replay) -> None:
+        self.owner = owner
+        self.in_flight: set[str] = set()
+        self._replay = replay
+
+    async def store_event(self, stream_id: str, message: Any) -> str:
+        if isinstance(message, JSONRPCResponse | JSONRPCError):
+            self.in_flight.discard(stream_id)
+        return await self._replay.store_event(stream_id, message)
+
+    async def replay_events_after(
+        self, last_event_id: str, send_callback: EventCallback
+    ) -> str | None:
+        return await self._replay.replay_events_after(last_event_id, send_callback)
+
+    def close(self) -> None:
+        """Forget what was kept for the client."""
+        self._replay.close()
+
+
+class Sessions:
+    """All sessions by their id, within the numbers that the settings allow.
+
+    Callers without a token are one subject. `on_end` is called with the id of a session that has
+    ended, by its client or because it was not used.
+    """
+
+    def __init__(self, http: HttpTable, on_end: Callable[[str], None]) -> None:
+        self._limits = http.limits
+        self._idle = http.session_idle_timeout
+        self._on_end = on_end
+        self._budget = ReplayBudget(http.limits.replay_bytes_total)
+        self._by_id: dict[str, Session] = {}
+        self._owned: Counter[Owner] = Counter()
+
+    def find(self, session_id: str, owner: Owner) -> Session | None:
+        """The session of that id which this caller began."""
+        session = self._by_id.get(session_id)
+        return session if session is not None and session.owner == owner else None
+
+    def admit(self, known: AuthorizationContext | None) -> Session:
+        """A new session of this caller; `TooManySessions` where it may have no more."""
+        owner = owner_of(known)
+        limits = self._limits
+        ends = f"one that was not used for {self._idle:g} s ends by itself"
+        if self._owned[owner] >= limits.sessions:
+            who = f'"{owner[1]}" has' if owner is not None else "Callers without a token have"
+            raise TooManySessions(
+                f"{who} {limits.sessions} open sessions, and [http.limits] sessions allows no more",
+                of_subject=True,
+                suggestion=f"End a session with DELETE when it is done; {ends}",
+            )
+        if len(self._by_id) >= limits.sessions_total:
+            raise TooManySessions(
+                f"{limits.sessions_total} sessions are open, and [http.limits] sessions_total "
+                "allows no more",
+                of_subject=False,
+                suggestion=f"Try again later: {ends}",
+            )
+        return Session(owner, Replay(limits.replay_bytes, self._budget))
+
+    def began(self, session_id: str, session: Session) -> None:
+        """Keep a session that was admitted and now has an id."""
+        self._by_id[session_id] = session
+        self._owned[session.owner] += 1
+
+    def ended(self, session_id: str) -> None:
+        """Forget a session."""
+        session = self._by_id.pop(session_id, None)
+        if session is None:
+            return
+        self._owned[session.owner] -= 1
+        if not self._owned[session.owner]:
+            del self._owned[session.owner]
+        session.close()
+        self._on_end(session_id)
