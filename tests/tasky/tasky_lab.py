@@ -1,21 +1,82 @@
 """What the Tasky tests share: plans on every store, with a clock and ids that tests can foresee."""
 
+import io
+import json
+import os
+import subprocess
+import sys
 import uuid
 from collections.abc import Callable, Sequence
+from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from multiprocessing.connection import Connection
 from pathlib import Path
 from random import Random
 from typing import Any
+from unittest.mock import patch
 
 import pytest
+from mcp_host_tasky.cli import main
 from mcp_host_tasky.errors import TaskyError
 from mcp_host_tasky.service import Caller, Plan, Search, Tasks
 from mcp_host_tasky.storage import Location, open_store
 
 ME = Caller("me")
 START = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)  # a Saturday
+
+COMMAND = str(Path(sys.executable).with_name("tasky"))
+
+
+@dataclass
+class Person:
+    """Somebody with a home of their own, in a project's folder."""
+
+    home: Path
+    folder: Path
+    name: str = "ann"
+
+    def run(self, *words: str, **variables: str) -> subprocess.CompletedProcess[str]:
+        """Run the command in this process, which spares the start of another."""
+        out, err, code = io.StringIO(), io.StringIO(), 0
+        here = Path.cwd()
+        os.chdir(self.folder)
+        try:
+            with (
+                patch.dict(os.environ, self._environment(variables)),
+                patch.object(sys, "argv", ["tasky", *words]),
+                redirect_stdout(out),
+                redirect_stderr(err),
+            ):
+                main()
+        except SystemExit as end:
+            code = int(end.code or 0)
+        finally:
+            os.chdir(here)
+        return subprocess.CompletedProcess(words, code, out.getvalue(), err.getvalue())
+
+    def apart(self, *words: str, **more: Any) -> subprocess.CompletedProcess[str]:
+        """Run the command in a process of its own."""
+        return subprocess.run(
+            [COMMAND, *words],
+            cwd=self.folder,
+            env={**os.environ, **self._environment({})},
+            text=True,
+            check=False,
+            **({"capture_output": True} | more),
+        )
+
+    def _environment(self, more: dict[str, str]) -> dict[str, str]:
+        known = {"HOME": str(self.home), "TZ": "UTC", "COLUMNS": "120"}
+        return {**known, "USER": self.name, "LOGNAME": self.name, **more}
+
+    def __call__(self, *words: str) -> str:
+        done = self.run(*words)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    def data(self, *words: str) -> Any:
+        return json.loads(self(*words, "--json"))
 
 
 class Clock:

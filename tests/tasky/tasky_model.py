@@ -336,10 +336,35 @@ class Model:
                 )
                 and (
                     not wanted.get("ready")
-                    or (task["status"] == "pending" and not blocked and free)
+                    or (
+                        task["status"] == "pending"
+                        and not blocked
+                        and free
+                        and not self._held_up(task)
+                    )
                 )
             )
 
         found = [task for task in self.tasks.values() if fits(task)]
         found.sort(key=lambda t: (-t["priority"], t["due_date"] or "9999", t["order"]))
         return [task["task_id"] for task in found]
+
+    def _held_up(self, task: dict[str, Any]) -> bool:
+        """Whether one of those that it is part of waits for a task outside of itself."""
+        above = [self.tasks[one] for one in self._above(task)]
+        return any(
+            parent["status"] == "pending"
+            and any(
+                self.tasks[blocker]["status"] == "pending"
+                and parent["task_id"] not in self._above(self.tasks[blocker])
+                for blocker in parent["blockers"]
+            )
+            for parent in above
+        )
+
+    def _above(self, task: dict[str, Any]) -> list[str]:
+        found = []
+        while task["subtask_of"]:
+            found.append(task["subtask_of"])
+            task = self.tasks[task["subtask_of"]]
+        return found

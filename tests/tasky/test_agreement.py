@@ -197,7 +197,7 @@ def without_token(answer: Any) -> Any:
 
 TestAgreement = Agreement.TestCase
 TestAgreement.settings = settings(
-    max_examples=30,
+    max_examples=25,
     stateful_step_count=25,
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],

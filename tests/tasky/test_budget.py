@@ -1,6 +1,7 @@
 """What answers cost a model: rows, short ids, cut texts, and the way to all of it."""
 
 import json
+import uuid
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -27,7 +28,7 @@ def service(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Service]
     else:
         project = home.init(tmp_path, store=request.param, name="Budget")
         open_store(project.location).close()
-    settings = PlanSettings(root=tmp_path, url=url, schema=f"budget_{id(tmp_path)}")
+    settings = PlanSettings(root=tmp_path, url=url, schema=f"budget_{uuid.uuid4().hex}")
     listener = Listener(lambda _: None, lambda: None, lambda: None)
     made = Service(settings, home, listener, str)
     yield made
@@ -76,15 +77,15 @@ def test_a_writes_rows_that_do_not_fit_follow_by_cursor_and_total_counts_all(
     service: Service,
 ) -> None:
     for caller, key in ((ANN, None), (ANN, "mine"), (NOBODY, None)):
-        items = [{"name": f"task number {n:04}"} for n in range(1_500)]
+        items = [{"name": f"task number {n:04}"} for n in range(500)]
         page = service.create(items, caller, key=key)
-        assert page.total == 1_500
+        assert page.total == 500
         found, cursor, sizes = list(page.rows), page.next_cursor, [size(page.rows)]
         while cursor:
             following = service.search(caller, cursor=cursor)
             found, cursor = [*found, *following.rows], following.next_cursor
             sizes.append(size(following.rows))
-            assert following.total == 1_500
+            assert following.total == 500
 
         assert max(sizes) <= BUDGET
         assert min(sizes[:-1]) > BUDGET * 0.9

@@ -1,23 +1,19 @@
 """The `tasky` command, projects and their settings, and what the existing Tasky left behind."""
 
 import json
-import os
 import sqlite3
 import stat
 import subprocess
-import sys
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 from mcp_host_tasky import __version__
 from mcp_host_tasky.errors import InvalidError, UnavailableError
 from mcp_host_tasky.service import Plan, Tasks
 from mcp_host_tasky.storage import Home, Location, open_store
-from tasky_lab import create, edit, get, names, refusal
+from tasky_lab import Person, create, edit, get, names, refusal
 
-COMMAND = str(Path(sys.executable).with_name("tasky"))
 OLD = {
     f"0000000{n}-0000-4000-8000-000000000000": {
         "name": name,
@@ -28,38 +24,6 @@ OLD = {
     }
     for n, (name, status) in enumerate([("Old one", "pending"), ("Old two", "completed")], 1)
 }
-
-
-@dataclass
-class Person:
-    """Somebody with a home of their own, in a project's folder."""
-
-    home: Path
-    folder: Path
-    name: str = "ann"
-
-    def run(self, *words: str, **variables: str) -> subprocess.CompletedProcess[str]:
-        env = {**os.environ, "HOME": str(self.home), "TZ": "UTC"}
-        env |= {"USER": self.name, "LOGNAME": self.name, "COLUMNS": "120", **variables}
-        return subprocess.run(
-            [COMMAND, *words], cwd=self.folder, env=env, capture_output=True, text=True, check=False
-        )
-
-    def __call__(self, *words: str) -> str:
-        done = self.run(*words)
-        assert done.returncode == 0, done.stderr
-        return done.stdout
-
-    def data(self, *words: str) -> Any:
-        return json.loads(self(*words, "--json"))
-
-
-@pytest.fixture
-def ann(tmp_path: Path) -> Person:
-    home, folder = tmp_path / "home", tmp_path / "garden"
-    home.mkdir()
-    folder.mkdir()
-    return Person(home, folder)
 
 
 def write_old_json(folder: Path) -> Path:
@@ -157,19 +121,11 @@ def test_a_refusal_is_one_line_with_what_helps(ann: Person) -> None:
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full on this system")
 def test_a_place_that_cannot_be_written_to_is_named_in_one_line(ann: Person) -> None:
     (ann.folder / ".tasky").write_text("in the way")
-    refused = ann.run("project", "init")
+    refused = ann.apart("project", "init")
     (ann.folder / ".tasky").unlink()
     ann("project", "init")
     with Path("/dev/full").open("w") as full:
-        cut = subprocess.run(
-            [COMMAND, "list"],
-            cwd=ann.folder,
-            env={**os.environ, "HOME": str(ann.home)},
-            stdout=full,
-            stderr=subprocess.PIPE,
-            text=True,
-            check=False,
-        )
+        cut = ann.apart("list", stdout=full, stderr=subprocess.PIPE, capture_output=False)
 
     for done, reason in ((refused, str(ann.folder / ".tasky")), (cut, "No space left")):
         assert (done.returncode, done.stderr.count("\n")) == (1, 1)

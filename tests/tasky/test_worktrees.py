@@ -3,7 +3,6 @@
 import json
 import os
 import subprocess
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,9 +10,8 @@ from pathlib import Path
 import pytest
 from mcp_host_tasky.service import Plan, Tasks
 from mcp_host_tasky.storage import Home, open_store
-from tasky_lab import ME, create, edit, get, items, names, refusal
+from tasky_lab import ME, Person, create, edit, get, items, names, refusal
 
-TASKY = Path(sys.executable).with_name("tasky")
 WHO = {
     f"GIT_{role}_{part}": f"a@{part}"
     for role in ("AUTHOR", "COMMITTER")
@@ -43,7 +41,9 @@ class Place:
         return self.run("git", "-c", "init.defaultBranch=main", *argv, fails=fails)
 
     def tasky(self, *argv: str, fails: bool = False) -> str:
-        return self.run(str(TASKY), *argv, fails=fails)
+        done = Person(self.home, self.folder).run(*argv)
+        assert (done.returncode != 0) == fails, done.stdout + done.stderr
+        return done.stdout + done.stderr
 
     def names(self) -> list[str]:
         rows = json.loads(self.tasky("list", "--json", "--limit", "200"))["tasks"]

@@ -23,6 +23,8 @@ _FIELDS: dict[str, Any] = {
     "tags": _IDS,
     "blockers": {**_IDS, "description": "Tasks to be done before this one"},
     "subtask_of": _TEXT,
+    "discovered_from": _TEXT,
+    "done_when": {**_IDS, "description": "Conditions, by the names in the person's settings"},
 }
 _NEW: dict[str, Any] = {
     "type": "object",
@@ -131,9 +133,10 @@ def edit_tasks(
     """Apply operations in order, all or none.
 
     update changes the fields given ("" clears due_date and subtask_of). claim takes a task for a
-    while and returns claim_token; renew or release it. next chooses a ready task (with tags),
-    claims it and shows it in full. While another holds a task, it cannot be completed, cancelled
-    or deleted. undo takes back your last call, a task's last change, or an event.
+    while and returns claim_token; renew or release it. next chooses the ready task (with tags)
+    that unblocks most, claims it, says why and shows it in full. While another holds a task, it
+    cannot be completed, cancelled or deleted. undo takes back your last call, a task's last
+    change, or an event.
     """
     return _list_or_page(
         service.edit(
@@ -166,6 +169,10 @@ def search_tasks(
         bool, Field(description="Pending, nothing open blocks it, nobody else claims it")
     ] = False,
     claimed_by: Annotated[str | None, Field(description='"me" or a name')] = None,
+    sort: Annotated[
+        str | None,
+        Field(json_schema_extra={"enum": ["unblocks"]}, description="With ready"),
+    ] = None,
     limit: Annotated[int, Field(description="1 to 200")] = 50,
     cursor: Annotated[
         str | None, Field(description="next_cursor of the page before, or of a write's answer")
@@ -186,6 +193,7 @@ def search_tasks(
         tags=tags or (),
         ready=ready,
         claimed_by=claimed_by,
+        sort=sort,
         limit=limit,
         cursor=cursor,
     )

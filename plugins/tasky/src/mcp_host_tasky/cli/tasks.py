@@ -25,6 +25,7 @@ def list_tasks(
     tag: Annotated[list[str] | None, typer.Option(help="Only tasks with this tag.")] = None,
     priority: Annotated[int | None, typer.Option(help="1 to 5; 5 is the highest.")] = None,
     due_before: Annotated[str | None, typer.Option(help="A date, in ISO or words.")] = None,
+    sort: Annotated[str | None, typer.Option(help="unblocks, with --ready.")] = None,
     limit: Annotated[int, typer.Option(help="1 to 200.")] = 50,
     cursor: Annotated[str | None, typer.Option(help="next_cursor of the page before.")] = None,
     folder: Folder = HERE,
@@ -38,6 +39,7 @@ def list_tasks(
         tags=tuple(tag or ()),
         priority=priority,
         due_before=due_before,
+        sort=sort,
         limit=limit,
         cursor=cursor,
     )
@@ -67,12 +69,15 @@ def list_tasks(
 
 def ready(
     tag: Annotated[list[str] | None, typer.Option(help="Only tasks with this tag.")] = None,
+    sort: Annotated[
+        str | None, typer.Option(help="unblocks: what the most tasks wait for, first.")
+    ] = None,
     limit: Annotated[int, typer.Option(help="1 to 200.")] = 50,
     folder: Folder = HERE,
     as_json: AsJson = False,
 ) -> None:
     """List what can be begun, the most urgent first."""
-    list_tasks(ready=True, tag=tag, limit=limit, folder=folder, as_json=as_json)
+    list_tasks(ready=True, tag=tag, sort=sort, limit=limit, folder=folder, as_json=as_json)
 
 
 def search(
@@ -106,6 +111,12 @@ def add(
         list[str] | None, typer.Option(help="A task to be done before; may be repeated.")
     ] = None,
     subtask_of: Annotated[str | None, typer.Option(help="The task that it is part of.")] = None,
+    discovered_from: Annotated[
+        str | None, typer.Option(help="The task that it was found during.")
+    ] = None,
+    done_when: Annotated[
+        list[str] | None, typer.Option(help="A condition for it to be done; may be repeated.")
+    ] = None,
     folder: Folder = HERE,
     as_json: AsJson = False,
 ) -> None:
@@ -118,6 +129,8 @@ def add(
         "tags": tag,
         "blockers": blocker,
         "subtask_of": subtask_of,
+        "discovered_from": discovered_from,
+        "done_when": done_when,
     }
     with opened(folder) as tasks:
         (view,) = tasks.create([item], person())
@@ -167,6 +180,12 @@ def edit(
     priority: Annotated[int | None, typer.Option(help="1 to 5; 5 is the highest.")] = None,
     due: Annotated[str | None, typer.Option(help='A date, in ISO or words; "" for none.')] = None,
     subtask_of: Annotated[str | None, typer.Option(help='Its parent; "" for none.')] = None,
+    discovered_from: Annotated[
+        str | None, typer.Option(help='The task it was found during; "" for none.')
+    ] = None,
+    done_when: Annotated[
+        list[str] | None, typer.Option(help='Conditions for it to be done; "" for none.')
+    ] = None,
     blocker: Annotated[list[str] | None, typer.Option(help="Add a task to wait for.")] = None,
     no_blocker: Annotated[list[str] | None, typer.Option(help="Wait for it no more.")] = None,
     folder: Folder = HERE,
@@ -178,6 +197,8 @@ def edit(
         "subtask_of": subtask_of,
         "add_blockers": blocker,
         "remove_blockers": no_blocker,
+        "discovered_from": discovered_from,
+        "done_when": done_when if done_when != [""] else [],
     }
     operation = {"action": "update", "task_id": task_id, **fields, **relations}
     with opened(folder) as tasks:

@@ -74,6 +74,15 @@ def latest_lease(now: datetime) -> str:
     return seconds(now + timedelta(seconds=LIMITS.lease_seconds))
 
 
+class Source(NamedTuple):
+    """Where a task was brought in from: the tool, the task's id there, and what the tool says of it
+    that has no field here, as JSON text."""
+
+    format: str
+    id: str
+    rest: str = "{}"
+
+
 class Note(NamedTuple):
     """What somebody left at a task for whoever takes it up; notes are added, never changed."""
 
@@ -87,6 +96,8 @@ class Task:
     """One task. `number` counts creations in its plan; `last_event` is the event that made its
     present content; `due_at` is the instant that `due_date`, a day or an instant, stands for.
 
+    `done_when` names conditions that must hold when the task is completed; `discovered_from` is the
+    task during which this one was found, which may be gone since.
     `revision` counts changes of the content, `claims` how often the task was claimed.
     """
 
@@ -101,6 +112,9 @@ class Task:
     tags: tuple[str, ...] = ()
     blockers: tuple[str, ...] = ()
     subtask_of: str | None = None
+    discovered_from: str | None = None
+    done_when: tuple[str, ...] = ()
+    source: Source | None = None
     created_at: str
     updated_at: str
     revision: int = 1
@@ -147,6 +161,8 @@ class Summary:
     sort_key: str
     details: str | None = None
     claimed_by: str | None = None
+    unblocks: int = 0
+    """How many open tasks wait for it, where that is the order."""
 
 
 # Claims are released instead, notes stay, and an undo is undone by making the change again.

@@ -6,13 +6,14 @@ from dataclasses import replace
 from datetime import timedelta
 
 from ..errors import ConflictError, NotFoundError
-from ..model import Claim, Status, Task, Wanted, latest_lease
+from ..model import Claim, Status, Summary, Task, Wanted, latest_lease
 from ..model.dates import seconds
 from .draft import Stamp
 from .inputs import Operation
+from .readiness import LOOKED_AT, Unblocks, ranked, unblocked_by
 from .write import Work
 
-_AT_ONCE = 50
+_MOST_COUNTED = 1_000
 
 
 def take(work: Work, task: Task, operation: Operation, stamp: Stamp) -> str:
@@ -40,10 +41,12 @@ def take(work: Work, task: Task, operation: Operation, stamp: Stamp) -> str:
 
 
 def take_next(work: Work, operation: Operation, stamp: Stamp) -> None:
-    """Choose the first task that can be begun and that nobody holds, and claim it."""
-    for task in _ready(work, operation.tags):
+    """Choose what unblocks the most among the tasks that can be begun and that nobody holds,
+    and claim it."""
+    for task, unblocks in _ready(work, operation.tags):
         token = _claim(work, task, operation, stamp)
-        work.touched(task.task_id, stamp, {"claim_token": token}, in_full=True)
+        said = {"claim_token": token, "why": unblocks.why}
+        work.touched(task.task_id, stamp, said, in_full=True)
         return
     among = f" with the tags {', '.join(operation.tags)}" if operation.tags else ""
     raise NotFoundError(
@@ -98,38 +101,50 @@ def _until(work: Work, operation: Operation) -> str:
     return seconds(work.at + lease)
 
 
-def _ready(work: Work, tags: tuple[str, ...]) -> Iterator[Task]:
-    """Return what can be begun and is free, in the order of every list, as the draft has it."""
+def _ready(work: Work, tags: tuple[str, ...]) -> Iterator[tuple[Task, Unblocks]]:
+    """Return what can be begun and is free, as the draft has it, and what it unblocks."""
     draft = work.draft
-    changed = sorted(draft.touched_or_freed(), key=lambda task: task.sort_key)
-    ours = [task for task in changed if set(tags) <= set(task.tags) and _is_free(work, task)]
-    for task in _ready_in_store(work, tags):
-        while ours and ours[0].sort_key < task.sort_key:
-            yield ours.pop(0)
-        if _is_free(work, task) and task not in ours:
-            yield task
-    yield from ours
-
-
-def _ready_in_store(work: Work, tags: tuple[str, ...]) -> Iterator[Task]:
     wanted = Wanted(
         ready_for="", tags=tags, now=seconds(work.at), latest_lease=latest_lease(work.at)
     )
-    after = ""
+    changed = [task for task in draft.touched_or_freed() if set(tags) <= set(task.tags)]
+    place: tuple[int, str] | None = None
     while True:
-        rows = work.draft.search(wanted, after, _AT_ONCE)
-        for row in rows[:_AT_ONCE]:
-            task = work.draft.task(row.task_id)
-            if task:
-                yield task
-        if len(rows) <= _AT_ONCE:
+        rows = draft.most_unblocking(wanted, place, LOOKED_AT)
+        place = (rows[-1].unblocks, rows[-1].sort_key) if rows else None
+        known = {row.task_id: row for row in rows}
+        draft.load(known)
+        tasks = {task_id: task for task_id in known if (task := draft.task(task_id))}
+        known |= {task.task_id: _row(work, task) for task in changed}
+        tasks |= {task.task_id: task for task in changed}
+        draft.load({one for task in tasks.values() for one in task.blockers})
+        draft.load({task.subtask_of for task in tasks.values() if task.subtask_of})
+        free = [known[task_id] for task_id, task in tasks.items() if _is_free(work, task)]
+        unblocks = unblocked_by(draft, free)
+        for row in ranked(free, unblocks):
+            yield tasks[row.task_id], unblocks[row.task_id]
+        changed = []
+        if len(rows) < LOOKED_AT:
             return
-        after = rows[_AT_ONCE - 1].sort_key
+
+
+def _row(work: Work, task: Task) -> Summary:
+    waiting = work.draft.open_waiting([task.task_id], _MOST_COUNTED).get(task.task_id, ())
+    return Summary(
+        task_id=task.task_id,
+        name=task.name,
+        status=task.status,
+        priority=task.priority,
+        due_date=task.due_date,
+        sort_key=task.sort_key,
+        unblocks=len(waiting),
+    )
 
 
 def _is_free(work: Work, task: Task) -> bool:
-    is_blocked = bool(work.draft.open_among(task.blockers))
-    return task.status is Status.PENDING and not is_blocked and not task.live_claim(work.at)
+    if task.status is not Status.PENDING or task.live_claim(work.at):
+        return False
+    return not work.draft.open_among(task.blockers) and not work.draft.is_held_up(task)
 
 
 def _is_holder(claim: Claim, operation: Operation, stamp: Stamp) -> bool:

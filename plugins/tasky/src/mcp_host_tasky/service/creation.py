@@ -44,7 +44,7 @@ def bring_in(work: Work, items: Sequence[object]) -> None:
         with work.item(index):
             given, kept = inputs.read_exported(item)
             specs[index] = inputs.read_new_task(given)
-            lonely = replace(specs[index], blockers=(), subtask_of=None)
+            lonely = replace(specs[index], blockers=(), subtask_of=None, discovered_from=None)
             task = _new_task(work, index, lonely, str(work.new_id()), _NO_REFS)
             notes = inputs.exported_notes(item)
             made[index] = replace(task, notes=notes, **_kept_fields(kept))
@@ -80,6 +80,7 @@ def _new_task(work: Work, index: int, spec: NewTask, task_id: str, refs: Mapping
         due_date=due_date,
         due_at=due_at,
         tags=spec.tags,
+        done_when=spec.done_when,
         created_at=work.moment,
         updated_at=work.moment,
         **_relations(work.draft, spec, refs),
@@ -88,9 +89,11 @@ def _new_task(work: Work, index: int, spec: NewTask, task_id: str, refs: Mapping
 
 def _relations(draft: Draft, spec: NewTask, refs: Mapping[str, str]) -> dict[str, Any]:
     parent = [spec.subtask_of] if spec.subtask_of else []
+    origin = [spec.discovered_from] if spec.discovered_from else []
     return {
         "blockers": related(draft, "blockers", spec.blockers, refs),
         "subtask_of": next(iter(related(draft, "subtask_of", parent, refs)), None),
+        "discovered_from": next(iter(related(draft, "discovered_from", origin, refs)), None),
     }
 
 

@@ -11,7 +11,7 @@ from hashlib import sha256
 from typing import Any, cast
 
 from ..errors import ConflictError, InvalidError, Json, NotFoundError, PermissionDeniedError
-from ..model import LIMITS, Change, Claim, Event, Note, Status, Summary, Task, Wanted
+from ..model import LIMITS, Change, Claim, Event, Note, Source, Status, Summary, Task, Wanted
 from ..storage import Changes, Reading
 from .requests import Actor
 
@@ -26,6 +26,9 @@ _CONTENT = (
     "tags",
     "blockers",
     "subtask_of",
+    "discovered_from",
+    "done_when",
+    "source",
 )
 # What stands besides the content in a deleted task's event, so that it can come back whole.
 _IDENTITY = ("number", "created_at", "notes")
@@ -104,16 +107,28 @@ class Draft:
         """Return what the plan held when the write began: up to `limit` rows and one more."""
         return self._reading.search(wanted, after, limit, False).rows
 
+    def most_unblocking(
+        self, wanted: Wanted, after: tuple[int, str] | None, limit: int
+    ) -> list[Summary]:
+        """Return rows of what the plan held when the write began, what unblocks most first."""
+        return self._reading.most_unblocking(wanted, after, limit)
+
     def changes_ago(self, count: int) -> Event | None:
         """Return the event so many changes ago, or None where the plan is younger."""
         event_id = self._first_event - count
         return self._reading.events_by_id([event_id]).get(event_id) if event_id > 0 else None
 
     def touched_or_freed(self) -> list[Task]:
-        """Return the tasks that the draft changed, and those that waited for one of them."""
+        """Return the tasks that the draft changed, those that waited for one of them, and what is
+        part of any of these."""
         ids = {*self._now}
         for others in self._reading.waiting(list(self._now)).values() if self._now else ():
             ids.update(others)
+        level = list(ids)
+        while level and len(ids) < _LOOKED_BACK:
+            parts = {one for found in self._reading.subtasks(level).values() for one in found}
+            level = sorted(parts - ids)
+            ids.update(level)
         self.load(ids)
         return [task for task_id in ids if (task := self.task(task_id))]
 
@@ -275,6 +290,55 @@ class Draft:
             task_id: [one.task_id for one in self._referring(task_id) if task_id in one.blockers]
             for task_id in ids
         }
+
+    def open_waiting(self, ids: Collection[str], limit: int) -> dict[str, list[str]]:
+        """The open tasks that each of these blocks, as the draft has them."""
+        kept = self._reading.open_waiting(ids, limit)
+        found: dict[str, list[str]] = {}
+        for task_id in ids:
+            others = {other for other in kept.get(task_id, ()) if other not in self._now}
+            changed = self._waiting.get(task_id, set()) | {*kept.get(task_id, ())} - others
+            for other in changed:
+                task = self._now.get(other)
+                if task and task.is_open and task_id in task.blockers:
+                    others.add(other)
+            if others:
+                found[task_id] = sorted(others)
+        return found
+
+    def discovered(self, ids: Collection[str]) -> dict[str, list[str]]:
+        """The tasks that were found during each of these, as the draft has them."""
+        kept = self._reading.discovered(ids)
+        changed = [task for task in self._now.values() if task]
+        found: dict[str, list[str]] = {}
+        for task_id in ids:
+            others = {other for other in kept.get(task_id, ()) if other not in self._now}
+            others |= {one.task_id for one in changed if one.discovered_from == task_id}
+            if others:
+                found[task_id] = sorted(others)
+        return found
+
+    def is_held_up(self, task: Task) -> bool:
+        """Whether one of those that the task is part of waits for a task outside of itself."""
+        above = self._above(task)
+        for parent in above:
+            open_blockers = self.open_among(parent.blockers) if parent.is_open else ()
+            for blocker in open_blockers:
+                inner = self.task(blocker)
+                inside = {blocker, *(one.task_id for one in self._above(inner))} if inner else ()
+                if parent.task_id not in inside:
+                    return True
+        return False
+
+    def _above(self, task: Task) -> list[Task]:
+        """Return the task that this one is part of, and so on upwards."""
+        found: dict[str, Task] = {}
+        while task.subtask_of and task.subtask_of not in found:
+            parent = self.task(task.subtask_of)
+            if parent is None:
+                break
+            found[parent.task_id] = task = parent
+        return list(found.values())
 
     def subtasks(self, ids: Collection[str]) -> dict[str, list[str]]:
         return {
@@ -508,6 +572,8 @@ def _json(task: Task, name: str) -> Json:
     value: Any = getattr(task, name)
     if name == "notes":
         return [list(note) for note in value]
+    if name == "source":
+        return list(value) if value else None
     if isinstance(value, Status):
         return value.value
     return list(value) if isinstance(value, tuple) else value
@@ -519,6 +585,8 @@ def _plain(name: str, value: Json) -> Any:
         return Status(str(value))
     if name == "notes":
         return tuple(Note(*note) for note in cast(Any, value))
+    if name == "source":
+        return Source(*cast(Any, value)) if value else None
     return tuple(value) if isinstance(value, list) else value
 
 

@@ -4,15 +4,13 @@ from collections.abc import Sequence
 
 from ..errors import ConflictError, InvalidError
 from ..model import LIMITS, NO_DETAILS, Status, Task
-from . import claims, inputs
+from . import claims, completion, inputs
 from .creation import related
 from .draft import Stamp, undo_token_required
 from .inputs import Operation
 from .plan import clears
 from .views import View
 from .write import Work
-
-_TOLD = 3
 
 
 def edit(work: Work, items: Sequence[object]) -> None:
@@ -57,8 +55,9 @@ def _operate(work: Work, operation: Operation, stamp: Stamp) -> None:
             if task.status is not status:
                 claims.check_fence(work, task, operation, stamp)
             if task.is_open and status is Status.COMPLETED:
-                _warn_of_open(work, task, stamp)
+                completion.check(work, task, stamp)
             work.draft.change(task, action, stamp, status=status)
+            completion.close_parent(work, task, stamp)
     if operation.note is not None:
         _note(work, task.task_id, operation.note, stamp)
     work.touched(task.task_id, stamp, said)
@@ -108,6 +107,11 @@ def _update(work: Work, task: Task, operation: Operation, stamp: Stamp) -> None:
         said = content["blockers"]
         assert isinstance(said, tuple)
         content["blockers"] = related(work.draft, "blockers", said)
+    if "discovered_from" in content:
+        origin = str(content["discovered_from"])
+        content["discovered_from"] = (
+            None if clears(origin) else related(work.draft, "discovered_from", [origin])[0]
+        )
     if "subtask_of" in content:
         parent = str(content["subtask_of"])
         content["subtask_of"] = (
@@ -124,23 +128,11 @@ def _update(work: Work, task: Task, operation: Operation, stamp: Stamp) -> None:
     ends = content.get("status") in (Status.COMPLETED, Status.CANCELLED) and task.is_open
     work.warn(stamp.item, claims.check_fence(work, task, operation, stamp, warns=not ends))
     if task.is_open and content.get("status") is Status.COMPLETED:
-        _warn_of_open(work, task, stamp)
+        completion.check(work, task, stamp, content.get("done_when"))
     after = work.draft.change(task, "update", stamp, **content)
+    completion.close_parent(work, task, stamp)
     if (after.blockers, after.subtask_of) != (task.blockers, task.subtask_of):
         work.draft.refuse_cycles(after)
-
-
-def _warn_of_open(work: Work, task: Task, stamp: Stamp) -> None:
-    """Tell who completes a task what of it, or before it, is still to be done."""
-    parts = work.draft.subtasks([task.task_id])[task.task_id]
-    for ids, told in ((task.blockers, "it waited for"), (parts, "it has as its parts")):
-        left = sorted(work.draft.open_among(ids))
-        names = [f"“{one.name}”" for key in left[:_TOLD] if (one := work.draft.task(key))]
-        more = f" and {len(left) - _TOLD} more" if len(left) > _TOLD else ""
-        if left:
-            work.warn(
-                stamp.item, f"Completed, although {told} open tasks: {', '.join(names)}{more}."
-            )
 
 
 def _check_revision(task: Task, expected: int | None) -> None:

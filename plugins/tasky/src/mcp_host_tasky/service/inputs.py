@@ -19,6 +19,8 @@ NEW_FIELDS = (
     "tags",
     "blockers",
     "subtask_of",
+    "discovered_from",
+    "done_when",
     "ref",
 )
 UPDATE_FIELDS = (
@@ -30,6 +32,8 @@ UPDATE_FIELDS = (
     "tags",
     "blockers",
     "subtask_of",
+    "discovered_from",
+    "done_when",
 )
 # No letters: NUL, and halves of a surrogate pair.
 _NO_TEXT = re.compile("[\0\ud800-\udfff]")
@@ -76,6 +80,8 @@ _MEANT = {
     "labels": "tags",
     "parent": "subtask_of",
     "parent_id": "subtask_of",
+    "found_in": "discovered_from",
+    "acceptance": "done_when",
     "comment": "note",
     "notes": "note",
     "text": "note",
@@ -97,6 +103,8 @@ class NewTask:
     tags: tuple[str, ...] = ()
     blockers: tuple[str, ...] = ()
     subtask_of: str | None = None
+    discovered_from: str | None = None
+    done_when: tuple[str, ...] = ()
     ref: str | None = None
 
 
@@ -147,6 +155,8 @@ def read_new_task(item: object) -> NewTask:
         tags=tags(given.get("tags", ())),
         blockers=_ids(given.get("blockers", ()), "blockers"),
         subtask_of=_optional_text(given, "subtask_of", LIMITS.name),
+        discovered_from=_optional_text(given, "discovered_from", LIMITS.name),
+        done_when=_conditions(given.get("done_when", ())),
         ref=_optional_text(given, "ref", LIMITS.name),
     )
 
@@ -315,6 +325,25 @@ def tags(value: object, name: str = "tags") -> tuple[str, ...]:
     return tuple(sorted(found))
 
 
+def _conditions(value: object) -> tuple[str, ...]:
+    """Return the names of conditions, each once."""
+    said = [_text(one, "done_when", LIMITS.tag).strip() for one in _list(value, "done_when", 20)]
+    if "" in said:
+        raise _wrong("done_when", "holds an empty name", "Leave it out.")
+    return tuple(dict.fromkeys(said))
+
+
+def sort(value: str | None, *, ready: bool) -> bool:
+    """Return whether what unblocks most comes first; that is known of what is ready."""
+    if value in (None, "priority"):
+        return False
+    if value != "unblocks":
+        raise _wrong("sort", f"must be priority or unblocks, not {value!r}", "Leave it out.")
+    if not ready:
+        raise _wrong("sort", "unblocks needs ready", "Give ready: true as well.")
+    return True
+
+
 def shape(view: str | None) -> str:
     """Return how a write is answered."""
     if view not in (None, *_VIEWS):
@@ -367,6 +396,8 @@ def _field(name: str, value: object) -> object:
             return status(value)
         case "tags":
             return tags(value)
+        case "done_when":
+            return _conditions(value)
         case "blockers":
             return _ids(value, "blockers")
         case _:

@@ -9,12 +9,13 @@ from datetime import datetime, timedelta
 from typing import NamedTuple
 
 from ..errors import InvalidError, TaskyError, failed_items
-from ..model import LIMITS, Day, Task, Wanted, latest_lease, parse_when, words_of
+from ..model import LIMITS, Day, Summary, Task, Wanted, latest_lease, parse_when, words_of
 from ..model.dates import Moment, micros, seconds
 from ..storage import Guard, Reading
 from . import inputs
 from .draft import resolve, unknown
 from .plan import Plan
+from .readiness import LOOKED_AT, Unblocks, ranked, unblocked_by
 from .requests import Caller, Search
 from .views import FIELDS, ON_REQUEST, View, full_views
 from .write import Collecting
@@ -33,6 +34,7 @@ _FILTERS = (
     "tags",
     "ready",
     "claimed_by",
+    "sort",
 )
 
 
@@ -138,6 +140,39 @@ def from_cursor(asked: Search) -> tuple[str, Total | None]:
     raise foreign_cursor()
 
 
+def by_unblocks(
+    reading: Reading, wanted: Wanted, after: str, limit: int
+) -> tuple[list[Summary], dict[str, Unblocks]]:
+    """Return a page, one row longer where more remains, and what each row unblocks.
+
+    The first rows are ranked by all that waits for them; those after them, which fewer tasks wait
+    for, by what waits directly. `after` is the place that the page before ended at.
+    """
+    passed = int(after) if after.isdecimal() else None
+    if after == "" or passed is not None:
+        top = reading.most_unblocking(wanted, None, LOOKED_AT + 1)
+        unblocks = unblocked_by(reading, top)
+        first = ranked(top[:LOOKED_AT], unblocks)
+        rows = first[passed or 0 :]
+        if len(rows) <= limit and len(top) > LOOKED_AT:
+            place = (top[LOOKED_AT - 1].unblocks, top[LOOKED_AT - 1].sort_key)
+            more = reading.most_unblocking(wanted, place, limit + 1 - len(rows))
+            unblocks |= unblocked_by(reading, more)
+            rows += more
+        return rows[: limit + 1], unblocks
+    count, _, sort_key = after.partition(":")
+    rows = reading.most_unblocking(wanted, (int(count), sort_key), limit + 1)
+    return rows, unblocked_by(reading, rows)
+
+
+def place_after(row: Summary, before: str, count: int) -> str:
+    """Return the place after so many rows: a number among those that are ranked, then a row."""
+    passed = int(before or 0) + count if before == "" or before.isdecimal() else None
+    if passed is not None and passed < LOOKED_AT:
+        return str(passed)
+    return f"{row.unblocks}:{row.sort_key}"
+
+
 def foreign_cursor() -> InvalidError:
     return InvalidError(
         "cursor does not belong to this search.",
@@ -206,8 +241,9 @@ def with_related(
 
 def _neighbours(view: View) -> list[str]:
     found: list[str] = []
-    for name in ("subtask_of", "blockers", "blocks", "subtasks"):
-        value = view[name]
+    names = ("subtask_of", "blockers", "blocks", "subtasks", "discovered_from", "discovered")
+    for name in names:
+        value = view.get(name)
         if isinstance(value, str):
             found.append(value)
         elif isinstance(value, list):

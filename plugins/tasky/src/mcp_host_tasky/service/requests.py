@@ -57,5 +57,6 @@ class Search(NamedTuple):
     tags: Sequence[str] = ()
     ready: bool = False
     claimed_by: str | None = None
+    sort: str | None = None
     limit: int | None = None
     cursor: str | None = None

@@ -100,6 +100,7 @@ class Service:
         tags: Sequence[str] = (),
         ready: bool = False,
         claimed_by: str | None = None,
+        sort: str | None = None,
         limit: int | None = None,
         cursor: str | None = None,
     ) -> Page:
@@ -114,6 +115,7 @@ class Service:
             tags=tags,
             ready=ready,
             claimed_by=claimed_by,
+            sort=sort,
             limit=limit,
             cursor=cursor,
         )

@@ -14,6 +14,7 @@ from ..storage import Changes, Guard, Reading, Store, Writing, no_guard
 from . import budget, creation, edits, inputs, queries, relations
 from .draft import Draft, refuse_too_many, resolve, unknown
 from .plan import Plan
+from .proofs import Proofs, UnprovenError
 from .requests import Caller, Search
 from .views import View, event_view, full_views, only_fields, row_view, status_counts
 from .write import Work, Write, kept_rows
@@ -106,6 +107,8 @@ class Tasks:
         if brief and asked.cursor and asked.cursor.startswith(queries.WRITTEN):
             return self._more_written(asked.cursor, caller)
         limit = queries.page_size(asked.limit)
+        if inputs.sort(asked.sort, ready=asked.ready):
+            return self._most_unblocking(asked, limit, caller, guard, brief=brief)
         after, total = queries.from_cursor(asked)
         with self._store.read(guard) as reading:
             now = self._now(reading)
@@ -125,6 +128,33 @@ class Tasks:
             cursor = queries.to_cursor(rows[fit - 1].sort_key, total, asked)
         dates = queries.echoed(asked, meant)
         return Page(views, total.number, cursor, dates, total.has_more)
+
+    def _most_unblocking(
+        self, asked: Search, limit: int, caller: Caller, guard: Guard, *, brief: bool
+    ) -> Page:
+        """Return a page of what is ready, what unblocks the most first."""
+        after, total = queries.from_cursor(asked)
+        with self._store.read(guard) as reading:
+            now = self._now(reading)
+            meant = queries.dates(asked, self.plan, now)
+            wanted = queries.wanted(asked, meant, caller, now)
+            if total is None:
+                found = reading.search(wanted, "", 1, True)
+                total = queries.Total(found.total, found.has_more)
+            rows, unblocks = queries.by_unblocks(reading, wanted, after, limit)
+            short = reading.short_ids([row.task_id for row in rows]) if brief else {}
+        views = []
+        for row in rows[:limit]:
+            view = row_view(row, wanted.words, short.get(row.task_id))
+            count = unblocks[row.task_id]
+            views.append({**view, "unblocks": count.shown} if count.in_all else view)
+        fit = budget.fitting(views) if brief else len(views)
+        cursor = None
+        if fit < len(views) or len(rows) > limit:
+            place = queries.place_after(rows[fit - 1], after, fit)
+            cursor = queries.to_cursor(place, total, asked)
+        dates = queries.echoed(asked, meant)
+        return Page(views[:fit], total.number, cursor, dates, total.has_more)
 
     def get(
         self,
@@ -231,12 +261,19 @@ class Tasks:
         self, write: Write, caller: Caller, guard: Guard, *, force: bool = False
     ) -> list[View]:
         inputs.check_count(write.items, "operation")
+        proofs = Proofs()
 
         def do(work: Work) -> None:
             work.force = force
+            work.proofs = None if write.dry_run else proofs
             edits.edit(work, write.items)
 
-        return self._run(write, do, caller, guard)
+        while True:
+            try:
+                return self._run(write, do, caller, guard)
+            except UnprovenError as error:
+                # Programs run while nobody waits for this write.
+                proofs.look(error.asked, self.plan, guard)
 
     def _in_brief(self, write: Write, views: list[View]) -> Page:
         is_whole = write.shape == "full"

@@ -29,6 +29,10 @@ FIELDS = (
     "revision",
     "event_id",
     "notes",
+    "done_when",
+    "discovered_from",
+    "discovered",
+    "source",
 )
 ON_REQUEST = ("history",)
 
@@ -42,6 +46,8 @@ class Relations(Protocol):
 
     def open_among(self, ids: Collection[str]) -> set[str]: ...
 
+    def discovered(self, ids: Collection[str]) -> dict[str, list[str]]: ...
+
 
 def full_views(
     relations: Relations, tasks: Sequence[Task], now: datetime, most: int = SHOWN_RELATIONS
@@ -53,6 +59,7 @@ def full_views(
     ids = [task.task_id for task in tasks]
     blocks = relations.waiting(ids)
     children = relations.subtasks(ids)
+    discovered = relations.discovered(ids)
     open_blockers = relations.open_among({one for task in tasks for one in task.blockers})
     views = []
     for task in tasks:
@@ -62,6 +69,8 @@ def full_views(
             "blocks": blocks.get(task.task_id, ()),
             "subtasks": children.get(task.task_id, ()),
         }
+        if task.task_id in discovered:
+            related["discovered"] = discovered[task.task_id]
         views.append(_full(task, related, now, most))
     return views
 
@@ -87,6 +96,12 @@ def _full(task: Task, related: Mapping[str, Sequence[str]], now: datetime, most:
         "revision": task.shown_revision,
         "event_id": task.last_event,
     }
+    if task.done_when:
+        view["done_when"] = list(task.done_when)
+    if task.discovered_from:
+        view["discovered_from"] = task.discovered_from
+    if task.source:
+        view["source"] = {"format": task.source.format, "id": task.source.id}
     if task.notes:
         view["notes"] = [{"at": one.at, "by": one.author, "text": one.text} for one in task.notes]
     if claim := task.live_claim(now):
@@ -95,7 +110,7 @@ def _full(task: Task, related: Mapping[str, Sequence[str]], now: datetime, most:
 
 
 def relation_names() -> tuple[str, ...]:
-    return ("blockers", "blocked_by", "blocks", "subtasks")
+    return ("blockers", "blocked_by", "blocks", "subtasks", "discovered")
 
 
 def compact_view(task: Task, short_id: str, event: Event | None) -> View:
@@ -109,7 +124,7 @@ def compact_view(task: Task, short_id: str, event: Event | None) -> View:
     if event and event.action == "create":
         return view | ({"due_date": task.due_date} if task.due_date else {})
     for name, change in event.changes.items() if event else ():
-        if name not in ("due_at", "note", "number", "created_at"):
+        if name not in ("due_at", "note", "number", "created_at", "source"):
             view.setdefault(name, _shortened(change.after))
     return view
 

@@ -24,6 +24,7 @@ from ..storage import Changes, Guard, Store
 from . import budget, inputs
 from .draft import Draft, Stamp, undo_key
 from .plan import Plan
+from .proofs import Asked, Proofs, UnprovenError
 from .requests import Caller
 from .views import Relations, View, brief_view, compact_view, deleted_view, full_views
 
@@ -84,6 +85,9 @@ class Work:
     warnings: dict[int, list[Json]] = field(default_factory=dict)
     force: bool = False
     """Whether a person goes past the claims of others."""
+    proofs: Proofs | None = None
+    """What is known of conditions; None where they are not looked at."""
+    to_prove: list[Asked] = field(default_factory=list)
     undo_token: str | None = None
     moment: str = field(init=False)
     """This moment, to the microsecond: when the call's changes are made."""
@@ -184,6 +188,8 @@ class Write:
         do(work)
         if work.failures:
             raise failed_items(work.failures, len(self.items), self.noun)
+        if work.to_prove:
+            raise UnprovenError(work.to_prove)
         return work
 
     def _keep(self, owner: str, key: str, views: list[View], work: Work) -> Changes:

@@ -1,5 +1,6 @@
 """How a plan is kept: one shape of store, three kinds."""
 
+from .conditions import Condition
 from .json_file import JsonFile
 from .location import Location, open_store
 from .projects import Home, Project, no_project
@@ -7,6 +8,7 @@ from .store import Changes, Guard, Reading, Store, Writing, no_guard
 
 __all__ = [
     "Changes",
+    "Condition",
     "Guard",
     "Home",
     "JsonFile",

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..errors import UnavailableError
-from ..model import Note, Status, Task
+from ..model import Note, Source, Status, Task
 
 _MARKS = ("<<<<<<< ", "=======", ">>>>>>> ")
 
@@ -54,6 +54,13 @@ def task_text(task: Task) -> str:
         "created_at": task.created_at,
         "number": task.number,
     }
+    # What few tasks have stands only where it is set: older files stay as they are.
+    rare: dict[str, Any] = {
+        "done_when": list(task.done_when),
+        "discovered_from": task.discovered_from,
+        "source": task.source._asdict() if task.source else None,
+    }
+    fields |= {name: value for name, value in rare.items() if value}
     lines = (f"{dumps(name)}: {_value(value)}" for name, value in fields.items())
     return "{\n" + ",\n\n".join(lines) + "\n}\n"
 
@@ -101,6 +108,9 @@ def task_of(data: dict[str, Any]) -> Task:
         blockers=tuple(data.get("blockers") or ()),
         subtask_of=data.get("subtask_of"),
         notes=tuple(_note(one) for one in data.get("notes") or ()),
+        done_when=tuple(data.get("done_when") or ()),
+        discovered_from=data.get("discovered_from"),
+        source=Source(**data["source"]) if data.get("source") else None,
         created_at=data["created_at"],
         updated_at=data.get("updated_at", data["created_at"]),
     )

@@ -24,6 +24,7 @@ class JsonView:
         self.touched: set[str] = set()
         self._words = words
         self._guard = guard
+        self._holding: dict[str, bool] = {}
 
     def now(self) -> datetime:
         return datetime.now(UTC)
@@ -53,6 +54,36 @@ class JsonView:
     def subtasks(self, ids: Collection[str]) -> dict[str, list[str]]:
         found = {task_id: self.plan.subtasks.get(task_id) for task_id in ids}
         return {task_id: sorted(children) for task_id, children in found.items() if children}
+
+    def discovered(self, ids: Collection[str]) -> dict[str, list[str]]:
+        found: dict[str, list[str]] = {}
+        for task_id, task in sorted(self.plan.tasks.items()) if ids else ():
+            origin = task.discovered_from
+            if origin is not None and origin in ids:
+                found.setdefault(origin, []).append(task_id)
+        return found
+
+    def open_waiting(self, ids: Collection[str], limit: int) -> dict[str, list[str]]:
+        found: dict[str, list[str]] = {}
+        for task_id in ids:
+            still = sorted(self.open_among(self.plan.waiting.get(task_id, ())))[:limit]
+            limit -= len(still)
+            if still:
+                found[task_id] = still
+        return found
+
+    def most_unblocking(
+        self, wanted: Wanted, after: tuple[int, str] | None, limit: int
+    ) -> list[Summary]:
+        found = []
+        for task in self._matches(wanted, 0):
+            count = len(self.open_among(self.plan.waiting.get(task.task_id, ())))
+            found.append(replace(_summary(task, wanted), unblocks=count))
+        found.sort(key=lambda row: (-row.unblocks, row.sort_key))
+        if after:
+            start = (-after[0], after[1])
+            found = [row for row in found if (-row.unblocks, row.sort_key) > start]
+        return found[:limit]
 
     def open_among(self, ids: Collection[str]) -> set[str]:
         return {task_id for task_id, task in self.tasks(ids).items() if task.is_open}
@@ -116,8 +147,41 @@ class JsonView:
     def _is_ready(self, task: Task, wanted: Wanted) -> bool:
         if not task.is_open or self.open_among(task.blockers):
             return False
+        if task.subtask_of and self._holds_up(task.subtask_of):
+            return False
         claim = _live(task, wanted)
         return claim is None or (claim.holder != "" and claim.holder == wanted.ready_for)
+
+    def _holds_up(self, task_id: str) -> bool:
+        """Whether a task, or one that it is part of, waits for one that is not part of it; a
+        parent may wait for its own parts."""
+        chain: dict[str, None] = {}
+        here: str | None = task_id
+        is_holding = False
+        while here and here not in chain:  # a merge may have tied a tree into a circle
+            if here in self._holding:
+                is_holding = self._holding[here]
+                break
+            chain[here] = None
+            task = self.plan.tasks.get(here)
+            if task and task.is_open and self._waits_outside(task):
+                is_holding = True
+                break
+            here = task.subtask_of if task else None
+        self._holding |= dict.fromkeys(chain, is_holding)
+        return is_holding
+
+    def _waits_outside(self, task: Task) -> bool:
+        for blocker in self.open_among(task.blockers):
+            above: str | None = blocker
+            seen: set[str] = set()
+            while above and above not in seen and above != task.task_id:
+                seen.add(above)
+                inner = self.plan.tasks.get(above)
+                above = inner.subtask_of if inner else None
+            if above != task.task_id:
+                return True
+        return False
 
     def _says(self, task: Task, words: tuple[str, ...]) -> bool:
         known = self._words.get(task.task_id)
@@ -182,6 +246,7 @@ class JsonView:
     def apply(self, changes: Changes) -> None:
         plan = self.plan
         self.changed = True
+        self._holding.clear()
         for before, after in changes.tasks:
             if after:
                 plan.put(after)

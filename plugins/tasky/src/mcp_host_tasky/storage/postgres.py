@@ -5,7 +5,7 @@
 import threading
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any, LiteralString
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
@@ -14,12 +14,14 @@ from psycopg import sql as names
 
 from ..errors import BusyError, UnavailableError, UnreachableError
 from ..model import Found, Wanted
+from .readiness import hold_up_all
 from .sql import (
     FEW,
     SHORTEST_PREFIX,
     SUMMARY,
     TABLES,
     TO_FORMAT_3,
+    TO_FORMAT_4,
     SqlView,
     Where,
     common_conditions,
@@ -28,7 +30,7 @@ from .sql import (
 )
 from .store import Changes, Guard, no_guard
 
-VERSION = 3
+VERSION = 4
 _STATEMENT_MS = 30_000
 _LONGEST_WORD = 500
 _KNOWS_JIT = 110_000
@@ -187,9 +189,11 @@ class Postgres:
             names.SQL("SELECT version FROM {}.format").format(schema)
         ).fetchone()
         version = row[0] if row else None
-        if version == 2:
+        if version in (2, 3):
             connection.execute("SELECT set_config('search_path', %s, true)", (self._schema,))
-            connection.execute(TO_FORMAT_3.format(text=_TEXT).encode())
+            steps = (TO_FORMAT_3, TO_FORMAT_4)[version - 2 :]
+            connection.execute("".join(steps).format(text=_TEXT).encode())
+            hold_up_all(PostgresView(connection, datetime.now(UTC)))
             connection.execute("UPDATE format SET version = %s", (VERSION,))
         elif version != VERSION:
             raise UnavailableError(
@@ -258,6 +262,9 @@ class PostgresView(SqlView):
         )
         found = [summary_of(row, wanted) for row in rows]
         return self.found(found, self._total(wanted, where) if count else 0, wanted)
+
+    def unblocking(self, wanted: Wanted) -> tuple[str, Where]:
+        return "tasks", _conditions(wanted)
 
     def _few(self, wanted: Wanted) -> list[int] | None:
         """Return the numbers of the tasks that have the words, when they are few.

@@ -24,6 +24,7 @@ from filelock import FileLock
 from ..errors import ConflictError, InvalidError, UnavailableError
 from ..model import Status
 from ..model.dates import micros
+from .conditions import Condition, read_conditions
 from .location import Location
 from .worktrees import Worktree, in_repository, is_tracked, linked_worktree
 
@@ -31,7 +32,7 @@ FOLDER = ".tasky"
 _FILES = {"sqlite": "tasks.db", "json": "tasks.json"}
 # A JSON plan may be kept under version control; a database and locks may not.
 _NOT_FOR_GIT = "*.db*\n*.lock\n*.tmp\n*.bak\n"
-_SECTIONS = ("logging", "task_defaults", "storage", "project")
+_SECTIONS = ("logging", "task_defaults", "storage", "project", "planning")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,6 +47,11 @@ class Project:
     priority: int
     status: Status
     location: Location
+    here: Path | None = None
+    """The folder that was asked for: in a worktree another one than where the plan is."""
+    closes_parents: bool = False
+    refuses_blocked: bool = False
+    conditions: Mapping[str, Condition] = field(default_factory=dict)
     logging: Mapping[str, Any] = field(default_factory=dict)
 
     @property
@@ -76,7 +82,7 @@ class Home:
             if worktree and worktree.holds(folder):
                 found = self._of_worktree(worktree, folder)
                 if found:
-                    return found
+                    return replace(found, here=folder)
             elif self._is_project(folder):
                 return self._read(folder)
         raise no_project(start)
@@ -227,7 +233,8 @@ class Home:
 
     def _read(self, folder: Path) -> Project:
         own = _toml(folder / FOLDER / "config.toml")
-        tables = _layered(_toml(self.folder / "config.toml"), own, _variables(self.environment))
+        persons = _toml(self.folder / "config.toml")
+        tables = _layered(persons, own, _variables(self.environment))
         about, defaults = tables["project"], tables["task_defaults"]
         project_id = str(own.get("project", {}).get("id", ""))
         return Project(
@@ -239,6 +246,13 @@ class Home:
             priority=_priority(defaults.get("priority", 3)),
             status=_status(defaults.get("status", "pending")),
             location=self._location(folder, project_id, tables["storage"]),
+            here=folder,
+            closes_parents=_switch(tables["planning"], "close_parents"),
+            refuses_blocked=_switch(tables["planning"], "refuse_blocked"),
+            # Only the person's own: what a project's files say is run by nobody.
+            conditions=read_conditions(
+                persons.get("done_conditions", {}), self.folder / "config.toml"
+            ),
             logging=tables["logging"],
         )
 
@@ -398,7 +412,7 @@ def _layered(*layers: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
 
 def _variables(environment: Mapping[str, str]) -> dict[str, dict[str, Any]]:
     tables: dict[str, dict[str, Any]] = {}
-    for section in ("logging", "task_defaults", "storage"):
+    for section in ("logging", "task_defaults", "storage", "planning"):
         prefix = f"TASKY_{section.upper()}__"
         found = {
             k[len(prefix) :].lower(): v for k, v in environment.items() if k.startswith(prefix)
@@ -439,6 +453,19 @@ def _status(value: object) -> Status:
             reason="bad_settings",
             suggestions=[f"Use one of: {', '.join(Status)}."],
         ) from None
+
+
+def _switch(table: Mapping[str, Any], name: str) -> bool:
+    value = table.get(name, False)
+    if isinstance(value, str):
+        value = {"true": True, "1": True, "false": False, "0": False}.get(value.lower(), value)
+    if not isinstance(value, bool):
+        raise InvalidError(
+            f"planning.{name} is {value!r}.",
+            reason="bad_settings",
+            suggestions=["Use true or false."],
+        )
+    return value
 
 
 def _zone(name: str) -> tzinfo:

@@ -8,6 +8,7 @@ tables of their own, so that they are found from the other side. `apply` keeps t
 
 import json
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -18,6 +19,7 @@ from ..model import (
     Found,
     Kept,
     Note,
+    Source,
     Status,
     Summary,
     Task,
@@ -25,12 +27,13 @@ from ..model import (
     words_of,
     written,
 )
+from .readiness import count_unblocked, hold_up
 from .store import COUNTED, SHORT_IDS, Changes
 
 TASK = (
     "task_id, number, name, details, status, priority, due_date, due_at, tags, blockers, "
     "subtask_of, created_at, updated_at, revision, last_event, claimant, claim_token, "
-    "claimed_until, holder, claims, notes"
+    "claimed_until, holder, claims, notes, done_when, discovered_from, source"
 )
 _TASK_COLUMNS = TASK.split(", ")
 _EVENT = (
@@ -71,13 +74,21 @@ CREATE TABLE tasks (
     holder {text},
     claims INTEGER NOT NULL DEFAULT 0,
     notes {text} NOT NULL DEFAULT '[]',
+    done_when {text} NOT NULL DEFAULT '[]',
+    discovered_from {text},
+    source {text},
     open_blockers INTEGER NOT NULL DEFAULT 0,
+    unblocks INTEGER NOT NULL DEFAULT 0,
+    held_up INTEGER NOT NULL DEFAULT 0,
     sort_key {text} NOT NULL
 );
 CREATE INDEX tasks_order ON tasks (sort_key);
 CREATE INDEX tasks_status_order ON tasks (status, sort_key);
 CREATE INDEX tasks_ready ON tasks (sort_key, claimed_until, holder)
-    WHERE status = 'pending' AND open_blockers = 0;
+    WHERE status = 'pending' AND open_blockers = 0 AND held_up = 0;
+CREATE INDEX tasks_unblocking ON tasks (unblocks DESC, sort_key)
+    WHERE status = 'pending' AND open_blockers = 0 AND held_up = 0;
+CREATE INDEX tasks_discovered ON tasks (discovered_from) WHERE discovered_from IS NOT NULL;
 CREATE INDEX tasks_claimed ON tasks (claimed_until) WHERE claimed_until IS NOT NULL;
 CREATE INDEX tasks_created ON tasks (created_at);
 CREATE INDEX tasks_due ON tasks (due_at) WHERE due_at IS NOT NULL;
@@ -138,6 +149,26 @@ CREATE INDEX events_undo ON events (actor, event_id)
     WHERE undone_by IS NULL AND action NOT IN ('claim', 'release', 'note', 'undo');
 """
 
+# From format 3 to 4: what a task unblocks, whether an ancestor waits, where it comes from, and the
+# conditions under which it is done.
+TO_FORMAT_4 = """
+ALTER TABLE tasks ADD COLUMN done_when {text} NOT NULL DEFAULT '[]';
+ALTER TABLE tasks ADD COLUMN discovered_from {text};
+ALTER TABLE tasks ADD COLUMN source {text};
+ALTER TABLE tasks ADD COLUMN unblocks INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE tasks ADD COLUMN held_up INTEGER NOT NULL DEFAULT 0;
+UPDATE tasks SET unblocks = (SELECT count(*) FROM waits
+    JOIN tasks AS other ON other.task_id = waits.task_id
+    WHERE waits.blocker_id = tasks.task_id AND other.status = 'pending')
+    WHERE task_id IN (SELECT blocker_id FROM waits);
+DROP INDEX tasks_ready;
+CREATE INDEX tasks_ready ON tasks (sort_key, claimed_until, holder)
+    WHERE status = 'pending' AND open_blockers = 0 AND held_up = 0;
+CREATE INDEX tasks_unblocking ON tasks (unblocks DESC, sort_key)
+    WHERE status = 'pending' AND open_blockers = 0 AND held_up = 0;
+CREATE INDEX tasks_discovered ON tasks (discovered_from) WHERE discovered_from IS NOT NULL;
+"""
+
 
 class Where:
     """A WHERE clause that grows by one condition at a time, with the values bound in it."""
@@ -160,7 +191,7 @@ def common_conditions(wanted: Wanted, number: str) -> Where:
     if wanted.status:
         where.need("status = ?", wanted.status.value)
     if wanted.ready_for is not None:
-        where.need("status = 'pending' AND open_blockers = 0")
+        where.need("status = 'pending' AND open_blockers = 0 AND held_up = 0")
         where.need(
             "(claimed_until IS NULL OR claimed_until <= ? OR claimed_until > ? OR holder = ?)",
             wanted.now,
@@ -265,6 +296,40 @@ class SqlView:
             "AND subtask_of IS NOT NULL ORDER BY 1, 2"
         )
         return _grouped(self.rows(sql, (value,)))
+
+    def discovered(self, ids: Collection[str]) -> dict[str, list[str]]:
+        clause, value = self.among(ids)
+        sql = (
+            f"SELECT discovered_from, task_id FROM tasks WHERE discovered_from {clause} "
+            "AND discovered_from IS NOT NULL ORDER BY 1, 2"
+        )
+        return _grouped(self.rows(sql, (value,)))
+
+    def open_waiting(self, ids: Collection[str], limit: int) -> dict[str, list[str]]:
+        clause, value = self.among(ids)
+        sql = (
+            "SELECT waits.blocker_id, waits.task_id FROM waits "
+            "JOIN tasks AS other ON other.task_id = waits.task_id "
+            f"WHERE waits.blocker_id {clause} AND other.status = 'pending' LIMIT ?"
+        )
+        return _grouped(self.rows(sql, (value, limit)))
+
+    def most_unblocking(
+        self, wanted: Wanted, after: tuple[int, str] | None, limit: int
+    ) -> list[Summary]:
+        source, where = self.unblocking(wanted)
+        if after:
+            where.need("(unblocks < ? OR (unblocks = ? AND sort_key > ?))", after[0], *after)
+        columns = f"{SUMMARY}, {'details' if wanted.words else 'NULL'}, unblocks"
+        sql = (
+            f"SELECT {columns} FROM {source} WHERE {where} ORDER BY unblocks DESC, sort_key LIMIT ?"
+        )
+        found = self.rows(sql, (*where.values, limit))
+        return [replace(summary_of(row, wanted), unblocks=row[9]) for row in found]
+
+    def unblocking(self, wanted: Wanted) -> tuple[str, Where]:
+        """Return where to look for what unblocks most, and the conditions."""
+        raise NotImplementedError
 
     def open_among(self, ids: Collection[str]) -> set[str]:
         if not ids:
@@ -374,7 +439,9 @@ class SqlView:
         self._forget([before for before, after in changes.tasks if before and not after])
         self._insert([after for before, after in changes.tasks if after and not before])
         self._replace([(old, new) for old, new in changes.tasks if old and new])
-        self._count_blockers(changes)
+        recounted = self._count_blockers(changes)
+        count_unblocked(self, changes)
+        hold_up(self, changes, recounted)
         self._count_statuses(changes)
         self.run(
             f"INSERT INTO events ({_EVENT}) VALUES ({_marks(15)})",
@@ -413,7 +480,7 @@ class SqlView:
         if not tasks:
             return
         self.run(
-            f"INSERT INTO tasks ({TASK}, sort_key) VALUES ({_marks(22)})",
+            f"INSERT INTO tasks ({TASK}, sort_key) VALUES ({_marks(25)})",
             [task_row(task) for task in tasks],
         )
         self._relate(tasks)
@@ -452,9 +519,10 @@ class SqlView:
             [(tag, task.number) for task in tasks for tag in task.tags],
         )
 
-    def _count_blockers(self, changes: Changes) -> None:
-        """Count the open blockers anew, of tasks that changed theirs or whose blockers changed."""
-        recount = set()
+    def _count_blockers(self, changes: Changes) -> set[str]:
+        """Count the open blockers anew, of tasks that changed theirs or whose blockers changed;
+        return which those are."""
+        recount: set[str] = set()
         switched = []
         for before, after in changes.tasks:
             if after and (before.blockers if before else ()) != after.blockers:
@@ -473,6 +541,7 @@ class SqlView:
                 f"AND blocker.status = 'pending') WHERE task_id {clause}",
                 (value,),
             )
+        return recount
 
     def _count_statuses(self, changes: Changes) -> None:
         steps: dict[Status, int] = {}
@@ -541,6 +610,9 @@ def task_row(task: Task) -> tuple[Any, ...]:
         claim.holder if claim else None,
         task.claims,
         json.dumps(task.notes) if task.notes else "[]",
+        json.dumps(task.done_when) if task.done_when else "[]",
+        task.discovered_from,
+        json.dumps(task.source) if task.source else None,
         task.sort_key,
     )
 
@@ -571,6 +643,9 @@ def task_of(row: Sequence[Any]) -> Task:
         claim=Claim(*row[15:19]) if row[15] is not None else None,
         claims=row[19],
         notes=() if row[20] == "[]" else tuple(Note(*note) for note in json.loads(row[20])),
+        done_when=() if row[21] == "[]" else tuple(json.loads(row[21])),
+        discovered_from=row[22],
+        source=Source(*json.loads(row[23])) if row[23] else None,
     )
 
 

@@ -14,11 +14,13 @@ from typing import Any, TypeVar
 
 from ..errors import BusyError, TaskyError, UnavailableError
 from ..model import Found, Wanted
+from .readiness import hold_up_all
 from .sql import (
     FEW,
     SHORTEST_PREFIX,
     TABLES,
     TO_FORMAT_3,
+    TO_FORMAT_4,
     SqlView,
     Where,
     common_conditions,
@@ -28,7 +30,7 @@ from .sql import (
 from .store import Guard, no_guard, read_only
 from .upgrade import Backup, refuse_foreign, upgrade_sqlite
 
-VERSION = 3
+VERSION = 4
 _MERGED_PAGES = 200
 _MAGIC = b"SQLite format 3\0"
 _WAIT_SECONDS = 25
@@ -225,6 +227,15 @@ class SqliteView(SqlView):
             (*where.values, after, limit + 1),
         )
         return self.found(self.summaries([row[0] for row in found], wanted), total, wanted)
+
+    def unblocking(self, wanted: Wanted) -> tuple[str, Where]:
+        where = self._conditions(wanted)
+        few = self._few(wanted)
+        if few is None:
+            return "tasks INDEXED BY tasks_unblocking", where
+        clause, value = self.among(few)
+        where.need(f"number {clause}", value)
+        return "tasks", where
 
     def _near(self, wanted: Wanted, after: str, limit: int) -> list[int] | None:
         """Return the page if it can be filled soon by reading the texts of tasks in list order.
@@ -466,10 +477,12 @@ def _prepare(connection: sqlite3.Connection, path: Path) -> None:
     try:
         # Another process may have made or upgraded it while this one waited.
         found = connection.execute("PRAGMA user_version").fetchone()[0]
-        if found == 2:
-            Backup(path, "2").copy_database()
-            for statement in _statements(TO_FORMAT_3.format(text="TEXT")):
+        if found in (2, 3):
+            Backup(path, str(found)).copy_database()
+            steps = (TO_FORMAT_3, TO_FORMAT_4)[found - 2 :]
+            for statement in _statements("".join(steps).format(text="TEXT")):
                 connection.execute(statement)
+            hold_up_all(SqliteView(connection))
         elif found < VERSION:
             upgrade_sqlite(connection, path, _statements(_SCHEMA), SqliteView(connection))
         connection.execute(f"PRAGMA user_version = {VERSION}")

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Protocol, TypeAlias
 
 from ..errors import UnavailableError
-from ..model import Event, Found, Kept, Status, Task, Wanted
+from ..model import Event, Found, Kept, Status, Summary, Task, Wanted
 
 # Called where work can still be given up: it raises when the caller no longer wants the answer.
 Guard: TypeAlias = Callable[[], None]
@@ -67,13 +67,25 @@ class Reading(Protocol):
 
     def subtasks(self, ids: Collection[str]) -> dict[str, list[str]]: ...
 
+    def discovered(self, ids: Collection[str]) -> dict[str, list[str]]:
+        """The tasks that were found during each of these, in the order of their ids."""
+
     def open_among(self, ids: Collection[str]) -> set[str]: ...
+
+    def open_waiting(self, ids: Collection[str], limit: int) -> dict[str, list[str]]:
+        """The open tasks that each of these blocks, at most `limit` in all."""
 
     def upstream(self, ids: Collection[str]) -> dict[str, tuple[str, ...]]:
         """The blockers of these, of their blockers, and so on to the end."""
 
     def search(self, wanted: Wanted, after: str, limit: int, count: bool) -> Found:
         """The first `limit + 1` matches past the sort key `after`; with `count`, their total."""
+
+    def most_unblocking(
+        self, wanted: Wanted, after: tuple[int, str] | None, limit: int
+    ) -> list[Summary]:
+        """The first `limit` matches for which the most open tasks wait, past one with so many and
+        that sort key; of those with equally many, in the order of every list."""
 
     def counts(self) -> dict[Status, int]: ...
 

@@ -1,0 +1,139 @@
+"""What keeps a task from being begun besides its own blockers: an ancestor that waits.
+
+Each row holds how many open tasks wait for it (`unblocks`) and whether an ancestor waits
+(`held_up`), so that what is ready is found by an index. A blocker inside the tree of the ancestor
+that waits for it holds nothing up: a parent may wait for its own parts.
+"""
+
+# ruff: noqa: S608  statements are put together from this room's own constants; values are bound
+
+from collections import Counter
+from collections.abc import Collection
+from typing import Any, Protocol
+
+from .store import Changes
+
+# A tree that a merge tied into a circle is not walked for ever.
+_MOST_LEVELS = 100_000
+
+
+class View(Protocol):
+    """What this room needs of a view of an SQL store."""
+
+    def rows(self, sql: str, values: Any = ()) -> list[tuple[Any, ...]]: ...
+
+    def run(self, sql: str, many: Any) -> None: ...
+
+    def among(self, values: Collection[Any]) -> tuple[str, Any]: ...
+
+    def waiting(self, ids: Collection[str]) -> dict[str, list[str]]: ...
+
+    def subtasks(self, ids: Collection[str]) -> dict[str, list[str]]: ...
+
+
+def count_unblocked(view: View, changes: Changes) -> None:
+    """Count anew how many open tasks wait for the blockers of the tasks that changed."""
+    steps: Counter[str] = Counter()
+    for before, after in changes.tasks:
+        steps.subtract(before.blockers if before and before.is_open else ())
+        steps.update(after.blockers if after and after.is_open else ())
+    changed = [(step, task_id) for task_id, step in sorted(steps.items()) if step]
+    view.run("UPDATE tasks SET unblocks = unblocks + ? WHERE task_id = ?", changed)
+
+
+def hold_up(view: View, changes: Changes, recounted: Collection[str]) -> None:
+    """Bring `held_up` up to date; `recounted` are the tasks whose blockers may have changed."""
+    moved, old = set(), set()
+    suspects = set(recounted)
+    for before, after in changes.tasks:
+        if after is None:
+            continue
+        if (before.subtask_of if before else None) != after.subtask_of:
+            moved.add(after.task_id)
+            if before:
+                old.add(after.task_id)
+        if before and before.is_open != after.is_open:
+            suspects.add(after.task_id)
+    if old:
+        # What is inside of which tree has changed for all that is below.
+        for waiting in view.waiting(_below(view, old)).values():
+            suspects.update(waiting)
+    children = view.subtasks(suspects).values() if suspects else ()
+    _spread(view, moved.union(*children))
+
+
+def hold_up_all(view: View) -> None:
+    """Set `held_up` in a plan that did not know it before."""
+    found = view.rows(
+        "SELECT task_id FROM tasks WHERE subtask_of IS NOT NULL AND subtask_of IN "
+        "(SELECT task_id FROM tasks WHERE open_blockers > 0)"
+    )
+    _spread(view, {row[0] for row in found})
+
+
+def _spread(view: View, level: set[str]) -> None:
+    """Set `held_up` of these tasks, and of what is below those of which it changed."""
+    for _ in range(_MOST_LEVELS):
+        if not level:
+            return
+        clause, value = view.among(sorted(level))
+        tasks = view.rows(
+            f"SELECT task_id, subtask_of, held_up FROM tasks WHERE task_id {clause}", (value,)
+        )
+        parents = {parent for _, parent, _ in tasks if parent}
+        holding = _holding(view, parents) if parents else set()
+        changed = [
+            (int(parent in holding), task_id)
+            for task_id, parent, held_up in tasks
+            if int(parent in holding) != held_up
+        ]
+        view.run("UPDATE tasks SET held_up = ? WHERE task_id = ?", changed)
+        ids = [task_id for _, task_id in changed]
+        level = set().union(*view.subtasks(ids).values()) if ids else set()
+
+
+def _holding(view: View, parents: set[str]) -> set[str]:
+    """Return those of the tasks whose parts cannot be begun."""
+    clause, value = view.among(sorted(parents))
+    rows = view.rows(
+        f"SELECT task_id, status, open_blockers, held_up FROM tasks WHERE task_id {clause}",
+        (value,),
+    )
+    held = {row[0] for row in rows if row[3]}
+    waiting = {row[0] for row in rows if row[1] == "pending" and row[2]} - held
+    return held | (_waiting_outside(view, waiting) if waiting else set())
+
+
+def _waiting_outside(view: View, ids: set[str]) -> set[str]:
+    """Return those of the tasks that wait for an open task which is not below them."""
+    clause, value = view.among(sorted(ids))
+    pairs = view.rows(
+        "SELECT waits.task_id, waits.blocker_id FROM waits "
+        "JOIN tasks AS blocker ON blocker.task_id = waits.blocker_id "
+        f"WHERE waits.task_id {clause} AND blocker.status = 'pending'",
+        (value,),
+    )
+    clause, value = view.among(sorted({blocker for _, blocker in pairs}))
+    above = set(
+        view.rows(
+            "WITH RECURSIVE up (start, id) AS ("
+            f"SELECT task_id, subtask_of FROM tasks WHERE task_id {clause} "
+            "AND subtask_of IS NOT NULL UNION "
+            "SELECT up.start, tasks.subtask_of FROM up JOIN tasks ON tasks.task_id = up.id "
+            "WHERE tasks.subtask_of IS NOT NULL) SELECT start, id FROM up",
+            (value,),
+        )
+    )
+    return {task_id for task_id, blocker in pairs if (blocker, task_id) not in above}
+
+
+def _below(view: View, ids: set[str]) -> set[str]:
+    """Return these tasks and all that are part of them."""
+    clause, value = view.among(sorted(ids))
+    found = view.rows(
+        f"WITH RECURSIVE down (id) AS (SELECT task_id FROM tasks WHERE task_id {clause} UNION "
+        "SELECT tasks.task_id FROM down JOIN tasks ON tasks.subtask_of = down.id "
+        "AND tasks.subtask_of IS NOT NULL) SELECT id FROM down",
+        (value,),
+    )
+    return {row[0] for row in found}
