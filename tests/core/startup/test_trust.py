@@ -7,6 +7,9 @@ from pathlib import Path
 
 import pytest
 from core_home import PACKS, Home
+from mcp_host.errors import SettingsError
+from mcp_host.settings.loading import load
+from mcp_host.startup.trust import choose
 
 CURIOUS = """
 import os, pathlib
@@ -85,6 +88,121 @@ def test_a_file_is_trusted_by_its_path_and_content_until_it_changes(home: Home, 
         assert ignored.code == 1
         assert "is not read: it is not trusted, or changed since it was" in ignored.err
         assert "Unknown tool" in ignored.err
+
+
+RUNNER = """
+from mcp_host import hookimpl, tool
+from pydantic import BaseModel, ConfigDict
+class Settings(BaseModel):
+    model_config = ConfigDict(frozen=True)
+    command: list[str] = []
+    greeter: str = ""
+    notes: str = ""
+    key: str = ""
+@hookimpl
+def mcp_host_settings(): return Settings
+@tool
+def look() -> str: return "looked"
+@hookimpl
+def mcp_host_tools(): return [look]
+"""
+RUNS = """
+[packs.runner.settings]
+command = ["python", "tools/serve.py", "--plugin=tools/plugin"]
+greeter = "tools/greet.sh --loud"
+notes = "notes.txt"
+key = { file = "secret" }
+"""
+
+
+CODE = ("tools/serve.py", "tools/plugin", "tools/greet.sh")
+
+
+@pytest.fixture
+def runner(home: Home) -> Home:
+    """A project whose trusted settings name files of every kind."""
+    home.add_pack("runner", RUNNER)
+    home.write(RUNS)
+    for name in (*CODE, "notes.txt", "secret"):
+        home.write("as it was\n", name)
+    home.run("trust")
+    return home
+
+
+def test_a_file_that_the_settings_run_is_trusted_as_it_is(runner: Home) -> None:
+    def refusal() -> str:
+        return runner.run("call", "runner_look").err
+
+    for name in CODE:
+        file = runner.project / name
+        file.write_text("another\n")
+        assert f"is not read: {file}, which it names, changed since it was trusted" in refusal()
+        file.write_text("as it was\n")
+    file.unlink()
+    assert f"is not read: {file}, which it names, changed" in refusal()
+
+    trusted = runner.run("trust")
+    works = runner.run("call", "runner_look")
+    file.write_text("it came back\n")
+
+    assert [name in trusted.out for name in CODE] == [True, True, False]
+    assert works.out == "looked\n"
+    assert f"is not read: {file}, which it names, changed" in refusal()
+
+
+def test_data_and_secrets_that_settings_name_may_change(runner: Home) -> None:
+    for name in ("notes.txt", "secret"):
+        (runner.project / name).write_text("another text\n")
+
+    assert runner.run("call", "runner_look").out == "looked\n"
+
+    (runner.project / "notes.txt").write_text("#!/bin/sh\nnow it is a program\n")
+    assert "notes.txt, which it names, changed" in runner.run("call", "runner_look").err
+
+
+def test_the_bytes_that_are_parsed_are_those_that_were_trusted(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = home.write("[packs]\n")
+    for name, value in home.environment().items():
+        monkeypatch.setenv(name, value)
+    home.run("trust")
+
+    choice = choose(None, {}, folder=home.project)
+    assert choice.path == path
+    load(path, digest=choice.digest)
+    path.write_text(HOSTILE)  # between the look at it and the reading
+
+    with pytest.raises(SettingsError, match="it changed while it was looked at"):
+        load(path, digest=choice.digest)
+
+
+@pytest.mark.torture
+def test_a_file_that_is_swapped_all_the_time_is_never_read_untrusted(
+    home: Home, mark: Path
+) -> None:
+    path = home.write("[packs]\n")
+    home.run("trust")
+    good, bad = home.write("[packs]\n", "good"), home.write(HOSTILE, "bad")
+    script = """
+import os, shutil, sys
+place, *contents = sys.argv[1:]
+while True:
+    for content in contents:
+        shutil.copy(content, place + ".new")
+        os.replace(place + ".new", place)
+"""
+    swapping = subprocess.Popen([sys.executable, "-c", script, str(path), str(good), str(bad)])
+    env = {"MARK": str(mark), "KEY_OF_THE_USER": "the-users-own-key"}
+    try:
+        for _ in range(20):
+            for command in (("tools",), ("config", "check"), ("doctor",)):
+                home.run(*command, env=env)
+    finally:
+        swapping.kill()
+        swapping.wait()
+
+    assert not mark.exists()
 
 
 async def test_what_a_trusted_start_has_saved_is_not_shown_once_the_file_changed(

@@ -46,13 +46,25 @@ STATE_STYLES = {
 
 def chosen_file(config: Path | None) -> Path:
     """The settings file that a command works on; `SettingsError` where there is none."""
+    return _chosen(config)[0]
+
+
+def chosen_bytes(config: Path | None) -> tuple[Path, bytes]:
+    """As `chosen_file`, with the file's bytes: those that were trusted where it needs trust."""
+    from ..settings.loading import read  # as in `chosen_settings`
+
+    path, choice = _chosen(config)
+    return path, read(path, choice.digest)
+
+
+def _chosen(config: Path | None) -> tuple[Path, Choice]:
     choice = choose(config)
     if choice.path is None:
         raise SettingsError(
             choice.notice or "there is no settings file; make one with: mcp-host init"
         )
     _tell(choice)
-    return choice.path
+    return choice.path, choice
 
 
 def saved_catalogue(config: Path | None) -> saved.Saved:
@@ -75,7 +87,7 @@ def chosen_settings(config: Path | None) -> Settings:
     _tell(choice)
     if choice.path is None:
         return Settings()
-    settings = load(choice.path)
+    settings = load(choice.path, digest=choice.digest)
     if is_safe_mode():
         print(f"{NO_PACKS}=1: no packs are served", file=sys.stderr)
         return settings.replace(packs={})

@@ -10,14 +10,14 @@ import tomli_w
 import typer
 
 from ..packs.discovery import discover
-from ..settings.loading import Settings, load
+from ..settings.loading import Settings, loads
 from ..settings.tables import PACK_NAME, RESERVED_PACK_NAME, FileTables, PackTable
 from .commands import Command
 from .common import (
     ConfigOption,
     JsonOption,
     Output,
-    chosen_file,
+    chosen_bytes,
     chosen_settings,
     loaded,
     quiet_logs,
@@ -35,13 +35,13 @@ def show(
     as_json: JsonOption = False,
 ) -> None:
     """Show the settings file, or the settings it results in."""
-    path = chosen_file(config)
-    settings = load(path)
+    path, read = chosen_bytes(config)
+    settings = loads(read, path)
     if resolved:
         data = settings.shown()
         text = f"# from {path}\n{tomli_w.dumps(_without_none(data))}"
     else:
-        text = path.read_text("utf-8")
+        text = read.decode()
         data = tomllib.loads(text)
     print(json.dumps(data, indent=2, default=str) if as_json else text.rstrip())
 
@@ -50,8 +50,8 @@ def show(
 def check(config: ConfigOption = None, as_json: JsonOption = False) -> None:
     """Check the settings file and every enabled pack's own settings."""
     output = Output()
-    path = chosen_file(config)
-    settings = load(path)
+    path, read = chosen_bytes(config)
+    settings = loads(read, path)
     quiet_logs(settings, "critical")
     problems = [
         f"{report['name']}: {report['reason']}"

@@ -11,9 +11,9 @@ import typer
 
 from ..errors import SettingsError
 from ..packs.discovery import discover, summary
-from ..settings.loading import Settings
+from ..settings.loading import Settings, trust_bytes
 from ..settings.tables import PackTable
-from ..startup.trust import FILE_NAME, is_trusted, trust as record_trust, write_atomically
+from ..startup.trust import FILE_NAME, is_trusted, write_atomically
 from .common import ConfigOption, loaded, quiet_logs
 from .completion import installed_packs
 
@@ -61,9 +61,10 @@ def init(
         wanted = []
     if not path.parent.is_dir():
         raise SettingsError(f"{path.parent} must be a folder")
-    data = tomli_w.dumps({"packs": {name: {"enabled": True} for name in wanted}} if wanted else {})
-    write_atomically(path, data.encode(), 0o644)
-    record_trust(path)
+    tables = {"packs": {name: {"enabled": True} for name in wanted}} if wanted else {}
+    data = tomli_w.dumps(tables).encode()
+    write_atomically(path, data, 0o644)
+    trust_bytes(path, data)
     for name in homeless:
         print(
             f"{name} works on a project, and this folder is none: enable it in a project's folder, "

@@ -62,7 +62,7 @@ def read_settings(choice: Choice, no_packs: bool, given: Given) -> Settings:
     from ..settings.overrides import overridden
 
     path = choice.path
-    settings = load(path) if path is not None else Settings()
+    settings = load(path, digest=choice.digest) if path is not None else Settings()
     return overridden(settings.replace(packs={}) if no_packs else settings, given)
 
 

@@ -8,8 +8,8 @@ from typing import Annotated
 import typer
 
 from ..errors import SettingsError
-from ..settings.loading import load
-from ..startup.trust import FILE_NAME, trust as record_trust
+from ..settings.loading import loads, trust as record_trust
+from ..startup.trust import FILE_NAME, trusted_code
 
 
 def trust(
@@ -17,14 +17,13 @@ def trust(
 ) -> None:
     """Say that a settings file may be read: that you have looked at it and want what it says."""
     path = path.absolute()
+    data = record_trust(path)
     try:
-        record_trust(path)
-    except OSError as error:
-        raise SettingsError(f"{path}: cannot be read: {error.strerror or error}") from None
-    try:
-        tables = load(path).packs.items()
+        tables = loads(data, path).packs.items()
     except SettingsError as error:  # a secret may be set only where the host runs
         print(f"{path} is trusted until it changes. As it is read here: {error}")
         return
     enabled = [name for name, table in tables if table.enabled]
     print(f"{path} is trusted until it changes; it enables {', '.join(enabled) or 'no packs'}.")
+    if files := trusted_code(path):
+        print(f"So is what it names and runs: {', '.join(files)}")

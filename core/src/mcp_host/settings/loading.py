@@ -13,6 +13,8 @@ from typing import Any, NamedTuple
 from pydantic import ValidationError
 
 from ..errors import SettingsError
+from ..startup import trust as trusting
+from .code_files import code_files
 from .explaining import explain
 from .keys import Keys, dotted
 from .secrets import SecretReader, Secrets
@@ -50,19 +52,57 @@ class Settings:
         return data
 
 
-def load(path: Path, environment: Mapping[str, str] | None = None) -> Settings:
-    """Read a settings file; `SettingsError` names the file, the key, and what is right."""
+def load(
+    path: Path, environment: Mapping[str, str] | None = None, *, digest: str | None = None
+) -> Settings:
+    """Read a settings file; `SettingsError` names the file, the key, and what is right.
+
+    With a `digest`, its bytes must be those that were trusted.
+    """
+    return loads(read(path, digest), path, environment)
+
+
+def trust(path: Path) -> bytes:
+    """Record a settings file and what it runs as trusted; the bytes that were."""
+    data = read(path)
+    trust_bytes(path, data)
+    return data
+
+
+def trust_bytes(path: Path, data: bytes) -> None:
+    """Record these bytes as a settings file's trusted content, and the files that they run."""
+    files = code_files(data, path.absolute().parent)
+    trusting.trust(path, data, files.runs, files.names)
+
+
+def read(path: Path, digest: str | None = None) -> bytes:
+    """The bytes of a settings file; with a `digest`, only where they are those that were trusted.
+
+    `SettingsError` where they cannot be read, or are others.
+    """
     try:
-        data = tomllib.loads(path.read_bytes().decode("utf-8"))
+        data = path.read_bytes()
     except FileNotFoundError:
         raise SettingsError(f"{path}: there is no such file; `mcp-host init` makes one") from None
     except OSError as error:
         raise SettingsError(f"{path}: cannot be read: {error.strerror or error}") from None
+    if digest is not None and trusting.digest(data) != digest:
+        raise SettingsError(
+            f"{path} is not read: it changed while it was looked at. Look at it, then run: "
+            f"mcp-host trust {path}"
+        )
+    return data
+
+
+def loads(data: bytes, path: Path, environment: Mapping[str, str] | None = None) -> Settings:
+    """The settings of a file whose bytes were read already; as `load`."""
+    try:
+        tables = tomllib.loads(data.decode("utf-8"))
     except UnicodeDecodeError:
         raise SettingsError(f"{path}: must be UTF-8 text") from None
     except tomllib.TOMLDecodeError as error:
         raise SettingsError(f"{path}: is not valid TOML: {error}") from None
-    return parse(data, path.absolute(), environment)
+    return parse(tables, path.absolute(), environment)
 
 
 def parse(

@@ -1,7 +1,8 @@
 """Which settings file is read: a `./mcp-host.toml` only once its owner said that it may be.
 
 A cloned repository must not start commands or see secrets by the mere presence of a file. What is
-trusted is a path together with the hash of its content, recorded in the user's own folder.
+trusted is a path together with the hash of its content and of the files that it runs, recorded in
+the user's own folder.
 """
 
 from __future__ import annotations
@@ -10,12 +11,12 @@ import hashlib
 import json
 import os
 
-from . import folders
+from . import folders, trusted_files
 from .records import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
     from os import PathLike
     from pathlib import Path
     from typing import Any
@@ -26,10 +27,15 @@ NO_PACKS = "MCP_HOST_NO_PACKS"
 
 
 class Choice(Record):
-    """Which settings file is used, if any, and what a person should know about the choice."""
+    """Which settings file is used, if any, and what a person should know about the choice.
+
+    `digest` is that of the bytes which were trusted: whoever parses the file must find the same,
+    since it may have been replaced in the meantime. None where the file needs no trust.
+    """
 
     file: str | None
     notice: str | None = None
+    digest: str | None = None
 
     @property
     def path(self) -> Path | None:
@@ -53,12 +59,11 @@ def choose(
     here = os.path.join(folder or working_folder(), FILE_NAME)
     notice = None
     if os.path.isfile(here):
-        if is_trusted(here):
-            return Choice(here)
-        notice = (
-            f"{here} is not read: it is not trusted, or changed since it was. Look at it, then "
-            f"run: mcp-host trust {here}"
-        )
+        record: Any = _read().get(_place(here))
+        wrong = _what_is_wrong(here, record)
+        if not wrong:
+            return Choice(here, digest=record["settings"])
+        notice = f"{here} is not read: {wrong}. Look at it, then run: mcp-host trust {here}"
     users = _users_file()
     return Choice(users if os.path.isfile(users) else None, notice)
 
@@ -100,21 +105,44 @@ def user_file() -> Path:
     return Path(_users_file())
 
 
-def trust(path: Path) -> None:
-    """Record the file's path and content as trusted; `OSError` where it cannot be read."""
-    _write({**_read(), _place(path): _digest(path)})
+def trust(path: Path, data: bytes, runs: Iterable[str], names: Iterable[str]) -> None:
+    """Record these bytes as the trusted content of a file, and its files as they are now.
+
+    `runs` and `names` are as in `trusted_files`.
+    """
+    record = {"settings": digest(data), **trusted_files.states(runs, names)}
+    _write({**_read(), _place(path): record})
 
 
 def _users_file() -> str:
     return os.path.join(folders.config(), FILE_NAME)
 
 
-def is_trusted(path: str | PathLike[str]) -> bool:
-    """Whether the file's present content was trusted at this path."""
+def is_trusted(path: str | PathLike[str], data: bytes | None = None) -> bool:
+    """Whether the file's content, read already or read now, was trusted here, and what it runs."""
+    return not _what_is_wrong(path, _read().get(_place(path)), data)
+
+
+def trusted_code(path: Path) -> list[str]:
+    """The files that were recorded with a trusted settings file, and are there."""
+    record = _read().get(_place(path), {})
+    return [file for kind in ("runs", "names") for file, there in record[kind].items() if there]
+
+
+def _what_is_wrong(path: str | PathLike[str], record: Any, data: bytes | None = None) -> str:
+    """Why a file must not be read, by what was recorded of it; empty where it may."""
+    if not isinstance(record, dict):
+        return "it is not trusted, or changed since it was"
     try:
-        return _read().get(_place(path)) == _digest(path)
-    except OSError:
-        return False
+        if data is None:
+            with open(path, "rb") as file:
+                data = file.read()
+        if record["settings"] != digest(data):
+            return "it is not trusted, or changed since it was"
+        changed = trusted_files.changed(record)
+    except (OSError, KeyError, TypeError, AttributeError):
+        return "it is not trusted, or changed since it was"
+    return f"{changed[0]}, which it names, changed since it was trusted" if changed else ""
 
 
 def _place(path: str | PathLike[str]) -> str:
@@ -127,9 +155,9 @@ def _place(path: str | PathLike[str]) -> str:
     return os.path.join(os.path.realpath(folder), name)
 
 
-def _digest(path: str | PathLike[str]) -> str:
-    with open(path, "rb") as file:
-        return hashlib.sha256(file.read()).hexdigest()
+def digest(data: bytes) -> str:
+    """The digest of a settings file's content."""
+    return hashlib.sha256(data).hexdigest()
 
 
 def _record() -> str:
@@ -145,7 +173,7 @@ def _read() -> dict[str, Any]:
     return data if isinstance(data, dict) else {}
 
 
-def _write(trusted: Mapping[str, str]) -> None:
+def _write(trusted: Mapping[str, Any]) -> None:
     from pathlib import Path
 
     record = Path(_record())
