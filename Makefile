@@ -45,7 +45,7 @@ docs: setup
 conformance: setup ## the official MCP conformance suite, both protocol eras
 	$(BIN)/python tests/conformance/run.py $(CONFORMANCE_OPTIONS)
 
-oracle: setup ## compare the OpenSpec pack with the reference tool's answers
+oracle: setup ## compare the OpenSpec pack with all answers of the reference tool
 	$(BIN)/python tests/openspec/oracle.py
 
 torture: setup ## the long kill, race and load runs

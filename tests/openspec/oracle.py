@@ -1,6 +1,6 @@
 """Compare the pack with the reference tool's recorded answers, over whole trees.
 
-usage: oracle.py [--corpus DIR] [--oracle DIR] [--quiet]
+usage: oracle.py [--corpus DIR] [--oracle DIR] [--quiet] [--one-in N]
 
 Prints every disagreement, every deliberate difference, and as the very last line
 `oracle: A of T agree, D deliberate` with A + D = T where all is well. Without folders of its own it
@@ -8,6 +8,9 @@ unpacks those of `../shared/openspec-oracle` (or `$MCP_HOST_SHARED/openspec-orac
 
 One comparison is one validated item, one archived change, one list, or one item shown. Message
 texts are not compared; levels, paths, lines, contents, exit codes and every byte written are.
+
+With `--one-in N` every list and `validate --all` is compared as always, and of the shown and
+archived items one in N: always the same ones.
 """
 
 import argparse
@@ -22,6 +25,7 @@ import shutil
 import sys
 import tarfile
 import tempfile
+import zlib
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -49,10 +53,15 @@ def scratch() -> tempfile.TemporaryDirectory[str]:
 class Score:
     """Counts comparisons and prints what does not agree."""
 
-    def __init__(self, *, quiet: bool) -> None:
+    def __init__(self, *, quiet: bool, one_in: int = 1) -> None:
         self.agree = self.total = 0
         self.deliberate: Counter[str] = Counter()
         self._quiet = quiet
+        self._one_in = one_in
+
+    def takes(self, where: str) -> bool:
+        """Whether an item is in the sample."""
+        return zlib.crc32(where.encode()) % self._one_in == 0
 
     def same(self, where: str, ours: object, theirs: object) -> None:
         """One comparison."""
@@ -366,18 +375,25 @@ def compare_tree(score: Score, where: str, root: Path, expected: Path) -> None:
         )
     for kind in ("change", "spec"):
         for item, theirs in read(expected / f"show-{kind}s.json").items():
+            if not score.takes(f"{where} {kind} {item}"):
+                continue
             ours = run(root, "show", "--type", kind, "--json", "--", item)
             compare_plain(score, f"{where} show {kind} {item}", ours, theirs)
     flags = expected / "show-spec-flags.json"
     for key, theirs in (read(flags) if flags.exists() else {}).items():
+        if not score.takes(f"{where} {key}"):
+            continue
         item, _, rest = key.partition(" ")
         ours = run(root, "show", "--type", "spec", "--json", *rest.split(), "--", item)
         compare_plain(score, f"{where} show {key}", ours, theirs)
     archives = expected / "archive.json"
     for change, theirs in (read(archives) if archives.exists() else {}).items():
-        compare_archive(score, f"{where} archive {change}", root, change, theirs)
+        if score.takes(f"{where} {change}"):
+            compare_archive(score, f"{where} archive {change}", root, change, theirs)
     extra = expected / "extra.json"
     for line, theirs in (read(extra) if extra.exists() else {}).items():
+        if not score.takes(f"{where} {line}"):
+            continue
         with scratch() as folder:
             copy = Path(folder).resolve() / "t"
             shutil.copytree(root, copy, symlinks=True)
@@ -402,6 +418,8 @@ def compare_extra(score: Score, where: str, ours: Json, theirs: Json) -> None:
 def compare_cases(score: Score, where: str, cases: Json, expected: Json) -> None:
     """Compare changes that each come with a small tree of their own."""
     for name, theirs in expected.items():
+        if not score.takes(f"{where} {name}"):
+            continue
         with scratch() as folder:
             root = put(Path(folder).resolve(), cases[name]["files"])
             set_times(root)
@@ -451,6 +469,7 @@ def main() -> int:
     parser.add_argument("--corpus", type=Path)
     parser.add_argument("--oracle", type=Path)
     parser.add_argument("--quiet", action="store_true", help="do not list deliberate differences")
+    parser.add_argument("--one-in", type=int, default=1, help="compare a sample of the items")
     options = parser.parse_args()
     for name in ("OPENSPEC_ROOT", "OPENSPEC_AUTO_PROJECT_ROOT"):
         os.environ.pop(name, None)
@@ -458,7 +477,7 @@ def main() -> int:
         print(f"no shared test data in {shared()}: nothing compared", file=sys.stderr)
         print("oracle: 0 of 0 agree, 0 deliberate")
         return 1
-    score = Score(quiet=options.quiet)
+    score = Score(quiet=options.quiet, one_in=options.one_in)
     with unpacked(options.corpus, options.oracle) as (corpus, oracle):
         compare_all(score, corpus, oracle)
     return 0 if score.close() else 1

@@ -12,18 +12,17 @@ from mcp_host_openspec.model.collation import collation_key
 ORACLE = Path(__file__).with_name("oracle.py")
 
 
-def test_the_pack_agrees_with_the_reference_tool_on_every_recorded_answer() -> None:
-    """Differences are only those that are documented, and at most three in a hundred."""
-    done = subprocess.run(
-        [sys.executable, str(ORACLE), "--quiet"], capture_output=True, text=True, timeout=300
-    )
+def test_the_pack_agrees_with_the_reference_tool_on_a_sample_of_the_recorded_answers() -> None:
+    """Differences are only those that are documented; `make oracle` compares all of them."""
+    command = [sys.executable, str(ORACLE), "--quiet", "--one-in", "8"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
     if "no shared test data" in done.stderr:
         pytest.skip(done.stderr.strip())
     last = done.stdout.splitlines()[-1]
     found = re.fullmatch(r"oracle: (\d+) of (\d+) agree, (\d+) deliberate", last)
     assert found, last
     agree, total, deliberate = map(int, found.groups())
-    assert agree + deliberate == total > 3000, done.stdout[-3000:]
+    assert agree + deliberate == total > 1000, done.stdout[-3000:]
     assert deliberate <= 0.03 * total
     assert done.returncode == 0
 
