@@ -236,6 +236,23 @@ async def test_init_makes_a_tree_and_only_once(server: list[str], tmp_path: Path
         assert "already initialized" in failed.value.envelope["error"]
 
 
+async def test_init_makes_the_current_layout_where_it_is_asked_for(
+    server: list[str], tmp_path: Path
+) -> None:
+    async with stdio_client(server, cwd=tmp_path) as client:
+        made = await client.value("init", layout="1.x", tools=["claude", "windsurf"])
+        assert {
+            "openspec/config.yaml",
+            ".claude/commands/opsx/propose.md",
+            ".devin/skills/openspec-propose/SKILL.md",
+        } <= set(made["filesCreated"])
+        assert not (tmp_path / "openspec/AGENTS.md").exists()
+        assert all((tmp_path / name).is_file() for name in made["filesCreated"])
+        with pytest.raises(CallFailed) as failed:
+            await client.value("init", layout="1.x")
+        assert failed.value.code == "conflict"
+
+
 async def test_init_stays_in_its_own_project(server: list[str], tmp_path: Path) -> None:
     project = tmp_path / "own"
     project.mkdir()

@@ -241,7 +241,7 @@ def test_what_a_new_change_saw_is_the_base_of_its_deltas(put: Put) -> None:
     assert "be the first" in text and "- **AND** c" in text
 
 
-@pytest.mark.parametrize("command", ["workset", "feedback", "update", "config", "completion"])
+@pytest.mark.parametrize("command", ["workset", "feedback"])
 def test_what_is_not_supported_is_refused_by_name(begun: Path, command: str) -> None:
     done = openspec(begun, command, "x")
 

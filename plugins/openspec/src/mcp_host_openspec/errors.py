@@ -52,7 +52,7 @@ class NoTreeError(OpenSpecError):
     def __init__(self, place: Path) -> None:
         super().__init__(
             f"No OpenSpec tree at {place}.",
-            suggestions=["Make one with the init tool, or with: openspec init"],
+            suggestions=["Make one with the init tool, or with: openspec init --tools none"],
             path=str(place),
         )
 

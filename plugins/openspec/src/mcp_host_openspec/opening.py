@@ -37,7 +37,7 @@ async def open_service(settings: "OpenSpecSettings", pack: "PackHandle") -> Asyn
         pack.degraded(
             f"there is no OpenSpec tree at {root.openspec}",
             code="not_set_up",
-            remedy=f"Make one with {pack.public_name('init')}, or with: openspec init",
+            remedy=f"Make one with {pack.public_name('init')}, or with: openspec init --tools none",
         )
 
     if not openspec.is_there:

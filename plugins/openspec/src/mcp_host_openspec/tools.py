@@ -26,10 +26,13 @@ def init(
     tools: Annotated[
         list[Assistant] | None, Field(description="Assistants to point at the tree")
     ] = None,
+    layout: Annotated[
+        Literal["0.x", "1.x"], Field(description="1.x: no AGENTS.md; skills for the assistants")
+    ] = "0.x",
     project: Project = None,
 ) -> Answer:
     """Set up OpenSpec: make the openspec/ folder with instructions, project context and config."""
-    return service.at(project).init(path, tuple(tools or ()))
+    return service.at(project).init(path, tuple(tools or ()), layout)
 
 
 @tool(name="list", read_only=True, output="open")

@@ -14,6 +14,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         from .. import server
 
         server.main(given[1:])
+    if given[:1] == ["__complete"]:
+        from .completion import complete
+
+        return complete(given[1:])
     from .run import run
 
     return run(given)

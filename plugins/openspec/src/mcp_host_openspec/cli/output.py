@@ -67,6 +67,13 @@ def complain(*lines: str) -> None:
         print(_plain(line), file=sys.stderr)
 
 
+def agreed(question: str) -> bool:
+    """Ask a person for a yes; CommandError where nobody can be asked."""
+    if not sys.stdin.isatty():
+        raise CommandError("not_confirmed", f"{question} Say so with --yes where nobody is asked.")
+    return input(f"{question} (y/N) ").strip().lower() in ("y", "yes")
+
+
 def _plain(text: str) -> str:
     """A text as a terminal may show it: what stands in a file steers nobody's terminal."""
     return "".join(

@@ -39,6 +39,6 @@ def find_root(*, implicit: bool) -> Root:
             "no_openspec_root",
             "No OpenSpec tree here or in any folder above.",
             target="openspec.root",
-            fix="Make one here with: openspec init",
+            fix="Make one here with: openspec init --tools none",
         )
     return Root(here.resolve(), "implicit")

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from .arguments import parse
 from .output import CommandError, complain, print_json
 
-_REFUSED = ("update", "config", "completion", "workset", "feedback")
+_REFUSED = ("workset", "feedback")
 _MODULES = {"spec": "nouns", "change": "nouns", **dict.fromkeys(_REFUSED, "refused")}
 """The modules of commands that share one."""
 

@@ -119,16 +119,12 @@ def _fork(service: OpenSpec, options: Namespace) -> int:
 
 
 def _init(service: OpenSpec, options: Namespace) -> int:
-    if options.default:
-        raise CommandError(
-            "not_supported",
-            "--default is not supported.",
-            fix=f"Write 'schema: {options.item}' into openspec/config.yaml.",
-        )
     artifacts = tuple(filter(None, (one.strip() for one in options.artifacts.split(","))))
     description = options.description or f"Workflow schema {options.item}"
     files = SchemaFiles(service.tree)
     place = files.init(options.item, artifacts, description, force=options.force)
+    if options.default:
+        service.set_config("schema", options.item)
     if options.json:
         print_json(
             {
@@ -136,9 +132,12 @@ def _init(service: OpenSpec, options: Namespace) -> int:
                 "path": str(place.folder),
                 "schema": place.name,
                 "artifacts": list(artifacts),
-                "setAsDefault": False,
+                "setAsDefault": options.default,
             }
         )
     else:
-        say(f"Made {place.folder}. Name it in config.yaml: schema: {place.name}")
+        then = "It is the project's schema now." if options.default else (
+            f"Name it in config.yaml: schema: {place.name}"
+        )  # fmt: skip
+        say(f"Made {place.folder}. {then}")
     return 0

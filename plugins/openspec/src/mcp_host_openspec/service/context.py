@@ -101,6 +101,40 @@ a change, and whenever a request speaks of specs, proposals or changes.
 """
 
 
+_CONTEXT_HINT: Final = """\
+# What an assistant should know of the project: its stack, its conventions, its domain.
+# context: |
+#   A shop in TypeScript. Commits follow the Conventional Commits.
+"""
+
+
+def with_language(language: str) -> str:
+    """A new configuration whose context names the language to write in."""
+    context = (
+        "context: |\n"
+        f"  Language: {language}\n"
+        f"  All artifacts must be written in {language}.\n"
+        "  Keep OpenSpec structural headings and SHALL/MUST keywords in English.\n"
+    )
+    return CONFIG_WITH_HINTS.replace(_CONTEXT_HINT, context)
+
+
+def with_line(config: str, key: str, value: str) -> str:
+    """A configuration in which a key at the top has another value of one line."""
+    ending = line_ending(config) or "\n"
+    lines = config.replace("\r\n", "\n").rstrip("\n").split("\n")
+    found = re.compile(rf"""(?:{key}|"{key}"|'{key}')[ \t]*:""")
+    at = next((i for i, line in enumerate(lines) if found.match(line)), None)
+    if at is None:
+        lines.append(f"{key}: {value}")
+    else:
+        comment = re.search(r"\s#.*$", lines[at])
+        lines[at] = f"{key}: {value}{comment[0] if comment else ''}"
+        while at + 1 < len(lines) and lines[at + 1][:1] in (" ", "\t"):
+            del lines[at + 1]
+    return with_line_ending("\n".join(lines) + "\n", ending)
+
+
 def with_tool_block(text: str) -> str:
     """A tool's instruction file with our block in it: replaced where it stands, else on top."""
     begin, end = text.find(BLOCK_BEGIN), text.find(BLOCK_END)

@@ -315,10 +315,15 @@ class OpenSpec:
         with self._writing:
             return self._setup.init(tools)
 
-    def init_current(self, tools: tuple[str, ...] = ()) -> Created:
+    def init_current(self, language: str | None = None) -> Created:
         """Make a tree of the reference tool's current layout, or what one lacks."""
         with self._writing:
-            return self._setup.init_current(tools)
+            return self._setup.init_current(language)
+
+    def set_config(self, key: str, value: str) -> None:
+        """Write one line of config.yaml; the rest of it stays as it is."""
+        with self._writing:
+            self._setup.set_config(key, value)
 
     def update_context(
         self,

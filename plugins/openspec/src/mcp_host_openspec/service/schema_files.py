@@ -1,6 +1,7 @@
 """A project's own workflow schemas: copied, made and checked."""
 
 import shutil
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -77,8 +78,8 @@ class SchemaFiles:
                     "id": one,
                     "generates": known[one].generates,
                     "description": _DESCRIPTIONS[one],
-                    "template": known[one].template,
-                    "requires": [need for need in known[one].requires if need in artifacts],
+                    "template": _template(one),
+                    "requires": _requires(one, artifacts),
                 }
                 for one in artifacts
             ],
@@ -88,7 +89,7 @@ class SchemaFiles:
         write_whole(staging / "schema.yaml", dump(facts).encode())
         for one in artifacts:
             template = PACKAGE / BUILT_IN / "templates" / known[one].template
-            write_whole(staging / "templates" / known[one].template, template.read_bytes())
+            write_whole(staging / "templates" / _template(one), template.read_bytes())
         self._put(staging, target)
         return self._schemas.place(name)
 
@@ -140,3 +141,16 @@ class SchemaFiles:
             target.rename(old)
         staging.rename(target)
         shutil.rmtree(old, ignore_errors=True)
+
+
+def _template(artifact: str) -> str:
+    """Where a schema made here keeps the template of an artifact, below its `templates/`."""
+    return "specs/spec.md" if artifact == "specs" else f"{artifact}.md"
+
+
+def _requires(artifact: str, chosen: Sequence[str]) -> list[str]:
+    """The nearest artifact before it: each of those chosen builds on the last."""
+    before = ("proposal",) if artifact == "specs" else ("specs",)
+    if artifact == "tasks":
+        before = ("design",) if "design" in chosen else ("specs",)
+    return [] if artifact == "proposal" else [one for one in before if one in chosen]

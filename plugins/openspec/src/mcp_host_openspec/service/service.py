@@ -2,18 +2,23 @@
 
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Final, Literal
 
 from ..errors import (
+    AlreadyInitialisedError,
     InvalidNameError,
     NotFoundError,
     OpenSpecError,
     RefusedError,
     TasksIncompleteError,
 )
+from ..model.assistants import ASSISTANTS, CORE, RENAMED
 from ..model.findings import ItemType
+from ..storage.roots import is_initialised
 from . import shapes, workflow_shapes
 from .archive_plan import Options, Plan
+from .assistant_files import AssistantFiles, Choice
 from .budget import Answer, paged, text_page, within
 from .excerpts import change_in_budget, change_part, spec_in_budget, spec_part
 from .losses import ACCEPTABLE, check_accepted
@@ -24,6 +29,7 @@ from .trees import Trees
 from .views import ChangeRow
 from .workflow import Workflow
 
+Layout = Literal["0.x", "1.x"]
 View = Literal["budget", "cli"]
 
 _MATCHES: Final = 5
@@ -61,15 +67,18 @@ class Service:
             return replace(service, notices=(told,))
         return replace(service, notices=(_SETTLED,)) if settled else service
 
-    def init(self, path: str | None, assistants: tuple[str, ...]) -> Answer:
+    def init(self, path: str | None, assistants: tuple[str, ...], layout: Layout) -> Answer:
         """Make the tree; `path` may only be the project's own folder."""
         self._check_own_project(path)
-        created = self.openspec.init(assistants)
+        if layout == "1.x":
+            files = self._init_current(assistants)
+        else:
+            files = list(self.openspec.init(assistants).files)
         self.set_up()
         return {
             "success": True,
-            "path": str(created.path),
-            "filesCreated": list(created.files),
+            "path": str(self.openspec.root.openspec),
+            "filesCreated": files,
             "nextSteps": [
                 f"Describe the project with {self.tool_name('update_project_context')}.",
                 "Propose a first change with the prompt openspec-propose.",
@@ -262,6 +271,20 @@ class Service:
         """Write the project's context."""
         update = self.openspec.update_context(content, merge=merge, section=section, target=target)
         return {"success": True, "path": str(update.path), "action": update.action}
+
+    def _init_current(self, assistants: tuple[str, ...]) -> list[str]:
+        """Make the current layout, with the core workflows for the assistants."""
+        root = self.openspec.root
+        if is_initialised(root.openspec):
+            raise AlreadyInitialisedError(root.openspec)
+        made = list(self.openspec.init_current().files)
+        named = [ASSISTANTS[RENAMED.get(name, name)] for name in assistants]
+        files = AssistantFiles(root.path, Path.home())
+        for written in files.write(named, Choice(CORE, "both")):
+            if written.error is not None:
+                raise OpenSpecError(written.error)
+            made += [path.relative_to(root.path).as_posix() for path in written.files]
+        return made
 
     def _told(self, answer: Answer) -> Answer:
         """The answer, with what happened to the tree before."""

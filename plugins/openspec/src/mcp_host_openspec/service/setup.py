@@ -19,6 +19,8 @@ from .context import (
     PROJECT,
     appended,
     with_context,
+    with_language,
+    with_line,
     with_section,
     with_tool_block,
 )
@@ -35,19 +37,6 @@ TOOL_FILES: Final = {
     "windsurf": "AGENTS.md",
 }
 """Assistants `init` can point at the tree, and the file each of them reads."""
-
-
-SKILL_FOLDERS: Final = {
-    "agents": ".agents",
-    "claude": ".claude",
-    "codex": ".codex",
-    "cursor": ".cursor",
-    "github-copilot": ".github",
-    "opencode": ".opencode",
-}
-"""Assistants that `init` writes skills for, and the folder in which each looks for them."""
-
-_SKILLS: Final = Path(__file__).parents[1] / "skills"
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,34 +125,43 @@ class Setup:
         made += self._point_tools(tools)
         return Created(self._tree.openspec, tuple(made))
 
-    def init_current(self, tools: tuple[str, ...]) -> Created:
-        """Make what a tree of the reference tool's current layout lacks, and the tools' skills.
+    def init_current(self, language: str | None = None) -> Created:
+        """Make what a tree of the reference tool's current layout lacks; what is there stays.
 
-        What is there stays as it is, but for skills of ours.
+        `language` is the one to write artifacts in; it goes into a configuration that is made now.
         """
-        if unknown := sorted(set(tools) - set(SKILL_FOLDERS)):
-            raise OpenSpecError(
-                f"tools must be some of {', '.join(SKILL_FOLDERS)}, not {', '.join(unknown)}.",
-                suggestions=["For another assistant name 'agents', which many of them read."],
-            )
         if exists(self._tree.openspec) and not is_folder(self._tree.openspec):
             raise BadFileError(self._tree.openspec, "this must be a folder, and is a file")
+        configured = config_file(self._tree.openspec)
+        if language is not None and configured is not None and not self._is_in(language):
+            raise OpenSpecError(
+                f"--language changes no configuration that is there ({configured}).",
+                suggestions=["Name the language in its context."],
+            )
         folder = self._tree.root.folder
-        wanted = {f"{folder}/specs/.gitkeep": "", f"{folder}/changes/archive/.gitkeep": ""}
-        if config_file(self._tree.openspec) is None:
-            wanted[f"{folder}/config.yaml"] = CONFIG_WITH_HINTS
         made = []
-        for name, text in wanted.items():
-            parent = (self._root / name).parent
-            if not is_folder(parent) or name.endswith("config.yaml"):
-                write_whole(self._root / name, text.encode())
-                made.append(name)
-        for tool in dict.fromkeys(tools):
-            for source in sorted(_SKILLS.glob("*.md")):
-                name = f"{SKILL_FOLDERS[tool]}/skills/{source.stem}/SKILL.md"
-                write_whole(self._root / name, source.read_bytes())
-                made.append(name)
+        for name in (f"{folder}/specs", f"{folder}/changes/archive"):
+            path = self._root / name
+            if not is_folder(path) or not any(path.iterdir()):
+                write_whole(path / ".gitkeep", b"")
+                made.append(f"{name}/.gitkeep")
+        if configured is None:
+            text = CONFIG_WITH_HINTS if language is None else with_language(language)
+            write_whole(self._root / folder / "config.yaml", text.encode())
+            made.append(f"{folder}/config.yaml")
         return Created(self._tree.openspec, tuple(made))
+
+    def _is_in(self, language: str) -> bool:
+        """Whether the configuration names this language already, in the words `init` writes."""
+        return f"Language: {language}\n" in f"{self._tree.context() or ''}\n"
+
+    def set_config(self, key: str, value: str) -> None:
+        """Write one line of the configuration, and leave all else in it as it is."""
+        path = config_file(self._tree.openspec) or self._tree.openspec / "config.yaml"
+        data = self._bytes(path)
+        if data is not None and not is_utf8(data):
+            raise BadFileError(path, "the file must be UTF-8")
+        write_whole(path, with_line(CONFIG if data is None else data.decode(), key, value).encode())
 
     def update_context(
         self, content: str, *, merge: bool = False, section: str | None = None

@@ -64,6 +64,8 @@ class ProjectConfig:
     """By artifact."""
     guidance: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """By operation, `apply` or `archive`."""
+    cloud_agent: bool | None = None
+    """Whether files for Copilot's agent in the cloud are wanted; None where nobody has said."""
 
 
 class ChangeMetadata:
@@ -131,6 +133,8 @@ class ChangeMetadata:
         operations = raw.get("operations")
         operations = operations if isinstance(operations, dict) else {}
         fits = isinstance(context, str) and len(context.encode()) <= _LARGEST_CONTEXT
+        copilot = raw.get("githubCopilot")
+        cloud = copilot.get("cloudAgent") if isinstance(copilot, dict) else None
         return ProjectConfig(
             schema if isinstance(schema, str) and schema else None,
             context if fits else None,
@@ -142,6 +146,7 @@ class ChangeMetadata:
                     if name in _OPERATIONS and isinstance(operation, dict)
                 }
             ),
+            cloud if isinstance(cloud, bool) else None,
         )
 
     def _honour(self, value: dict[str, Any], key: Key) -> Marker:
