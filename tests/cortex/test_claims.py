@@ -121,8 +121,24 @@ def merge(repo: Repo, branch: str, how: str) -> None:
     side.git("push", "-q", "origin", "HEAD:main")
 
 
-@pytest.mark.parametrize("deleted", [False, True], ids=["branch kept", "branch deleted"])
-@pytest.mark.parametrize("how", ["fast-forward", "merge", "squash", "rebase"])
+@pytest.mark.parametrize(
+    ("how", "deleted"),
+    [
+        ("merge", True),
+        ("squash", True),
+        ("rebase", False),
+        *(
+            pytest.param(how, deleted, marks=pytest.mark.torture)
+            for how, deleted in (
+                ("fast-forward", False),
+                ("fast-forward", True),
+                ("merge", False),
+                ("squash", False),
+                ("rebase", True),
+            )
+        ),
+    ],
+)
 def test_a_task_merged_elsewhere_is_completed_from_a_fresh_clone(
     ctx: Ctx, repo: Repo, how: str, deleted: bool
 ) -> None:

@@ -43,7 +43,7 @@ class Scene:
         }
 
 
-def killed(scene: Scene, words: tuple[str, ...], point: int, when: str) -> bool:
+def killed(scene: Scene, words: tuple[str, ...], point: int | str, when: str) -> bool:
     """Run `ctx` and kill it at the given call of git; whether it came to that."""
     return kill_at(scene.ctx, scene.repo.folder, words, point, when)
 
@@ -60,7 +60,7 @@ def sweep(
     make: Callable[[Path], tuple[Scene, int]],
     words: tuple[str, ...],
     folder: Path,
-    points: "itertools.count[int] | list[int]",
+    points: "itertools.count[int] | list[str]",
 ) -> int:
     """Kill at each point, before and after, run again, and compare with an undisturbed run."""
     (folder / "first").mkdir()
@@ -73,7 +73,7 @@ def sweep(
     for point in points:
         happened = False
         for when in ("before", "after"):
-            scene = first.copy(folder / f"{point}-{when}")
+            scene = first.copy(folder / f"{str(point).replace(' ', '-').replace('/', '-')}-{when}")
             seen = scene.commits()
             happened |= killed(scene, words, point, when)
             settle(scene)
@@ -115,9 +115,9 @@ def merged(folder: Path) -> tuple[Scene, int]:
 
 
 CASES = {
-    "start": (started, ("tasks", "start", "1"), [20, 21]),
-    "pr": (changed, ("tasks", "pr", "-m", "Mend", "--add", "new.txt"), [13, 15]),
-    "done": (merged, ("tasks", "done"), [30, 31, 33]),
+    "start": (started, ("tasks", "start", "1"), ["switch"]),
+    "pr": (changed, ("tasks", "pr", "-m", "Mend", "--add", "new.txt"), ["push --porcelain"]),
+    "done": (merged, ("tasks", "done"), ["update-ref -d"]),
 }
 
 

@@ -319,10 +319,16 @@ def test_restore_refuses_where_something_is_in_the_way(ctx: Ctx, repo: Repo) -> 
 
 @pytest.mark.parametrize("when", ["before", "after"])
 @pytest.mark.parametrize(
-    "point", [5, 15, 22, 23, 24, 25, pytest.param(0, marks=pytest.mark.torture)]
+    "point",
+    [
+        "worktree list",
+        pytest.param("rev-parse --verify", marks=pytest.mark.torture),
+        "update-ref -d",
+        pytest.param(0, marks=pytest.mark.torture),
+    ],
 )
 def test_killed_while_a_worktree_goes_nothing_of_it_is_lost(
-    ctx: Ctx, repo: Repo, point: int, when: str
+    ctx: Ctx, repo: Repo, point: int | str, when: str
 ) -> None:
     ctx.set(delete_worktree_on_done="true", delete_local_on_done="true")
     ignore(repo, ".env")

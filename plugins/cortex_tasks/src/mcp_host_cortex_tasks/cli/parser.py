@@ -49,7 +49,12 @@ def _config(parser: Parser) -> None:
     change = _command(commands, "set", "config:change", "change one setting")
     change.add_argument("key")
     change.add_argument("value", help="the value; - reads a secret from stdin")
-    _command(commands, "unset", "config:unset", "remove one setting").add_argument("key")
+    unset = _command(commands, "unset", "config:unset", "remove one setting")
+    unset.add_argument("key")
+    for command in (change, unset):
+        command.add_argument(
+            "--for", dest="place", metavar="HOST[/REPOSITORY]", help="there, and nowhere else"
+        )
 
 
 def _tasks(parser: Parser) -> None:
@@ -70,6 +75,7 @@ def _tasks(parser: Parser) -> None:
     start.add_argument("id")
     start.add_argument("--branch", metavar="NAME", help="a name of your own for the branch")
     start.add_argument("--worktree", action=argparse.BooleanOptionalAction, default=None)
+    start.add_argument("--on", metavar="ID", help="stand on this task's branch: a stack")
     start.add_argument("--steal", action="store_true", help="take over another clone's claim")
     start.add_argument("--reopen", action="store_true", help="start a task that is done")
     _dry_run(start)
@@ -82,12 +88,32 @@ def _tasks(parser: Parser) -> None:
     submit.add_argument(
         "--allow", action="append", default=[], metavar="PATH", help="it is no secret"
     )
+    submit.add_argument("--title", help="the request's title; else the task's")
+    submit.add_argument("--body", help="the request's text; else the task's description")
+    submit.add_argument("--draft", action="store_true", default=None, help="the request is a draft")
+    submit.add_argument(
+        "--ready", dest="draft", action="store_false", help="the request is no draft any more"
+    )
+    submit.add_argument("--no-pr", action="store_true", help="push, and open no request")
+    submit.add_argument("--comment", help="put this comment to the task as well")
     _task(submit)
     _dry_run(submit)
+    sync = _command(commands, "sync", "work:sync", "bring the task's branch up to date")
+    how = sync.add_mutually_exclusive_group()
+    how.add_argument(
+        "--rebase", dest="how", action="store_const", const="rebase", default="rebase",
+        help="on the main branch, or the lower task of a stack: the default",
+    )  # fmt: skip
+    how.add_argument("--merge", dest="how", action="store_const", const="merge")
+    how.add_argument("--continue", dest="proceed", action="store_true", help="conflicts are solved")
+    how.add_argument("--abort", action="store_true", help="go back to before the conflicts")
+    _task(sync)
+    _dry_run(sync)
     done = _command(commands, "done", "work:done", "complete the task whose branch is merged")
     done.add_argument(
         "--force", action="store_true", help="change the state without proof of a merge"
     )
+    done.add_argument("--comment", help="put this comment to the task as well")
     _task(done)
     _dry_run(done)
     delete = _command(commands, "delete", "work:delete", "delete a task; 'ctx undo' restores it")

@@ -12,6 +12,7 @@ from ..service.complete import Complete
 from ..service.start import Start
 from ..service.status import status as stand
 from ..service.submit import Submit
+from ..service.sync import Sync
 from ..service.undo import undo as take_back
 from ..service.work import Work
 from ..storage.config import Config
@@ -42,7 +43,8 @@ def start(given: argparse.Namespace, config: Config) -> Answer:
     """Begin a task."""
     number = task_id(given.id)
     work = _work(given, config)
-    data = Start(work, number, given.branch, given.worktree, given.reopen, given.steal).run()
+    on = None if given.on is None else task_id(given.on)
+    data = Start(work, number, given.branch, given.worktree, given.reopen, given.steal, on).run()
     place = f" in {data['worktree']}" if "worktree" in data else ""
     return _done(data, f"Task {number} is on {data['branch']}{place}.")
 
@@ -52,7 +54,10 @@ def submit(given: argparse.Namespace, config: Config) -> Answer:
     work = _work(given, config)
     work.refuse_nameless(_named(given))
     work = work.at_task(_named(given))
-    what = (tuple(given.add), tuple(given.allow), given.use_title)
+    what = (
+        tuple(given.add), tuple(given.allow), given.use_title,
+        given.title, given.body, given.draft, given.comment, not given.no_pr,
+    )  # fmt: skip
     try:
         data = Submit(work, given.message, *what).run()
     except InvalidError as error:
@@ -65,12 +70,25 @@ def submit(given: argparse.Namespace, config: Config) -> Answer:
     return _done(data, f"Task {data['task_id']} is in review.", str(data["pr_url"] or ""), *more)
 
 
+def sync(given: argparse.Namespace, config: Config) -> Answer:
+    """Bring the branch up to date."""
+    work = _work(given, config)
+    work.refuse_nameless(_named(given))
+    work = work if given.proceed or given.abort else work.at_task(_named(given))
+    data = Sync(work, given.how, given.proceed, given.abort).run()
+    if data.get("aborted"):
+        return Answer(data, say(f"{data['branch']} is as it was."))
+    verb = "merged in" if data["how"] == "merge" else "rebased on"
+    told = f"{data['branch']}: {verb} {data['onto']}."
+    return _done(data, "It is up to date already." if data["already"] else told)
+
+
 def done(given: argparse.Namespace, config: Config) -> Answer:
     """Complete the current task."""
     work = _work(given, config)
     work.refuse_nameless(_named(given))
     work = work if given.task is not None else work.at_task(None)
-    data = Complete(work, given.force, _named(given)).run()
+    data = Complete(work, given.force, _named(given), given.comment).run()
     cleaned = data["cleaned"]
     gone = f"Deleted: {', '.join(cleaned)}." if isinstance(cleaned, list) and cleaned else ""
     return _done(data, f"Task {data['task_id']} is done.", gone)
@@ -135,7 +153,7 @@ def _work(given: argparse.Namespace, config: Config) -> Work:
         Path.cwd(),
         getattr(given, "dry_run", False),
         os.environ.get("CORTEX_SESSION") or None,
-        os.environ.get("CORTEX_WORKTREE") or None,
+        room=os.environ.get("CORTEX_WORKTREE") or None,
     )
 
 

@@ -85,6 +85,20 @@ class Draft:
 
 
 @dataclass(frozen=True, slots=True)
+class Comment:
+    """What somebody wrote to a task. `at` is an ISO 8601 text."""
+
+    id: int
+    author: str
+    text: str
+    at: str | None = None
+
+    def as_data(self) -> dict[str, object]:
+        """Return the comment as plain data."""
+        return {"id": self.id, "author": self.author, "content": self.text, "created_at": self.at}
+
+
+@dataclass(frozen=True, slots=True)
 class User:
     """The caller, as the backend knows them."""
 
@@ -122,6 +136,19 @@ def check_message(message: str | None) -> None:
     if len(message) > MAX_MESSAGE:
         raise InvalidError(
             f"A commit message has at most {MAX_MESSAGE} characters.", reason="bad_message"
+        )
+
+
+def check_comment(text: str | None) -> None:
+    """Raise for a comment that no backend takes."""
+    if text is None:
+        return
+    if not text.strip():
+        raise InvalidError("The comment is empty.", reason="bad_comment")
+    if len(text) > MAX_COMMENT or "\0" in text:
+        raise InvalidError(
+            f"A comment has at most {MAX_COMMENT} characters, and no NUL character.",
+            reason="bad_comment",
         )
 
 
@@ -178,6 +205,19 @@ def parse_user(data: object) -> User:
     if not isinstance(data, Mapping):
         raise bad_answer(f"a user should be an object, not {type(data).__name__}")
     return User(_number(data, "id"), _text(data, "username") or "", _text(data, "email") or "")
+
+
+def parse_comment(data: object) -> Comment:
+    """Return a comment from a backend's JSON."""
+    if not isinstance(data, Mapping):
+        raise bad_answer("a comment should be an object")
+    author = data.get("author")
+    if isinstance(author, Mapping):
+        author = author.get("username")
+    return Comment(
+        _number(data, "id"), str(author or ""), _text(data, "content") or "",
+        _text(data, "created_at"),
+    )  # fmt: skip
 
 
 def bad_answer(what: str) -> UnavailableError:

@@ -5,14 +5,16 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..errors import CortexError, NotFoundError, RefusedError, UnavailableError
-from ..model import Task
-from ..storage.forges import NoForge, PullRequest, choose_forge, parse_address
-from ..storage.git import Checkout, State, Worktree, cause
+from ..model import Task, check_comment
+from ..storage.forges import NoForge, PullRequest
+from ..storage.git import Checkout, Remote, State, Worktree, cause
 from ..storage.journal import Entry
 from ..storage.overwrites import overwritten_by
 from .keeping import plan_keeping
 from .plan import Plan, Refs
 from .proof import Seen
+from .requests import uppers_of
+from .sync import plan_retarget
 from .work import OWN_NOTES, Work
 
 
@@ -20,15 +22,17 @@ from .work import OWN_NOTES, Work
 class Complete:
     """Complete a task, the current one unless named.
 
-    `force` changes the state without proof and cleans nothing.
+    `force` changes the state without proof and cleans nothing; `comment` is put to the task.
     """
 
     work: Work
     force: bool = False
     task_id: int | None = None
+    comment: str | None = None
 
     def run(self) -> dict[str, object]:
         """Mark the task done and clean up as the settings say; doing it again does nothing."""
+        check_comment(self.comment)
         branch = self._branch()
         if branch is None and (entry := self._begun()):
             return self._resume(entry)
@@ -36,7 +40,12 @@ class Complete:
             if found := self._elsewhere(self.task_id):
                 branch, tip = found
                 return _Completion(
-                    self.work, branch, self.task_id, force=self.force, elsewhere=tip
+                    self.work,
+                    branch,
+                    self.task_id,
+                    force=self.force,
+                    elsewhere=tip,
+                    comment=self.comment,
                 ).run()
             raise NotFoundError(
                 f"Task {self.task_id} has no branch here.",
@@ -45,7 +54,9 @@ class Complete:
             )
         if branch is None or self.task_id is None:
             branch, self.task_id = self.work.current_task()
-        return _Completion(self.work, branch, self.task_id, force=self.force).run()
+        return _Completion(
+            self.work, branch, self.task_id, force=self.force, comment=self.comment
+        ).run()
 
     def _branch(self) -> str | None:
         """The branch of the task that is named, else the one checked out where it is a task's."""
@@ -68,7 +79,7 @@ class Complete:
         branch was deleted, else from the forge.
         """
         git = self.work.checkout
-        if git.remote is None:
+        if git.base is None:
             return None
         task = self.work.tasks.get(task_id)
         claim = self.work.claims.fetch(task_id)
@@ -78,7 +89,8 @@ class Complete:
         if branch is None:
             return None
         git.check_branch_name(branch)
-        if (tip := (git.remote_tips(branch) or {}).get(branch)) and git.fetch(branch) is None:
+        remote = git.push_to(branch) or git.base
+        if (tip := (remote.tips(branch) or {}).get(branch)) and remote.fetch(branch) is None:
             return branch, tip
         if claim is not None and claim.tip is not None:
             return branch, claim.tip
@@ -87,12 +99,12 @@ class Complete:
 
     def _head_of_request(self, branch: str) -> str | None:
         git = self.work.checkout
-        forge = choose_forge(parse_address(git.remote_url() or ""), self.work.config)
-        if isinstance(forge, NoForge):
+        forge = self.work.places.forge(branch)
+        if isinstance(forge, NoForge) or git.base is None:
             return None
         with forge, suppress(CortexError):
             for request in forge.of_branch(branch):
-                git.fetch_commit(request.head, *request.refs)
+                git.base.fetch_commit(request.head, *request.refs)
                 if request.merged and git.commit_of(request.head):
                     return request.head
         return None
@@ -130,6 +142,7 @@ class _Completion:
         force: bool = False,
         proven: str | None = None,
         elsewhere: str | None = None,
+        comment: str | None = None,
     ) -> None:
         self._work = work
         self._git = work.checkout
@@ -138,6 +151,7 @@ class _Completion:
         self._force = force
         self._proven = proven
         self._elsewhere = elsewhere
+        self._comment = comment
         self._home = work.checkout.root  # where git still works once a worktree is gone
         self._plan = Plan("done", task_id, branch)
         self._cleaned: list[str] = []
@@ -146,7 +160,11 @@ class _Completion:
         self._before: Seen | None = None
 
     def run(self) -> dict[str, object]:
+        if self._git.push_to(self._branch) is self._git.base:
+            self._work.look(self._branch)
         main = self._work.main_branch()
+        if told := self._work.renamed(main):
+            self._plan.warnings.append(told)
         if self._branch == main:
             raise RefusedError(
                 f"{main} is the main branch, not a task's.", reason="not_a_task_branch"
@@ -164,9 +182,13 @@ class _Completion:
         if not already:
             self._plan_server(task)
         if proof:
+            for upper in uppers_of(self._work, self._branch):
+                plan_retarget(self._work, self._plan, upper, main)
             self._plan_cleaning(tip, main)
         if not self._force:
             self._plan_release()
+        if self._comment is not None:
+            self._work.plan_comment(self._plan, self._comment)
         result: dict[str, object] = {
             "success": True,
             "task_id": self._task_id,
@@ -178,16 +200,16 @@ class _Completion:
         if self._work.dry_run:
             return {**result, "dry_run": True, "would": self._plan.sentences}
         with self._work.turn(self._task_id, self._tree) as turn:
-            self._plan.carry_out(self._work.journal, turn)
+            self._work.carry_out(self._plan, turn)
         if self._before is not None:
             self._work.note_seen(self._branch, self._before)
         self._work.kept.prune()
-        told = {
+        more = {
             "kept": self._plan.kept,
             "carried": self._carried,
             "warnings": self._plan.warnings,
         }
-        return result | {key: value for key, value in told.items() if value}
+        return result | {key: value for key, value in more.items() if value}
 
     # the proof
 
@@ -255,21 +277,21 @@ class _Completion:
             )
 
     def _fetch(self, main: str) -> str | None:
-        if self._git.remote is None:
+        base = self._git.base
+        if base is None:
             return None
-        tips = self._git.remote_tips(main)
+        tips = self._work.look()
         if tips is None:
-            return f"{self._git.remote} cannot be reached."
-        return None if tips.get(main) == self._git.tracked(main) else self._git.fetch(main)
+            return f"{base} cannot be reached."
+        return None if tips.get(main) == base.tracked(main) else base.fetch(main)
 
     def _merged_request(self, tip: str, main: str) -> PullRequest | None:
         """Return the forge's request that was merged into main and whose head holds `tip`."""
-        address = parse_address(self._git.remote_url() or "")
-        forge = choose_forge(address, self._work.config)
+        forge = self._work.places.forge(self._branch)
         if isinstance(forge, NoForge):
             return None
         with forge:
-            requests = forge.of_branch(self._branch)
+            requests = forge.of_branch(self._branch, main)
         merged = [one for one in requests if one.merged and one.base == main]
         return next((one for one in merged if self._holds(one, tip)), None)
 
@@ -277,8 +299,8 @@ class _Completion:
         """Tell whether a request's head is `tip` or was made on it, as on the forge's own page."""
         if request.head == tip:
             return True
-        if self._git.commit_of(request.head) is None:
-            self._git.fetch_commit(request.head, *request.refs)
+        if self._git.commit_of(request.head) is None and self._git.base is not None:
+            self._git.base.fetch_commit(request.head, *request.refs)
         return self._git.is_ancestor(tip, request.head)
 
     # the state
@@ -299,12 +321,12 @@ class _Completion:
     def _plan_release(self) -> None:
         """Plan to take back the claim on the remote: nobody works on the task any more."""
         claim = self._work.claims.known(self._task_id)
-        if claim is None or claim.branch != self._branch or self._git.remote is None:
+        if claim is None or claim.branch != self._branch or self._git.base is None:
             return
 
         def release() -> Refs:
             if not self._work.claims.drop(self._task_id, claim.id):
-                self._plan.warnings.append(f"{self._git.remote} keeps the claim on the task.")
+                self._plan.warnings.append(f"{self._git.base} keeps the claim on the task.")
             return {}
 
         self._plan.add(
@@ -318,7 +340,7 @@ class _Completion:
     # the cleaning
 
     def _plan_cleaning(self, tip: str, main: str) -> None:
-        config = self._work.config
+        config = self._work.here
         trees = self._git.worktrees()
         self._home = trees[0].path
         holding = next((tree for tree in trees if tree.branch == self._branch), None)
@@ -326,7 +348,7 @@ class _Completion:
         remove_tree = linked and config.flag("delete_worktree_on_done")
         left = remove_tree and holding is not None and self._why_it_stays(holding)
         delete_local = config.flag("delete_local_on_done") and self._is_at(tip)
-        delete_remote = config.flag("delete_remote_on_done") and self._git.remote is not None
+        delete_remote = config.flag("delete_remote_on_done") and self._remote is not None
         if left:
             self._plan.warnings.append(left)
             remove_tree = False
@@ -367,9 +389,16 @@ class _Completion:
             return error.message
         return None
 
+    @property
+    def _remote(self) -> Remote | None:
+        return self._git.push_to(self._branch)
+
     def _remote_tip(self, tip: str) -> str | None:
         """Where the remote has the branch, when that is what was proven to be merged."""
-        tips = self._git.remote_tips(self._branch)
+        if self._remote is None:
+            return None
+        tips = self._work.look(self._branch) if self._remote is self._git.base else None
+        tips = self._remote.tips(self._branch) if tips is None else tips
         if tips is None:
             return tip  # out of reach now; the deletion is compared with the tip when it happens
         there = tips.get(self._branch)
@@ -380,7 +409,9 @@ class _Completion:
 
     def _plan_keep(self, tip: str) -> None:
         """Before branches go: a ref of ours, where no other one would hold the commits."""
-        going = (f"refs/heads/{self._branch}", f"refs/remotes/{self._git.remote}/{self._branch}")
+        going = [f"refs/heads/{self._branch}"]
+        if self._remote is not None:
+            going.append(self._remote.ref(self._branch))
         plan_keeping(self._work, self._plan, tip, *going, wanted=self._branch)
 
     def _plan_worktree(self, tree: Worktree) -> None:
@@ -470,26 +501,28 @@ class _Completion:
     def _plan_remote(self, tip: str) -> None:
         self._plan.add(
             "delete_remote",
-            f"delete {self._branch} on {self._git.remote}",
+            f"delete {self._branch} on {self._remote}",
             lambda: self._delete_remote(tip),
-            before={"branch": self._branch, "commit": tip, "remote": self._git.remote},
+            before={"branch": self._branch, "commit": tip, "remote": str(self._remote)},
             after={},
         )
 
     def _delete_remote(self, tip: str) -> Refs:
+        if self._remote is None:
+            return {}
         ref = f"refs/heads/{self._branch}"
         lease = f"--force-with-lease={ref}:{tip}"
-        answer = self._git.push(lease, specs=(f":{ref}",), at=self._home)
+        answer = self._remote.push(lease, specs=(f":{ref}",), at=self._home)
         if answer.ok:
             self._cleaned.append("remote_branch")
         elif "\n!\t" in f"\n{answer.out}" or answer.status == 1:
             # The task is done whatever the remote thinks of its branch: told, not failed.
             self._plan.warnings.append(
-                f"{self._git.remote} keeps {self._branch}: {cause(answer.complaint)}"
+                f"{self._remote} keeps {self._branch}: {cause(answer.complaint)}"
             )
         else:
             raise UnavailableError(
-                f"{self._git.remote} cannot be reached: {cause(answer.complaint)}",
+                f"{self._remote} cannot be reached: {cause(answer.complaint)}",
                 reason="remote_unreachable",
             )
         return {}

@@ -7,7 +7,10 @@ from ..errors import BusyError, CortexError, PendingError, TimedOutError, Unavai
 from ..storage.journal import Entry, Journal, Step, Turn, this_process
 
 REACHING_OUT = frozenset(
-    {"push", "pull_request", "status", "delete_remote", "new", "delete", "claim", "release"}
+    (
+        *("push", "pull_request", "retarget", "delete_remote", "claim", "release"),
+        *("status", "new", "edit", "comment", "delete"),
+    )
 )
 """The steps that run a push's hooks or go over the network: nobody waits for them."""
 Refs = Mapping[str, str | None]
@@ -37,6 +40,11 @@ class Plan:
     def sentences(self) -> list[str]:
         """What would be done, for `--dry-run`."""
         return [step.what for step, _ in self.steps]
+
+    @property
+    def left(self) -> list[str]:
+        """The names of the steps that are not done."""
+        return [step.name for step, _ in self.steps if not step.done]
 
     def carry_out(self, journal: Journal, turn: Turn) -> Entry:
         """Do the steps in order, each in the journal before and after.

@@ -194,7 +194,8 @@ class Proof:
 
     def _from_itself(self, why: str) -> bool:
         """Tell whether what was merged is this branch as another machine pushed it."""
-        name = rf"(?:^|[\s'])(?:refs/remotes/)?(?:{re.escape(self.git.remote or '')}/)?"
+        names = "|".join(re.escape(one) for one in self.git.remote_names)
+        name = rf"(?:^|[\s'])(?:refs/remotes/)?(?:(?:{names})/)?"
         if re.search(rf"{name}{re.escape(self.branch)}(?=[:\s']|$)", why):
             return True
         upstream = self.git.config(f"branch.{self.branch}.merge")

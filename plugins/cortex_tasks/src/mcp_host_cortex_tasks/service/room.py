@@ -46,7 +46,7 @@ def place_of(work: Work, trees: list[Worktree], name: str) -> Path:
     home = trees[0].path
     if home.name in (".bare", ".git"):  # a bare repository in the folder of its worktrees
         home = home.parent
-    setting = work.config.text("worktree_folder")
+    setting = work.here.text("worktree_folder")
     folder = home.parent / f"{home.name}-worktree"
     if setting is not None:
         folder = (home / Path(setting).expanduser()).resolve()
@@ -85,7 +85,7 @@ def _copy_included(git: Checkout, source: Path, place: Path) -> list[str]:
 
 
 def _set_up(work: Work, place: Path) -> list[str]:
-    command = work.config.text("worktree_setup")
+    command = work.here.text("worktree_setup")
     if command is None:
         return []
     try:
@@ -95,7 +95,7 @@ def _set_up(work: Work, place: Path) -> list[str]:
             env={name: value for name, value in os.environ.items() if not name.startswith("GIT_")},
             stdin=subprocess.DEVNULL,
             capture_output=True,
-            timeout=work.config.seconds("git_timeout"),
+            timeout=work.here.seconds("git_timeout"),
             check=False,
         )
     except subprocess.TimeoutExpired as error:
@@ -113,8 +113,8 @@ def wanted_room(work: Work, asked: bool | None) -> str:
     if asked is not None:
         return "always" if asked else "never"
     if work.room is None:
-        return "always" if work.config.flag("use_worktree") else "never"
+        return "always" if work.here.flag("use_worktree") else "never"
     if work.room not in ("auto", "always", "never"):
         raise InvalidError(f"CORTEX_WORKTREE must be auto, always or never, not {work.room!r}.")
-    own = work.room == "auto" and work.config.values.get("use_worktree") is not None
-    return "always" if own and work.config.flag("use_worktree") else work.room
+    own = work.room == "auto" and work.here.values.get("use_worktree") is not None
+    return "always" if own and work.here.flag("use_worktree") else work.room

@@ -16,7 +16,7 @@ from ..storage.tasks import CHANGED_MEANWHILE
 from .keeping import plan_keeping_detached
 from .plan import Plan, Refs
 from .room import furnish, place_of, taken_by_another, wanted_room
-from .work import NOBODY, OWN_CREATED, OWN_SESSION, OWN_START, OWN_TASK, Work
+from .work import NOBODY, OWN_CREATED, OWN_ON, OWN_SESSION, OWN_START, OWN_TASK, Work
 
 STARTED = ("IN_PROGRESS", "REVIEW")
 
@@ -25,7 +25,7 @@ STARTED = ("IN_PROGRESS", "REVIEW")
 class Start:
     """What to start and how. `worktree` None means as the settings say.
 
-    `steal` takes over a claim that another clone has.
+    `steal` takes over a claim that another clone has; `on` is the task to stand on, for a stack.
     """
 
     work: Work
@@ -34,6 +34,7 @@ class Start:
     worktree: bool | None = None
     reopen: bool = False
     steal: bool = False
+    on: int | None = None
 
     def run(self) -> dict[str, object]:
         """Give the task its branch and report it; starting again finds the same branch."""
@@ -63,10 +64,11 @@ class _Starting:
         self._claim = "local" if asked.work.config.url == LOCAL else "backend"
         self._claimed = False
         self._apart = False
+        self._made = False
 
     @cached_property
     def _main(self) -> str:
-        return self._work.main_branch()
+        return self._work.main_branch(ask=not self._is_somewhere())
 
     @cached_property
     def _local(self) -> dict[str, str]:
@@ -74,11 +76,18 @@ class _Starting:
 
     @cached_property
     def _name(self) -> str:
-        return self._branch_name()
+        """The backend's name for the branch, else one that is there, else a new one."""
+        name = (
+            self._task.branch_name or self._asked.branch or self._found() or self._task.new_branch
+        )
+        return self._git.check_branch_name(name)
 
     def run(self) -> dict[str, object]:
         """Plan, then do; what is refused is refused before anything is changed."""
         self._plan.branch = self._name
+        if not self._is_somewhere():
+            self._look()
+        self._check_name()
         if not self._is_somewhere():
             self._bring_up_to_date()
         self._apart = self._is_apart(self._git.state())
@@ -104,14 +113,14 @@ class _Starting:
         if place is not None:
             result["worktree"] = str(place)
         result["project"] = str(place or self._git.root)
-        result["base"] = self._main
+        result["base"] = self._on or self._git.config(f"branch.{self._name}.{OWN_ON}") or self._main
         if self._task.description:
             result["description"] = self._task.description
         if self._carried:
             result["carried"] = self._carried[:100]
         if self._work.dry_run:
             return self._told(result) | {"dry_run": True, "would": self._plan.sentences}
-        self._plan.carry_out(self._work.journal, turn)
+        self._work.carry_out(self._plan, turn)
         self._work.kept.prune()
         # Another machine may have been faster; where the remote keeps claims, they decide.
         result["already"] = was_there if self._claimed else self._already
@@ -128,12 +137,9 @@ class _Starting:
 
     # which branch
 
-    def _branch_name(self) -> str:
-        """The backend's name for it, else a branch that is there, else a new name."""
-        name = (
-            self._task.branch_name or self._asked.branch or self._found() or self._task.new_branch
-        )
-        self._git.check_branch_name(name)
+    def _check_name(self) -> None:
+        """Raise where the branch is another's: another task's, the main one, or nobody's."""
+        name = self._name
         if self._task.branch_name and self._asked.branch not in (None, name):
             raise InvalidError(
                 f"Task {self._task.id} has the branch {name} already.", reason="has_branch"
@@ -155,7 +161,6 @@ class _Starting:
                 reason="branch_taken",
                 suggestions=[f"ctx tasks start {self._task.id} --branch {self._task.new_branch}"],
             )
-        return name
 
     def _owner(self, name: str) -> int | None:
         return self._work.task_of(name) if name in self._local else task_of_branch(name)
@@ -166,8 +171,9 @@ class _Starting:
             return self._task.new_branch
         same_number = self._work.of_number(self._task.id, self._local)
         names = [name for name in same_number if self._work.is_of(self._task, name)]
-        if not names and self._git.remote:
-            prefix = f"refs/remotes/{self._git.remote}/"
+        remote = self._git.push_to(self._task.new_branch)
+        if not names and remote is not None:
+            prefix = remote.ref("")
             seen = (name.removeprefix(prefix) for name in self._git.refs(prefix))
             names = [name for name in seen if task_of_branch(name) == self._task.id]
         return sorted(names)[0] if names else None
@@ -184,11 +190,13 @@ class _Starting:
             here = _same(holding.path, self._git.root) and _same(holding.path, trees[0].path)
             return None if here else holding.path
         tip = self._git.commit_of(f"refs/heads/{self._name}")
-        seen = None if tip else self._git.tracked(self._name)
+        remote = self._git.push_to(self._name)
+        seen = None if tip or remote is None else remote.tracked(self._name)
         self._already = (tip or seen) is not None
+        self._made = not self._already
         if tip is None:
             self._refuse_blocked_name()
-        start = tip or seen or self._work.main_commit(self._main)
+        start = tip or seen or self._beginning()
         if self._apart or self._is_apart(state):
             place = self._plan_worktree(trees, start, is_new=tip is None)
         else:
@@ -221,22 +229,73 @@ class _Starting:
 
     def _bring_up_to_date(self) -> None:
         """Fetch the main branch, and the task's where the remote has it; without a remote go on."""
-        if self._git.remote is None or self._work.dry_run:
+        base = self._git.base
+        if base is None or self._work.dry_run:
             return
-        claim = f"{CLAIMS}{self._task.id}"
-        tips = self._git.remote_tips(self._main, self._name, refs=(claim,))
+        tips = self._look()
         if tips is None:
             self._plan.warnings.append("The remote cannot be reached; starting from what is known.")
             return
         self._reached = True
-        there = tips.pop(claim, None)
-        if there is not None and there != self._git.object_of(claim):
+        if told := self._work.renamed(self._main):
+            self._plan.warnings.append(told)
+        there = tips.get(self._claim_ref)
+        if there is not None and there != self._git.object_of(self._claim_ref):
             self._work.claims.fetch(self._task.id)
         elif there is None:
-            self._git.run("update-ref", "-d", claim)  # it was released
-        stale = [name for name, tip in tips.items() if self._git.tracked(name) != tip]
-        if stale and (why := self._git.fetch(*stale)):
-            self._plan.warnings.append(f"The remote could not be fetched: {why}")
+            self._git.run("update-ref", "-d", self._claim_ref)  # it was released
+        head = self._git.push_to(self._name) or base
+        wanted = [(base, self._main), (base, self._on), (head, self._name), (head, self._on)]
+        for remote in {one.name: one for one, _ in wanted}.values():
+            known = tips if remote is base else remote.tips(self._name) or {}
+            names = {name for one, name in wanted if one is remote and name}
+            stale = [name for name in sorted(names & known.keys())
+                     if remote.tracked(name) != known[name]]  # fmt: skip
+            if stale and (why := remote.fetch(*stale)):
+                self._plan.warnings.append(f"{remote} could not be fetched: {why}")
+
+    @property
+    def _claim_ref(self) -> str:
+        return f"{CLAIMS}{self._task.id}"
+
+    def _look(self) -> dict[str, str] | None:
+        on = [self._on] if self._on else []
+        return self._work.look(self._name, *on, refs=(self._claim_ref,))
+
+    # on what it stands
+
+    @cached_property
+    def _on(self) -> str | None:
+        """The branch of the task that this one is to stand on, None for the main branch."""
+        if self._asked.on is None:
+            return None
+        if self._asked.on == self._task.id:
+            raise InvalidError("A task cannot stand on itself.", reason="bad_stack")
+        lower = self._work.branch_of(self._asked.on)
+        name = lower or self._work.tasks.get(self._asked.on).branch_name
+        if name is None:
+            raise RefusedError(
+                f"Task {self._asked.on} has no branch yet.",
+                reason="no_branch",
+                suggestions=[f"ctx tasks start {self._asked.on}"],
+            )
+        return self._git.check_branch_name(name)
+
+    def _beginning(self) -> str:
+        """Where a new branch begins: at the tip of the task that it stands on, else at main."""
+        if self._on is None:
+            return self._work.main_commit(self._main)
+        remote = self._git.push_to(self._on)
+        tip = self._git.commit_of(f"refs/heads/{self._on}")
+        if tip is None and remote is not None:
+            tip = remote.tracked(self._on)
+        if tip is None:
+            raise RefusedError(
+                f"The branch {self._on} of task {self._asked.on} is not here.",
+                reason="no_branch",
+                suggestions=[f"ctx tasks start {self._asked.on}"],
+            )
+        return tip
 
     def _refuse_blocked_name(self) -> None:
         """Git cannot keep `feature` and `feature/x` both."""
@@ -350,6 +409,7 @@ class _Starting:
         begun = start or self._git.first_of_reflog(self._name)
         if begun and self._git.config(f"{section}.{OWN_START}") is None:
             values[OWN_START] = begun
+        values |= self._known_of_stack(section)
         if not values:
             return
 
@@ -365,6 +425,17 @@ class _Starting:
             before={},
             after={"branch": self._name},
         )
+
+    def _known_of_stack(self, section: str) -> dict[str, str]:
+        """What to note of a stack: as asked, else as the clone that claimed the task has it."""
+        if self._git.config(f"{section}.{OWN_ON}") is not None:
+            return {}
+        if self._on is not None and self._made:
+            return {OWN_ON: self._on}
+        claim = self._work.claims.known(self._task.id)
+        if claim is None or claim.on is None or claim.branch != self._name:
+            return {}
+        return {OWN_ON: claim.on} | ({OWN_START: claim.base} if claim.base else {})
 
     def _fork_point(self, seen: str) -> str:
         answer = self._git.run("merge-base", seen, self._work.main_commit(self._main))
@@ -396,7 +467,8 @@ class _Starting:
 
         def claim() -> Refs:
             base = self._git.config(f"branch.{self._name}.{OWN_START}")
-            mine = claims.mine(number, self._task.created_at, self._name, base)
+            on = self._git.config(f"branch.{self._name}.{OWN_ON}")
+            mine = claims.mine(number, self._task.created_at, self._name, base, on)
             how = claims.put(mine, over)
             self._claimed = how == "made"
             self._already = self._already or how == "lost"
@@ -404,7 +476,7 @@ class _Starting:
             return {"claim": self._git.object_of(f"{CLAIMS}{number}") if self._claimed else None}
 
         self._plan.add(
-            "claim", f"claim task {number} on {self._git.remote}", claim, before={}, after={}
+            "claim", f"claim task {number} on {self._git.base}", claim, before={}, after={}
         )
 
     # what to tell the backend

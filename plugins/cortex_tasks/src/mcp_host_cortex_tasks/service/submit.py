@@ -1,31 +1,20 @@
 """Submit a task: commit, push, open the pull request, then tell the backend."""
 
 import contextlib
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from ..errors import (
-    BusyError,
-    CortexError,
-    InvalidError,
-    RefusedError,
-    TimedOutError,
-    UnavailableError,
-)
-from ..model import Task, check_message
-from ..storage.forges import (
-    Address,
-    NoForge,
-    PullRequest,
-    choose_forge,
-    compare_page,
-    parse_address,
-)
-from ..storage.git import State, cause, refusal, way_out
+from ..errors import InvalidError, RefusedError, TimedOutError, UnavailableError
+from ..model import Task, check_comment, check_message
+from ..storage.forges import NoForge, PullRequest
+from ..storage.git import State, way_out
 from . import secrets
+from .changes import SHOWN, Changes
 from .plan import Plan, Refs
 from .proof import Seen
+from .pushing import look_there, plan_push
+from .requests import Lower, Wording, changes_of, lower_of, note_wording, wording
 from .work import Work
 
 if TYPE_CHECKING:
@@ -37,17 +26,25 @@ class Submit:
     """What to submit: the message for what is not committed yet, and untracked paths to add.
 
     With `use_title`, or by the user's settings, the task's title serves where no message is given.
+    `title`, `body` and `draft` are the request's; `comment` is put to the task; without `request`
+    none is opened.
     """
 
     work: Work
     message: str | None = None
     paths: tuple[str, ...] = ()
-    allowed_secrets: tuple[str, ...] = field(default=())
+    allowed_secrets: tuple[str, ...] = ()
     use_title: bool = False
+    title: str | None = None
+    body: str | None = None
+    draft: bool | None = None
+    comment: str | None = None
+    request: bool = True
 
     def run(self) -> dict[str, object]:
         """Submit the current task and return its pull request; doing it again returns the same."""
         check_message(self.message)
+        check_comment(self.comment)
         return _Submission(self).run()
 
 
@@ -78,52 +75,63 @@ class _Submission:
         return self._git.state()
 
     @cached_property
+    def _changes(self) -> Changes:
+        return Changes(self._work, self._state, self._asked.paths)
+
+    @cached_property
     def _plan(self) -> Plan:
         return Plan("pr", self._task_id, self._branch)
+
+    @cached_property
+    def _main(self) -> str:
+        return self._work.main_branch()
+
+    @cached_property
+    def _lower(self) -> Lower | None:
+        return lower_of(self._work, self._branch, self._main)
 
     def run(self) -> dict[str, object]:
         """Plan, then do; what is refused is refused before anything is changed."""
         self._refuse_unfinished()  # a rebase detaches HEAD: it is named rather than that
         self._refuse_conflicts()
-        main = self._work.main_branch()
-        if self._branch == main:
-            raise RefusedError(
-                f"{main} is the main branch, not a task's.", reason="not_a_task_branch"
-            )
-        to_commit = self._to_commit()
-        if not to_commit and not self._git.count(self._work.main_commit(main), "HEAD"):
-            raise RefusedError(
-                f"There is nothing to submit: {self._branch} has no commit that {main} has not.",
-                reason="nothing_to_submit",
-                details=self._left_out(),
-            )
-        self._refuse_secrets(to_commit)
-        remote_tip = self._remote_tip()
+        if self._git.push_to(self._branch) is self._git.base:
+            self._work.look(self._branch)
+        self._refuse_main()
+        if told := self._work.renamed(self._main):
+            self._plan.warnings.append(told)
+        self._work.have_main(self._main)
+        self._refuse_nothing()
+        self._refuse_secrets()
+        there = look_there(self._work, self._branch)
         task = self._task()
-        message = self._message(task) if to_commit else None
-        address = parse_address(self._git.remote_url() or "")
-        if to_commit and message is not None:
+        message = self._message(task) if self._changes.all else None
+        if message is not None:
             self._plan_commit(message)
-        self._plan_push(remote_tip, to_commit=bool(to_commit))
+        if message is not None or there.tip != self._state.head:
+            plan_push(self._work, self._plan, self._branch, there)
+        self._plan.warnings += self._changes.notes
         with contextlib.ExitStack() as ending:
-            forge = choose_forge(address, self._work.config)
+            forge = self._work.places.forge(self._branch, note=not self._work.dry_run)
+            if not self._asked.request:
+                forge = NoForge("No request was opened, as asked.")
             if not isinstance(forge, NoForge):
                 ending.enter_context(forge)
-                self._plan_request(forge, main, task)
+                self._plan_request(forge, task)
             self._plan_server(task)
+            self._plan_comment()
             if self._work.dry_run:
-                return self._result(address, forge) | {
-                    "dry_run": True,
-                    "would": self._plan.sentences,
-                }
-            with self._work.turn(self._task_id) as turn:
-                self._plan.carry_out(self._work.journal, turn)
-            if tip := self._git.commit_of(f"refs/heads/{self._branch}"):
-                seen = Seen(tip, self._work.main_commit(main))
-                self._work.note_seen(self._branch, seen)
-                self._tell_claim(seen)
-            self._work.kept.prune()
-            return self._result(address, forge)
+                return self._result(forge) | {"dry_run": True, "would": self._plan.sentences}
+            self._carry_out()
+            return self._result(forge)
+
+    def _carry_out(self) -> None:
+        with self._work.turn(self._task_id) as turn:
+            self._work.carry_out(self._plan, turn)
+        if tip := self._git.commit_of(f"refs/heads/{self._branch}"):
+            seen = Seen(tip, self._work.main_commit(self._main))
+            self._work.note_seen(self._branch, seen)
+            self._work.tell_claim(self._task_id, self._branch, seen)
+        self._work.kept.prune()
 
     # looking
 
@@ -145,47 +153,39 @@ class _Submission:
         if self._state.head is None:
             raise RefusedError("There is no commit yet.", reason="no_commits")
 
-    def _to_commit(self) -> list[str]:
-        """The files a commit would take: tracked changes, and untracked ones that were named."""
-        return [*self._state.changed, *self._named_files()]
+    def _refuse_main(self) -> None:
+        if self._branch == self._main:
+            raise RefusedError(
+                f"{self._main} is the main branch, not a task's.", reason="not_a_task_branch"
+            )
 
-    def _named_files(self) -> list[str]:
-        found: list[str] = []
-        for path in self._asked.paths:
-            if "\0" in path:
-                raise InvalidError("A path cannot hold a NUL character.", reason="bad_path")
-            place = self._work.folder / path
-            # A link is added as a link, wherever it leads.
-            real = place.parent.resolve() / place.name if place.is_symlink() else place.resolve()
-            try:
-                inside = real.relative_to(self._git.root.resolve()).as_posix()
-            except ValueError:
-                raise InvalidError(
-                    f"{path} is outside the repository.", reason="bad_path"
-                ) from None
-            below = [name for name in self._state.untracked if _is_below(name, inside)]
-            # A path that is tracked is fine: an interrupted run may have committed it.
-            if not below and not self._git.run("ls-files", "--", _literal(inside)).out:
-                raise InvalidError(
-                    f"There is nothing to add at {path}.",
-                    reason="bad_path",
-                    details={"untracked": list(self._state.untracked[:100])},
-                )
-            found += below
-        return found
+    def _refuse_nothing(self) -> None:
+        """Raise where there is nothing to submit; new files are proposed."""
+        base = self._lower.tip if self._lower else self._work.main_commit(self._main)
+        if self._changes.all or self._git.count(base, "HEAD"):
+            return
+        new = [path for path in self._state.untracked if not self._work.is_left_out(path)]
+        below = self._lower.branch if self._lower else self._main
+        named = " ".join(f"--add {path}" for path in new[:5])
+        raise RefusedError(
+            f"There is nothing to submit: {self._branch} has no commit that {below} has not."
+            + (f" New files are taken where they are named: {', '.join(new[:5])}." if new else ""),
+            reason="nothing_to_submit",
+            suggestions=[f"ctx tasks pr -m MESSAGE {named}"] if new else [],
+            details={**self._left_out(), **({"paths": new[:SHOWN]} if new else {})},
+        )
 
     def _left_out(self) -> dict[str, object]:
-        named = set(self._named_files())
-        rest = [name for name in self._state.untracked if name not in named]
-        return {"left_out": rest[:100]} if rest else {}
+        rest = self._changes.left_out
+        return {"left_out": rest[:SHOWN]} if rest else {}
 
-    def _refuse_secrets(self, paths: list[str]) -> None:
-        there = [path for path in paths if path not in self._state.deleted]
-        main = self._work.main_commit(self._work.main_branch())
+    def _refuse_secrets(self) -> None:
+        there = [path for path in self._changes.all if path not in self._state.deleted]
+        main = self._work.main_commit(self._main)
         found = secrets.in_files(self._git.root, there)
-        if self._git.remote is not None:
-            pushed = ("HEAD", "--not", main, f"--remotes={self._git.remote}")
-            found += secrets.in_commits(self._git, *pushed)
+        remote = self._git.push_to(self._branch)
+        if remote is not None:
+            found += secrets.in_commits(self._git, "HEAD", "--not", main, f"--remotes={remote}")
         # Never the branch's own list: what is being pushed cannot allow itself.
         allowed = {*self._asked.allowed_secrets, *secrets.allowed_by(self._git, main)}
         left = [one for one in found if not {one.path, one.fingerprint} & allowed]
@@ -207,27 +207,6 @@ class _Submission:
                 "files": list(dict.fromkeys(one.path for one in left)),
                 "found": [one.as_data() for one in left[:100]],
             },
-        )
-
-    def _remote_tip(self) -> str | None:
-        """Where the remote has this branch; refuse when it holds commits that we lack."""
-        tips = self._git.remote_tips(self._branch)
-        tip = (
-            (tips or {}).get(self._branch) if tips is not None else self._git.tracked(self._branch)
-        )
-        if tip is None or self._git.is_ancestor(tip, "HEAD"):
-            return tip
-        self._git.fetch(self._branch)
-        if self._git.commit_of(tip) is None:
-            raise UnavailableError(
-                f"The remote's {self._branch} cannot be fetched.", reason="remote_unreachable"
-            )
-        ahead, behind = self._git.count(tip, "HEAD"), self._git.count("HEAD", tip)
-        raise RefusedError(
-            f"{self._branch} and the remote's have diverged: {ahead} ahead, {behind} behind.",
-            reason="diverged",
-            suggestions=[f"git pull --rebase {self._git.remote} {self._branch}"],
-            details={"ahead": ahead, "behind": behind},
         )
 
     def _task(self) -> Task | None:
@@ -256,90 +235,43 @@ class _Submission:
             "A commit message is needed: there are changes to commit.",
             reason="commit_message_required",
             suggestions=["ctx tasks pr -m MESSAGE", "Or: ctx config set default_message title"],
-            details={"files": list(self._state.changed[:100])},
+            details={"files": self._changes.all[:SHOWN]},
         )
 
     # doing
 
     def _plan_commit(self, message: str) -> None:
-        named = self._named_files()
-
-        def commit() -> Refs:
-            if self._git.state().branch != self._branch:
-                raise BusyError(
-                    f"Another command has switched this folder away from {self._branch}.",
-                    reason="repository_locked",
-                    suggestions=["Run this again."],
-                )
-            if named:
-                self._git.ask("add", "--intent-to-add", "--", *(_literal(path) for path in named))
-            # --all stages and commits in one: when a hook refuses, the index is as it was.
-            answer = self._git.run(
-                "commit", "--quiet", "--all", f"--message={message}", limit=self._git.hook_limit
-            )
-            if not answer.ok:
-                if named:
-                    self._git.run("reset", "--quiet", "--", *(_literal(path) for path in named))
-                raise refusal(answer, "Git does not commit", reason="commit_refused")
-            return {"commit": self._git.commit_of("HEAD")}
-
         self._plan.add(
             "commit",
-            f"commit {len(self._state.changed) + len(named)} files on {self._branch}",
-            commit,
+            f"commit {len(self._changes.all)} files on {self._branch}",
+            lambda: self._changes.commit(message),
             before={"commit": self._state.head},
             after={"branch": self._branch},
         )
 
-    def _plan_push(self, remote_tip: str | None, *, to_commit: bool) -> None:
-        if not to_commit and remote_tip == self._state.head:
-            return
-        self._plan.add(
-            "push",
-            f"push {self._branch} to {self._git.remote or 'a remote'}",
-            self._push,
-            before={"commit": remote_tip},
-            after={"branch": self._branch, "remote": self._git.remote},
-        )
-
-    def _push(self) -> Refs:
-        remote, branch = self._git.remote, self._branch
-        if remote is None:
-            raise UnavailableError(
-                "There is no remote to push to.",
-                reason="no_remote",
-                suggestions=["git remote add origin URL"],
+    def _plan_request(self, forge: "Forge", task: Task | None) -> None:
+        asked = self._asked
+        base = self._main
+        if self._lower is not None and self._lower.pushed:
+            base = self._lower.branch
+        elif self._lower is not None:
+            self._plan.warnings.append(
+                f"{self._lower.branch}, which this stands on, is not pushed: the request is to"
+                f" {self._main} until it is."
             )
-        spec = f"refs/heads/{branch}:refs/heads/{branch}"
-        answer = self._git.push("--set-upstream", specs=(spec,))
-        if not answer.ok:
-            # git ends with 1 when it or the remote refuses, with 128 when it got nowhere.
-            if answer.status == 1 or "\n!\t" in f"\n{answer.out}":
-                raise refusal(answer, f"{branch} was not taken by {remote}", reason="push_refused")
-            raise UnavailableError(
-                f"{remote} cannot be reached: {cause(answer.complaint)}",
-                reason="remote_unreachable",
-                details={"git": answer.complaint[-2000:]},
-            )
-        return {"commit": self._git.commit_of("HEAD")}
 
-    def _tell_claim(self, seen: Seen) -> None:
-        """Let our claim tell other clones where the branch stands; nobody waits for its success."""
-        claims = self._work.claims
-        known = claims.known(self._task_id)
-        if known is None or known.clone != claims.clone or known.branch != self._branch:
-            return
-        told = claims.with_tip(known, seen.tip, seen.main)
-        if told != known:
-            with contextlib.suppress(CortexError):
-                claims.put(told, known.id)
-
-    def _plan_request(self, forge: "Forge", main: str, task: Task | None) -> None:
         def request() -> Refs:
-            subject = task.title if task else self._git.ask("log", "-1", "--format=%s")
-            title = " ".join(subject.split())
-            body = f"{(task.description if task else None) or ''}\n\nTask {self._task_id}".strip()
-            self._request, self._created = forge.open(self._branch, main, title, body)
+            words = wording(
+                self._work, task, self._task_id,
+                title=asked.title, body=asked.body, draft=asked.draft,
+            )  # fmt: skip
+            self._request, self._created = forge.open(
+                self._branch, base, words.title, words.body, draft=bool(words.draft)
+            )
+            if self._created:
+                note_wording(self._work, self._branch, words)
+            else:
+                self._keep_in_step(forge, self._request, words, base)
             made = str(self._request.number) if self._created else None
             return {"url": self._request.url, "made": made}
 
@@ -350,6 +282,23 @@ class _Submission:
             before={},
             after={"branch": self._branch},
         )
+
+    def _keep_in_step(
+        self, forge: "Forge", request: PullRequest, words: Wording, base: str
+    ) -> None:
+        by_hand = self._asked.title is not None or self._asked.body is not None
+        fields = changes_of(self._work, self._branch, request, words, asked=by_hand)
+        if request.base != base:
+            fields["base"] = base
+        if not fields:
+            return
+        try:
+            forge.update(request, **fields)  # type: ignore[arg-type]  # each is of its parameter's type
+        except (RefusedError, UnavailableError) as error:
+            self._plan.warnings.append(f"The request was not brought up to date: {error.message}")
+            return
+        if "title" in fields:
+            note_wording(self._work, self._branch, words)
 
     def _plan_server(self, task: Task | None) -> None:
         if task is not None and task.status == "REVIEW":
@@ -367,26 +316,23 @@ class _Submission:
             after={"status": "REVIEW"},
         )
 
-    def _result(self, address: Address | None, forge: "Forge | NoForge") -> dict[str, object]:
-        url = self._request.url if self._request else compare_page(address, self._branch)
+    def _plan_comment(self) -> None:
+        if self._asked.comment is not None:
+            self._work.plan_comment(self._plan, self._asked.comment)
+
+    def _result(self, forge: "Forge | NoForge") -> dict[str, object]:
+        base = self._lower.branch if self._lower and self._lower.pushed else self._main
+        page = self._work.places.page(self._branch, base)
         result: dict[str, object] = {
             "success": True,
             "task_id": self._task_id,
             "branch": self._branch,
-            "pr_url": url,
+            "pr_url": self._request.url if self._request else page,
             "created": self._created,
         }
         if self._request is None and isinstance(forge, NoForge) and not self._work.dry_run:
-            pushed = f"{self._branch} is on {self._git.remote}."
-            result["message"] = pushed if url is None else f"{pushed} {forge.note}"
-        if self._plan.warnings:
-            result["warnings"] = self._plan.warnings
+            pushed = f"{self._branch} is on {self._git.push_to(self._branch)}."
+            result["message"] = pushed if page is None else f"{pushed} {forge.note}"
+        told = {"kept": self._plan.kept, "warnings": self._plan.warnings}
+        result |= {key: value for key, value in told.items() if value}
         return result | self._left_out()
-
-
-def _is_below(path: str, folder: str) -> bool:
-    return folder in (".", path) or path.startswith(f"{folder}/")
-
-
-def _literal(path: str) -> str:
-    return f":(top,literal){path}"

@@ -4,12 +4,12 @@ from collections.abc import Callable
 
 from ..errors import BusyError, NotFoundError, RefusedError
 from ..storage.claims import CLAIMS
-from ..storage.forges import NoForge, choose_forge, parse_address
-from ..storage.git import Checkout, Worktree, refusal
+from ..storage.forges import NoForge
+from ..storage.git import Checkout, Remote, Worktree, refusal
 from ..storage.journal import Entry, Journal, Step, Turn
 from ..storage.overwrites import overwritten_by
 from .plan import REACHING_OUT
-from .work import OWN_NOTES, Work
+from .work import OWN_NOTES, OWN_ON, OWN_START, Work
 
 
 def undo(work: Work) -> dict[str, object]:
@@ -84,6 +84,12 @@ class _Back:
             "push": self._push,
             "pull_request": self._pull_request,
             "keep": self._nothing,
+            "keep_pushed": self._nothing,
+            "comment": self._nothing,
+            "retarget": self._nothing,
+            "edit": self._edit,
+            "move": self._move,
+            "restack": self._restack,
             "claim": self._claim,
             "release": self._release,
             "leave": self._leave,
@@ -166,8 +172,10 @@ class _Back:
         git = self._work.checkout
         if claim is None or git.object_of(claim) is None or git.object_of(name) is not None:
             return False
+        if git.base is None:
+            return False
         lease = f"--force-with-lease={name}:"
-        answer = git.push(lease, "--no-verify", specs=(f"{claim}:{name}",))
+        answer = git.base.push(lease, "--no-verify", specs=(f"{claim}:{name}",))
         if answer.ok:
             git.ask("update-ref", name, claim)
         return answer.ok
@@ -236,7 +244,7 @@ class _Back:
         if remote is None:
             return False
         git = self._work.checkout
-        tips = git.remote_tips(branch)
+        tips = Remote(git, remote).tips(branch)
         there, before = (tips or {}).get(branch), step.before["commit"]
         if tips is not None and there == before:
             return False
@@ -250,14 +258,68 @@ class _Back:
         made = step.after.get("made")
         if made is None:
             return False
-        address = parse_address(self._work.checkout.remote_url() or "")
-        forge = choose_forge(address, self._work.config)
+        forge = self._work.places.forge(str(step.after["branch"]))
         if isinstance(forge, NoForge):
             raise RefusedError(
                 f"The pull request cannot be closed: {forge.note}", reason="no_forge"
             )
         with forge:
             forge.close(int(made))
+        return True
+
+    # sync
+
+    def _move(self, step: Step) -> bool:
+        """Move the branch back to where it was before it was rebased or merged into."""
+        git, branch = self._work.checkout, str(step.after["branch"])
+        tip, old = git.commit_of(f"refs/heads/{branch}"), str(step.before["commit"])
+        if tip == old:
+            return False
+        if tip is None or tip != step.after.get("commit"):
+            raise RefusedError(
+                f"{branch} has newer commits; it is not taken back.", reason="moved_on"
+            )
+        state = git.state()
+        if state.branch != branch:
+            raise RefusedError(f"Switch to {branch} first.", reason="elsewhere")
+        if lost := overwritten_by(git, state, old):
+            raise RefusedError(
+                f"Files that are in no commit would be overwritten: {', '.join(lost[:10])}",
+                reason="uncommitted_changes",
+                details={"files": lost},
+            )
+        item = self._work.kept.keep_commit(
+            tip, f"{branch}-{tip[:12]}", branch=branch, task_id=self._entry.task_id
+        )
+        self.kept.append(item.as_data())
+        git.ask("reset", "--quiet", "--keep", old)
+        return True
+
+    def _restack(self, step: Step) -> bool:
+        git, section = self._work.checkout, f"branch.{step.after['branch']}"
+        for key in (OWN_START, OWN_ON):
+            value = step.before.get(key)
+            if value is None:
+                git.run("config", "--unset-all", f"{section}.{key}")
+            else:
+                git.ask("config", f"{section}.{key}", value)
+        return True
+
+    def _edit(self, step: Step) -> bool:
+        task = self._work.tasks.get(self._entry.task_id)
+        data = task.as_data()
+        now = {key: data[key] for key in step.before}
+        if all(_plain(now[key]) == value for key, value in step.before.items()):
+            return False
+        if any(_plain(now[key]) != value for key, value in step.after.items()):
+            raise RefusedError(
+                f"Task {task.id} was changed since: somebody went on.", reason="moved_on"
+            )
+        back = {
+            key: int(value) if value is not None and key == "assignee_id" else value
+            for key, value in step.before.items()
+        }
+        self._work.tasks.change(task.id, back, seen=task)
         return True
 
     # done
@@ -310,7 +372,7 @@ class _Back:
             str(step.before["branch"]),
             str(step.before["remote"]),
         )
-        tips = git.remote_tips(branch)
+        tips = Remote(git, remote).tips(branch)
         if tips is not None and branch in tips:
             return False
         self._push_back(remote, branch, "", str(step.before["commit"]))
@@ -335,9 +397,10 @@ class _Back:
         """Move a remote's branch from `now` to `then` ("" is none), only if it is still there."""
         git, ref = self._work.checkout, f"refs/heads/{branch}"
         lease = f"--force-with-lease={ref}:{now}"
-        answer = git.run(
-            *git.anchored, "push", "--porcelain", lease, "--end-of-options", remote,
-            f"{then}:{ref}", limit=git.hook_limit,
-        )  # fmt: skip
+        answer = Remote(git, remote).push(lease, specs=(f"{then}:{ref}",))
         if not answer.ok:
             raise refusal(answer, f"{remote} does not take {branch} back", reason="push_refused")
+
+
+def _plain(value: object) -> str | None:
+    return None if value is None else str(value)

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -15,6 +15,8 @@ from ..storage.journal import Journal, Turn
 from ..storage.kept import Kept
 from ..storage.stores import open_tasks
 from ..storage.tasks import Tasks
+from .places import Places
+from .plan import Plan, Refs
 from .proof import Proof, Seen
 
 OWN_TASK = "cortex-task"
@@ -22,9 +24,15 @@ OWN_CREATED = "cortex-created"
 OWN_START = "cortex-start"
 OWN_SEEN = "cortex-seen"
 OWN_SESSION = "cortex-session"
-OWN_NOTES = (OWN_TASK, OWN_CREATED, OWN_START, OWN_SEEN, OWN_SESSION)
+OWN_ON = "cortex-on"
+OWN_PUSHED = "cortex-pushed"
+OWN_REQUEST = "cortex-request"
+OWN_NOTES = (
+    OWN_TASK, OWN_CREATED, OWN_START, OWN_SEEN, OWN_SESSION, OWN_ON, OWN_PUSHED, OWN_REQUEST
+)  # fmt: skip
 """What we let git remember of a branch: its task, when that was made, where it began, where it and
-the main branch stood when it was submitted, and which session began it."""
+the main branch stood when it was submitted, which session began it, the branch it stands on, the
+tips that we pushed, and what we wrote into its request."""
 LOCK_WAIT = 30.0
 NOBODY = "-"
 """The session of a caller that has none: it names its tasks."""
@@ -39,6 +47,7 @@ class Work:
     dry_run: bool = False
     session: str | None = None
     """Who works: the session of an agent. A person at a terminal has none."""
+    _looked: tuple[set[str], dict[str, str] | None] | None = field(default=None, repr=False)
     room: str | None = None
     """Where a task is begun unless the command says: `auto`, `always` or `never` in a worktree."""
 
@@ -96,20 +105,92 @@ class Work:
 
     def is_left_out(self, path: str) -> bool:
         """Tell whether the setting `leave_out` names a path or a folder above it."""
-        names = (self.config.text("leave_out") or "").split(",")
+        names = (self.here.text("leave_out") or "").split(",")
         return any(
             path == name or path.startswith(f"{name}/")
             for one in names
             if (name := one.strip().rstrip("/"))
         )
 
+    @cached_property
+    def places(self) -> Places:
+        """Where the work of this repository goes."""
+        return Places(self.checkout, self.config)
+
+    @property
+    def here(self) -> Config:
+        """The settings as they are for this repository."""
+        return self.places.here
+
+    def look(self, *branches: str, refs: tuple[str, ...] = ()) -> dict[str, str] | None:
+        """Return where the base remote has its main branch, these branches and refs now.
+
+        None when it cannot be reached, or there is none. It is asked once for what is asked first.
+        """
+        base = self.checkout.base
+        if base is None:
+            return None
+        if self._looked is None or not {*branches, *refs} <= self._looked[0]:
+            wanted = self.here.text("git_main_branch")
+            names = dict.fromkeys([*([wanted] if wanted else []), *branches])
+            self._looked = {*names, *refs}, base.tips(*names, refs=refs)
+        return self._looked[1]
+
+    def where(self, branch: str) -> str | None:
+        """Return where the remote that a branch is pushed to has it now; None for nowhere.
+
+        Where that cannot be reached, it is where we saw it last.
+        """
+        git = self.checkout
+        remote = git.push_to(branch)
+        if remote is None:
+            return None
+        tips = self.look(branch) if remote is git.base else remote.tips(branch)
+        return remote.tracked(branch) if tips is None else tips.get(branch)
+
     def main_branch(self, *, ask: bool = True) -> str:
-        """The name of the branch that tasks start from and end in; without `ask` as known here."""
-        return self.checkout.main_branch(self.config.text("git_main_branch"), ask=ask)
+        """The name of the branch that tasks start from and end in; without `ask` as known here.
+
+        What the remote says of its default branch now counts before what it once said.
+        """
+        git, wanted = self.checkout, self.here.text("git_main_branch")
+        tips = self.look() if ask else None
+        base = git.base
+        gone = bool(
+            wanted and tips is not None and wanted not in tips
+            and base is not None and base.told_default and base.tracked(wanted)
+        )  # fmt: skip
+        return git.main_branch(None if gone else wanted, ask=ask and tips is not None)
+
+    def have_main(self, main: str) -> None:
+        """Bring the main branch here where it never was: its name may be new."""
+        base = self.checkout.base
+        if base is not None and not self.dry_run and base.tracked(main) is None:
+            base.fetch(main)
+
+    def renamed(self, main: str) -> str | None:
+        """Tell in a sentence that the main branch is another one than it was; note it in git."""
+        git, base = self.checkout, self.checkout.base
+        if base is None or base.told_default is None:
+            return None
+        wanted = self.here.text("git_main_branch")
+        if wanted and wanted != main:
+            return (
+                f"{base} has no branch {wanted} any more: its default branch {main} is used."
+                f" To keep that: ctx config set git_main_branch {main}"
+            )
+        head = git.run("symbolic-ref", "--quiet", base.ref("HEAD"))
+        before = head.out.strip().removeprefix(base.ref(""))
+        if not head.ok or before == base.told_default:
+            return None
+        if not self.dry_run:
+            git.run("symbolic-ref", base.ref("HEAD"), base.ref(base.told_default))
+        return f"{base}'s default branch is {base.told_default} now; it was {before}."
 
     def main_commit(self, main: str) -> str:
         """The commit of the main branch: the remote's where we know it, else the local one."""
-        commit = self.checkout.tracked(main) or self.checkout.commit_of(f"refs/heads/{main}")
+        base = self.checkout.base
+        commit = (base and base.tracked(main)) or self.checkout.commit_of(f"refs/heads/{main}")
         if commit is None:
             raise RefusedError(
                 f"The main branch {main} has no commit yet.",
@@ -120,9 +201,8 @@ class Work:
 
     def main_ref(self, main: str) -> str:
         """The ref that tells where the main branch is: the remote's where we know it."""
-        git = self.checkout
-        remote = f"refs/remotes/{git.remote}/{main}"
-        return remote if git.remote and git.commit_of(remote) else f"refs/heads/{main}"
+        base = self.checkout.base
+        return base.ref(main) if base and base.tracked(main) else f"refs/heads/{main}"
 
     def proof(self, branch: str, tip: str, main: str, *more: Seen) -> Proof:
         """What is needed to tell whether a branch's work is in the main branch, as known here.
@@ -189,6 +269,52 @@ class Work:
                 ],
             )
 
+    # doing
+
+    def carry_out(self, plan: Plan, turn: Turn) -> None:
+        """Do a plan's steps. Where that is interrupted, our claim says what is still to do."""
+        try:
+            plan.carry_out(self.journal, turn)
+        except CortexError as error:
+            unheard = ("remote_unreachable", "git_timeout", "askpass_timeout")
+            begun = any(step.done for step, _ in plan.steps)
+            if begun and error.details.get("cause", error.reason) not in unheard:
+                self._tell_pending(plan)
+            raise
+
+    def _tell_pending(self, plan: Plan) -> None:
+        left = tuple(f"{plan.command} {name}" for name in plan.left)
+        known = self.claims.known(plan.task_id)
+        if known is None or known.clone != self.claims.clone or known.pending == left:
+            return
+        with suppress(CortexError):
+            self.claims.put(replace(known, pending=left), known.id)
+
+    def tell_claim(self, task_id: int, branch: str, seen: Seen) -> None:
+        """Let our claim tell other clones where the branch stands; nobody waits for its success."""
+        claims, git = self.claims, self.checkout
+        known = claims.known(task_id)
+        if known is None or known.clone != claims.clone or known.branch != branch:
+            return
+        told = replace(
+            claims.with_tip(known, seen.tip, seen.main),
+            base=git.config(f"branch.{branch}.{OWN_START}") or known.base,
+            on=git.config(f"branch.{branch}.{OWN_ON}"),
+        )
+        if told != known:
+            with suppress(CortexError):
+                claims.put(told, known.id)
+
+    def plan_comment(self, plan: Plan, text: str) -> None:
+        """Plan to put a comment to the plan's task, unless it is there already."""
+
+        def put() -> Refs:
+            if not any(one.text == text for one in self.tasks.comments(plan.task_id)):
+                self.tasks.comment(plan.task_id, text)
+            return {}
+
+        plan.add("comment", f"comment on task {plan.task_id}", put, before={}, after={})
+
     def at_task(self, number: int | None) -> "Work":
         """Return this work in the working tree that has the task's branch.
 
@@ -229,7 +355,7 @@ class Work:
         return (self.session or "").partition(".")[0]
 
     def _at(self, folder: Path) -> "Work":
-        return Work(self.config, folder, self.dry_run, self.session, self.room)
+        return Work(self.config, folder, self.dry_run, self.session, room=self.room)
 
     def refuse_nameless(self, number: int | None) -> None:
         """Raise where a task must be named: it is not clear which one this session means."""

@@ -22,7 +22,8 @@ CLAIMS = "refs/cortex/claims/"
 class Claim:
     """One task's claim. `clone` tells whose it is, `owner` is a name for people.
 
-    `id` is the tag object it was read from.
+    `on` is the branch of the task that this one stands on, `pending` what its last command had
+    still to do, as `COMMAND STEP`. `id` is the tag object it was read from.
     """
 
     task_id: int
@@ -34,6 +35,7 @@ class Claim:
     base: str | None = None
     seen: tuple[tuple[str, str], ...] = ()
     tip: str | None = None
+    on: str | None = None
     pending: tuple[str, ...] = ()
     id: str = field(default="", compare=False)
 
@@ -44,10 +46,17 @@ class Claims:
     def __init__(self, git: Checkout) -> None:
         self._git = git
 
-    def mine(self, task_id: int, created: str | None, branch: str, base: str | None) -> Claim:
+    def mine(
+        self,
+        task_id: int,
+        created: str | None,
+        branch: str,
+        base: str | None,
+        on: str | None = None,
+    ) -> Claim:
         """Return a new claim of this clone."""
         owner = self._git.config("user.name") or getpass.getuser()
-        return Claim(task_id, created, branch, owner, self.clone, time.time(), base)
+        return Claim(task_id, created, branch, owner, self.clone, time.time(), base, on=on)
 
     @property
     def clone(self) -> str:
@@ -68,7 +77,8 @@ class Claims:
     def fetch(self, task_id: int) -> Claim | None:
         """Return the remote's claim, None where there is none or it cannot be had."""
         name = CLAIMS + str(task_id)
-        self._git.fetch_refs(f"+{name}:{name}")
+        if self._git.base is not None:
+            self._git.base.fetch_refs(f"+{name}:{name}")
         return self.known(task_id)
 
     def put(self, claim: Claim, over: str = "") -> str:
@@ -77,14 +87,16 @@ class Claims:
         `lost` means that somebody else's is there; `refused` that the remote takes none.
         """
         name = CLAIMS + str(claim.task_id)
+        if self._git.base is None:
+            return "refused"
         one = self._write(claim)
-        answer = self._git.push(
+        answer = self._git.base.push(
             f"--force-with-lease={name}:{over}", "--no-verify", specs=(f"{one}:{name}",)
         )
         if answer.ok:
             self._git.ask("update-ref", name, one)
             return "made"
-        there = self._git.remote_tips(refs=(name,))
+        there = self._git.base.tips(refs=(name,))
         if not there or name not in there:
             return "refused"
         self.fetch(claim.task_id)
@@ -94,7 +106,9 @@ class Claims:
     def drop(self, task_id: int, one: str) -> bool:
         """Delete a claim on the remote where it is still this one, and here."""
         name = CLAIMS + str(task_id)
-        answer = self._git.push(
+        if self._git.base is None:
+            return False
+        answer = self._git.base.push(
             f"--force-with-lease={name}:{one}", "--no-verify", specs=(f":{name}",)
         )
         if answer.ok:
@@ -102,9 +116,9 @@ class Claims:
         return answer.ok
 
     def with_tip(self, claim: Claim, tip: str, main: str) -> Claim:
-        """Return a claim that tells where the branch and main stand now."""
+        """Return a claim that tells where the branch and main stand now; nothing is pending."""
         seen = dict.fromkeys((*claim.seen, (tip, main)))
-        return replace(claim, tip=tip, seen=tuple(seen)[-20:])
+        return replace(claim, tip=tip, seen=tuple(seen)[-20:], pending=())
 
     def _write(self, claim: Claim) -> str:
         data = {key: value for key, value in asdict(claim).items() if key != "id"}

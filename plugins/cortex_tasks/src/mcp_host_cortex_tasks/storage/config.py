@@ -17,6 +17,8 @@ PROVIDERS = ("github", "gitlab", "gitea")
 KEYRING_SERVICE = "cortex-tasks"
 
 Value = str | int | bool | None
+FOR = "for"
+"""The settings of one host, or of one repository there: `{"HOST/OWNER/NAME": {KEY: VALUE}}`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +29,7 @@ class Key:
     parse: Callable[[str], Value]
     default: Value = None
     secret: bool = False
+    keyed: bool = False  # whether a host or a repository may have one of its own
 
 
 def _url(text: str) -> str:
@@ -79,23 +82,42 @@ KEYS: Mapping[str, Key] = {
         "send the login over plain http to a backend elsewhere", _flag, default=False
     ),
     "default_project_id": Key("the project of new tasks", _count),
-    "git_main_branch": Key("the branch tasks start from; else the remote's default", _plain),
-    "git_provider": Key("the forge, when its address does not tell", _choice(*PROVIDERS)),
-    "git_api_url": Key("the API of a forge of your own, as https://git.example.com/api/v4", _url),
-    "github_token": Key("a token for pull requests on GitHub", _plain, secret=True),
-    "gitlab_token": Key("a token for merge requests on GitLab", _plain, secret=True),
-    "gitea_token": Key("a token for pull requests on Gitea or Forgejo", _plain, secret=True),
-    "use_worktree": Key("give each task a worktree of its own", _flag, default=True),
+    "git_main_branch": Key(
+        "the branch tasks start from; else the remote's default", _plain, keyed=True
+    ),
+    "git_provider": Key(
+        "the forge, when its address does not tell", _choice(*PROVIDERS), keyed=True
+    ),
+    "git_api_url": Key(
+        "the API of a forge of your own, as https://git.example.com/api/v4", _url, keyed=True
+    ),
+    "github_token": Key("a token for pull requests on GitHub", _plain, secret=True, keyed=True),
+    "gitlab_token": Key("a token for merge requests on GitLab", _plain, secret=True, keyed=True),
+    "gitea_token": Key(
+        "a token for pull requests on Gitea or Forgejo", _plain, secret=True, keyed=True
+    ),
+    "show_comments": Key(
+        "whose comments on public pull requests are shown: 'writers' or 'all'",
+        _choice("writers", "all"),
+        default="writers",
+        keyed=True,
+    ),
+    "use_worktree": Key("give each task a worktree of its own", _flag, default=True, keyed=True),
     "worktree_folder": Key(
-        "where worktrees go, from the repository; else ../NAME-worktree", _plain
+        "where worktrees go, from the repository; else ../NAME-worktree", _plain, keyed=True
     ),
-    "worktree_setup": Key("a command to run in each new worktree, as 'npm ci'", _plain),
+    "worktree_setup": Key("a command to run in each new worktree, as 'npm ci'", _plain, keyed=True),
     "leave_out": Key(
-        "folders, by commas, that pr leaves out and that take no folder", _plain, default=".tasky/"
+        "folders, by commas, that pr leaves out and that take no folder",
+        _plain,
+        default=".tasky/",
+        keyed=True,
     ),
-    "delete_local_on_done": Key("done deletes the local branch", _flag, default=False),
-    "delete_remote_on_done": Key("done deletes the remote branch", _flag, default=False),
-    "delete_worktree_on_done": Key("done deletes the worktree", _flag, default=False),
+    "delete_local_on_done": Key("done deletes the local branch", _flag, default=False, keyed=True),
+    "delete_remote_on_done": Key(
+        "done deletes the remote branch", _flag, default=False, keyed=True
+    ),
+    "delete_worktree_on_done": Key("done deletes the worktree", _flag, default=False, keyed=True),
     "default_message": Key(
         "'title': commit with the task's title when no message is given", _choice("title")
     ),
@@ -148,6 +170,29 @@ class Config:
         """Return a setting that is a time limit."""
         return float(self.number(key) or KEYS[key].default or 0)
 
+    def at(self, host: str, path: str) -> "Config":
+        """Return the settings as they are for a repository on a host."""
+        mine: dict[str, object] = {}
+        for place in (host, f"{host}/{path}"):
+            mine |= {key: value for key, value in self._of(place).items() if _is_keyed(key)}
+        return Config(self.path, {**self.values, **mine}) if mine else self
+
+    def keyed(self, host: str, path: str) -> set[str]:
+        """Return the settings that a host or a repository has of its own."""
+        return {*self._of(host), *self._of(f"{host}/{path}")}
+
+    @property
+    def has_places(self) -> bool:
+        """Whether any host or repository has settings of its own."""
+        return bool(self.values.get(FOR))
+
+    def _of(self, place: str) -> Mapping[str, object]:
+        places = self.values.get(FOR)
+        if not isinstance(places, Mapping):
+            return {}
+        found = places.get(place.lower())
+        return found if isinstance(found, Mapping) else {}
+
     @property
     def url(self) -> str:
         """The backend's address or `local`; raise when nothing is set."""
@@ -197,11 +242,18 @@ class Config:
 
     def secrets(self) -> list[str]:
         """Every secret that the file holds, to be kept out of all output."""
-        values = (self.values.get(name) for name, key in KEYS.items() if key.secret)
+        places = self.values.get(FOR)
+        every = [self.values, *(places.values() if isinstance(places, Mapping) else ())]
+        names = [name for name, key in KEYS.items() if key.secret]
+        values = (one.get(name) for one in every if isinstance(one, Mapping) for name in names)
         return [value for value in values if isinstance(value, str) and value]
 
     def _wrong(self, key: str, value: object, what: str) -> NoReturn:
         raise InvalidError(f"{key} in {self.path} should be {what}, not {type(value).__name__}.")
+
+
+def _is_keyed(key: str) -> bool:
+    return key in KEYS and KEYS[key].keyed
 
 
 def _host(url: str) -> str:

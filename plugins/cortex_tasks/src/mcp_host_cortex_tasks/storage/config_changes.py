@@ -1,7 +1,8 @@
 """Changing the user's settings; apart from reading them, which every command does."""
 
 import json
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from difflib import get_close_matches
 from pathlib import Path
@@ -9,13 +10,20 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 
 from ..errors import BusyError, InvalidError, UnsupportedError
-from .config import KEYRING_SERVICE, KEYS, Config, Value, no_keyring, read_config
+from .config import FOR, KEYRING_SERVICE, KEYS, Config, Value, no_keyring, read_config
 from .files import private_folder, replace_text
 
+_PLACE = re.compile(r"[a-z0-9.\[\]:-]+(?:/[^/\s]+){0,20}")
 
-def set_value(path: Path, key: str, text: str | None) -> Value:
-    """Set one setting from its text (None removes it), keep all others, return the value."""
+
+def set_value(path: Path, key: str, text: str | None, place: str | None = None) -> Value:
+    """Set one setting from its text (None removes it), keep all others, return the value.
+
+    `place` is a host, or a repository as HOST/OWNER/NAME, that the setting is for.
+    """
     value = None if text is None else _parsed(key, text)
+    if place is not None:
+        return _set_for(path, _place(place, key), key, value)
     with _changing(path) as values:
         if key == "url" and values.get("access_token") and values.get("url"):
             values.setdefault("access_token_url", values["url"])  # it stays the old one's
@@ -26,6 +34,30 @@ def set_value(path: Path, key: str, text: str | None) -> Value:
         if key == "access_token":
             _bind(values)
     return value
+
+
+def _set_for(path: Path, place: str, key: str, value: Value) -> Value:
+    with _changing(path) as values:
+        told = values.get(FOR)
+        places = {**told} if isinstance(told, Mapping) else {}
+        mine = {**places.get(place, {})}
+        mine.pop(key, None)
+        places[place] = mine if value is None else {**mine, key: value}
+        if not places[place]:
+            del places[place]
+        values.pop(FOR, None)
+        if places:
+            values[FOR] = places
+    return value
+
+
+def _place(text: str, key: str) -> str:
+    if key in KEYS and not KEYS[key].keyed:
+        raise InvalidError(f"{key} cannot be set for a host: there is one for all of them.")
+    place = text.lower().strip("/")
+    if "://" in place or not _PLACE.fullmatch(place):
+        raise InvalidError(f"{text!r} must be a host, or a repository as HOST/OWNER/NAME.")
+    return place
 
 
 def keep_token(config: Config, token: str | None) -> None:

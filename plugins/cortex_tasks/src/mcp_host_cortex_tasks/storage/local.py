@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from ..errors import BusyError, InvalidError, NotFoundError, RefusedError, UnavailableError
-from ..model import STATUSES, Draft, Task, User, one_of
+from ..model import STATUSES, Comment, Draft, Task, User, one_of
 from .files import private_folder
 from .tasks import CHANGED_MEANWHILE
 
@@ -40,9 +40,19 @@ CREATE TABLE IF NOT EXISTS task (
     updated_at TEXT NOT NULL,
     deleted_at TEXT
 );
+CREATE TABLE IF NOT EXISTS comment (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    task_id INTEGER NOT NULL REFERENCES task(id),
+    user_id INTEGER NOT NULL REFERENCES user(id),
+    content TEXT NOT NULL,
+    created_at TEXT NOT NULL
+);
 """
+VERSION = 2
 COLUMNS = ", ".join(Task.__slots__)
-CHANGEABLE = ("title", "description", "type", "priority", "status", "branch_name", "deadline")
+CHANGEABLE = (
+    "title", "description", "type", "priority", "status", "branch_name", "deadline", "assignee_id"
+)  # fmt: skip
 
 
 class LocalTasks:
@@ -98,6 +108,7 @@ class LocalTasks:
             now = _find(db, task_id)
             if seen is not None and seen.updated_at != now.updated_at:
                 raise RefusedError("The task changed meanwhile.", reason=CHANGED_MEANWHILE)
+            _known(db, "user", _number(fields.get("assignee_id")))
             for name, value in fields.items():
                 db.execute(f"UPDATE task SET {name} = ? WHERE id = ?", (value, task_id))  # noqa: S608  a listed name
             db.execute("UPDATE task SET updated_at = ? WHERE id = ?", (_now(), task_id))
@@ -114,6 +125,27 @@ class LocalTasks:
         with self._open(write=True) as db:
             db.execute("UPDATE task SET deleted_at = NULL WHERE id = ?", (task_id,))
             return _find(db, task_id)
+
+    def comments(self, task_id: int) -> list[Comment]:
+        """See `Tasks`."""
+        with self._open() as db:
+            _find(db, task_id)
+            rows = db.execute(
+                "SELECT comment.id, username, content, comment.created_at"
+                " FROM comment JOIN user ON user.id = user_id"
+                " WHERE task_id = ? ORDER BY comment.id DESC LIMIT 100",
+                (task_id,),
+            )
+            return [Comment(*row) for row in rows]
+
+    def comment(self, task_id: int, text: str) -> None:
+        """See `Tasks`."""
+        with self._open(write=True) as db:
+            _find(db, task_id)
+            db.execute(
+                "INSERT INTO comment (task_id, user_id, content, created_at) VALUES (?, 1, ?, ?)",
+                (task_id, text, _now()),
+            )
 
     def me(self) -> User:
         """See `Tasks`."""
@@ -148,14 +180,14 @@ class LocalTasks:
 
 def _prepare(db: sqlite3.Connection) -> None:
     """Make the tables, the user and the default project on first use."""
-    if db.execute("PRAGMA user_version").fetchone()[0] == 1:
+    if db.execute("PRAGMA user_version").fetchone()[0] == VERSION:
         return
     db.execute("PRAGMA journal_mode = WAL")
     name = getpass.getuser()
     db.executescript(f"BEGIN IMMEDIATE; {SCHEMA}")
     db.execute("INSERT OR IGNORE INTO user VALUES (1, ?, ?)", (name, f"{name}@localhost"))
     db.execute("INSERT OR IGNORE INTO project VALUES (1, 'Default')")
-    db.execute("PRAGMA user_version = 1")
+    db.execute(f"PRAGMA user_version = {VERSION}")
     db.execute("COMMIT")
 
 
@@ -174,6 +206,10 @@ def _known(db: sqlite3.Connection, table: str, number: int | None) -> None:
         return
     if db.execute(f"SELECT 1 FROM {table} WHERE id = ?", (number,)).fetchone() is None:  # noqa: S608  a constant name
         raise NotFoundError(f"{table.capitalize()} not found", reason="not_found")
+
+
+def _number(value: object) -> int | None:
+    return value if isinstance(value, int) else None
 
 
 def _task(row: tuple[object, ...]) -> Task:

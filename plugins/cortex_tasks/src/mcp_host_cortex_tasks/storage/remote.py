@@ -26,7 +26,7 @@ from ..errors import (
     TimedOutError,
     UnavailableError,
 )
-from ..model import Draft, Task, User, bad_answer, parse_task, parse_user
+from ..model import Comment, Draft, Task, User, bad_answer, parse_comment, parse_task, parse_user
 from ..model.redaction import redact
 from .config import login_needed
 from .hosts import is_loopback
@@ -266,6 +266,18 @@ class RemoteTasks:
         """See `Tasks`. A backend may answer a message, and no task."""
         self._backend.call("POST", f"tasks/{task_id}/restore")
         return self.get(task_id)
+
+    def comments(self, task_id: int) -> list[Comment]:
+        """See `Tasks`."""
+        answer = self._backend.call("GET", f"tasks/{task_id}/comments?page=1&page_size=100")
+        rows = answer.get("items") if isinstance(answer, Mapping) else answer
+        if not isinstance(rows, list):
+            raise bad_answer("the comments should be an array")
+        return [parse_comment(row) for row in rows]
+
+    def comment(self, task_id: int, text: str) -> None:
+        """See `Tasks`."""
+        self._backend.call("POST", f"tasks/{task_id}/comments", {"content": text})
 
     def me(self) -> User:
         """See `Tasks`."""

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Protocol
 
-from ..model import Draft, Task, User
+from ..model import Comment, Draft, Task, User
 
 CHANGED_MEANWHILE = "changed_meanwhile"
 
@@ -32,6 +32,12 @@ class Tasks(Protocol):
 
     def restore(self, task_id: int) -> Task:
         """Bring back a deleted task."""
+
+    def comments(self, task_id: int) -> list[Comment]:
+        """Return the newest comments of a task, the newest first."""
+
+    def comment(self, task_id: int, text: str) -> None:
+        """Put a comment to a task."""
 
     def me(self) -> User:
         """Return the caller."""

@@ -1,188 +1,86 @@
-"""What every forge can do, and how one is spoken to."""
+"""What every forge can do about pull requests."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
-from functools import cached_property
-from time import monotonic, sleep, time
-from types import TracebackType
-from typing import Any, Self
-from urllib.parse import urlsplit
+from collections.abc import Mapping
 
 import httpx2
 
-from ...errors import (
-    BusyError,
-    CortexError,
-    LoginNeededError,
-    NotAllowedError,
-    NotFoundError,
-    RefusedError,
-    TimedOutError,
-    UnavailableError,
-)
-from ...model.redaction import redact
-from ..hosts import is_loopback
-from ..retry import retry_after
-from .request import PullRequest
+from ...errors import RefusedError
+from .request import Feedback, PullRequest, Remark
+from .speaking import Fields, Speaker
 
-MAX_PAGES = 20
-MAX_ANSWER = 16 * 1024 * 1024
 ALREADY_THERE = "pull_request_exists"
-# Headers about an encoding that is undone by the time the content is read.
-_OF_THE_WIRE = ("content-encoding", "content-length", "transfer-encoding")
-
-Fields = Mapping[str, Any]  # a forge's JSON, read once and never passed on
+SHOWN_COMMENTS = 50
+SHOWN_TEXT = 2000
 
 
-class Forge(ABC):
+class Forge(Speaker, ABC):
     """The pull requests of one repository on one forge."""
 
-    name: str
-    token_key: str
-
-    def __init__(self, api: str, path: str, token: str, *, timeout: float) -> None:
-        self._api = api
-        self._path = path
-        self._token = token
-        self._timeout = timeout
-
-    @cached_property
-    def _http(self) -> httpx2.Client:
-        return httpx2.Client(
-            base_url=self._api.rstrip("/") + "/",
-            headers={"Accept": "application/json", "User-Agent": "ctx", **self._login(self._token)},
-            timeout=self._timeout,
-            trust_env=not is_loopback(urlsplit(self._api).hostname or ""),  # a proxy is elsewhere
-        )
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._http.close()
+    @abstractmethod
+    def of_branch(self, branch: str, base: str | None = None) -> list[PullRequest]:
+        """Return the requests from a branch, in any state; `base` may make it faster."""
 
     @abstractmethod
-    def of_branch(self, branch: str) -> list[PullRequest]:
-        """Return the pull requests from a branch of this repository, in any state."""
-
-    @abstractmethod
-    def _create(self, branch: str, base: str, title: str, body: str) -> PullRequest:
+    def _create(self, branch: str, base: str, title: str, body: str, *, draft: bool) -> PullRequest:
         """Open one; raise `RefusedError` with `pull_request_exists` where it is there already."""
 
     @abstractmethod
     def close(self, number: int) -> None:
         """Close a pull request without merging it."""
 
-    def _login(self, token: str) -> dict[str, str]:
-        return {"Authorization": f"Bearer {token}"}
+    @abstractmethod
+    def update(
+        self,
+        request: PullRequest,
+        *,
+        title: str | None = None,
+        body: str | None = None,
+        base: str | None = None,
+        draft: bool | None = None,
+    ) -> None:
+        """Change what is given of a request."""
 
-    def find_open(self, branch: str) -> PullRequest | None:
+    @abstractmethod
+    def parent(self) -> str | None:
+        """Return the path of the repository that this one is a fork of, None for no fork."""
+
+    @abstractmethod
+    def _feedback(self, request: PullRequest, *, everybody: bool) -> Feedback: ...
+
+    def feedback(
+        self, request: PullRequest, tags: Mapping[str, str], *, everybody: bool = False
+    ) -> Feedback | None:
+        """Return what others made of a request, None where all that had `tags` is as it was.
+
+        Afterwards `tags` of the forge has the ETags of what was read. On public repositories only
+        comments of people who may write are shown, unless `everybody`.
+        """
+        if self._same(tags):
+            return None
+        self.tags.clear()
+        try:
+            return self._feedback(request, everybody=everybody)
+        except (KeyError, TypeError, AttributeError, ValueError):
+            raise self._nonsense("the reviews of a pull request were expected") from None
+
+    def find_open(self, branch: str, base: str | None = None) -> PullRequest | None:
         """Return the open pull request of a branch."""
-        return next((request for request in self.of_branch(branch) if request.open), None)
+        return next((request for request in self.of_branch(branch, base) if request.open), None)
 
-    def open(self, branch: str, base: str, title: str, body: str) -> tuple[PullRequest, bool]:
+    def open(
+        self, branch: str, base: str, title: str, body: str, *, draft: bool = False
+    ) -> tuple[PullRequest, bool]:
         """Return the open pull request of a branch, and whether it was made just now."""
-        if found := self.find_open(branch):
+        if found := self.find_open(branch, base):
             return found, False
         try:
-            return self._create(branch, base, title, body), True
+            return self._create(branch, base, title, body, draft=draft), True
         except RefusedError as error:
             found = self.find_open(branch) if error.reason == ALREADY_THERE else None
             if found is None:
                 raise
             return found, False
-
-    # speaking HTTP
-
-    def _call(
-        self,
-        method: str,
-        path: str,
-        body: Fields | None = None,
-        query: Mapping[str, str] | None = None,
-    ) -> httpx2.Response:
-        """Send one request; wait once where the forge asks for it; raise what it complains of."""
-        answer = self._send(method, path, body, query)
-        wait = _asked_to_wait(answer)
-        if answer.status_code in (403, 429, 503) and wait is not None and wait <= self._timeout:
-            sleep(wait)
-            answer = self._send(method, path, body, query)
-        if answer.is_success:
-            return answer
-        raise self._error(answer)
-
-    def _pages(self, path: str, query: Mapping[str, str]) -> Iterator[Fields]:
-        """Yield the items of a list, page by page as the Link header says."""
-        answer = self._call("GET", path, query=query)
-        for _ in range(MAX_PAGES):
-            rows = self._data(answer)
-            if not isinstance(rows, list):
-                raise self._nonsense("a list was expected")
-            yield from (row for row in rows if isinstance(row, dict))
-            onward = answer.links.get("next", {}).get("url")
-            if not onward:
-                return
-            if not self._ours(onward):
-                raise self._nonsense("its next page is on another host")
-            answer = self._call("GET", onward)
-
-    def _send(
-        self, method: str, path: str, body: Fields | None, query: Mapping[str, str] | None
-    ) -> httpx2.Response:
-        try:
-            answer = self._exchange(
-                self._http.build_request(method, path, json=body, params=query or None)
-            )
-            onward = answer.headers.get("Location", "")
-            if answer.is_redirect and self._ours(onward):
-                answer = self._exchange(self._http.build_request(method, onward, json=body))
-        except httpx2.TimeoutException:
-            raise self._late() from None
-        except (httpx2.HTTPError, httpx2.InvalidURL) as error:
-            raise UnavailableError(
-                f"{self.name} cannot be reached: {redact(str(error))}", reason="forge_unreachable"
-            ) from None
-        return answer
-
-    def _exchange(self, request: httpx2.Request) -> httpx2.Response:
-        """Send and read an answer that ends in time and is of a sensible size."""
-        deadline = monotonic() + self._timeout
-        answer = self._http.send(request, stream=True)
-        try:
-            content = b""
-            for piece in answer.iter_bytes():
-                content += piece
-                if len(content) > MAX_ANSWER:
-                    raise self._nonsense("it is too large")
-                if monotonic() > deadline:
-                    raise self._late()
-        finally:
-            answer.close()
-        headers = [pair for pair in answer.headers.multi_items() if pair[0] not in _OF_THE_WIRE]
-        return httpx2.Response(
-            answer.status_code, headers=headers, content=content, request=request
-        )
-
-    def _late(self) -> TimedOutError:
-        return TimedOutError(
-            f"{self.name} did not answer within {self._timeout:g} s.", reason="forge_timeout"
-        )
-
-    def _ours(self, url: str) -> bool:
-        """Tell whether an address is this forge's, so that the token may go there."""
-        there, here = self._http.base_url.join(url), self._http.base_url
-        return (there.scheme, there.host, there.port) == (here.scheme, here.host, here.port)
-
-    def _data(self, answer: httpx2.Response) -> Any:
-        try:
-            return answer.json()
-        except (ValueError, RecursionError):
-            raise self._nonsense("it is not JSON") from None
 
     def _item(self, answer: httpx2.Response) -> PullRequest:
         return self._read(self._data(answer))
@@ -197,71 +95,24 @@ class Forge(ABC):
     @abstractmethod
     def _parse(self, data: Fields) -> PullRequest: ...
 
-    def _nonsense(self, what: str) -> UnavailableError:
-        return UnavailableError(
-            f"{self.name}'s answer makes no sense: {what}.", reason="bad_answer"
-        )
 
-    def _error(self, answer: httpx2.Response) -> CortexError:
-        status, said = answer.status_code, self._said(answer)
-        facts = {"status": status, "forge": self.name}
-        wait = _asked_to_wait(answer)
-        if status == 401:
-            return LoginNeededError(
-                f"{self.name} does not accept the token: {said}",
-                reason="forge_login",
-                suggestions=[f"ctx config set {self.token_key} TOKEN"],
-                details=facts,
-            )
-        if status == 429 or (status in (403, 503) and wait is not None):
-            return BusyError(
-                f"{self.name} asks us to wait: {said}",
-                reason="rate_limited",
-                details={**facts, "retry_after": wait},
-            )
-        if status >= 500 or status < 400:
-            return UnavailableError(
-                f"{self.name} failed with {status}: {said}", reason="forge_failed", details=facts
-            )
-        kind = {403: NotAllowedError, 404: NotFoundError}.get(status, RefusedError)
-        return kind(
-            f"{self.name} refuses ({status}): {said}", reason="forge_refused", details=facts
-        )
-
-    def _said(self, answer: httpx2.Response) -> str:
-        """Return the forge's own words, one line."""
-        try:
-            data = answer.json()
-        except (ValueError, RecursionError):
-            return answer.reason_phrase
-        words: list[str] = []
-        if isinstance(data, dict):
-            for part in (data.get("message"), data.get("error"), *_list(data.get("errors"))):
-                words += _words(part)
-        return redact("; ".join(words)[:500]) or answer.reason_phrase
+def shown(
+    remarks: list[Remark], *, public: bool, everybody: bool
+) -> tuple[tuple[Remark, ...], int]:
+    """Return the remarks to show, and how many are not: on public repositories those by people who
+    may not write, and what is too much."""
+    told = [one for one in remarks if everybody or not public or one.right == "write"]
+    return tuple(told[:SHOWN_COMMENTS]), len(remarks) - len(told[:SHOWN_COMMENTS])
 
 
-def _asked_to_wait(answer: httpx2.Response) -> float | None:
-    """Return the seconds that a forge wants to be left alone: by Retry-After, or by a used-up
-    allowance that says when it is renewed."""
-    if answer.headers.get("X-RateLimit-Remaining") == "0":
-        renewed = answer.headers.get("X-RateLimit-Reset", "")
-        if renewed.isascii() and renewed.isdigit():
-            return max(0.0, float(renewed[:12]) - time())
-    return retry_after(answer.headers.get("Retry-After"))
-
-
-def _list(value: object) -> list[object]:
-    return value if isinstance(value, list) else []
-
-
-def _words(part: object) -> list[str]:
-    if isinstance(part, str):
-        return [part]
-    if isinstance(part, dict):
-        return (
-            _words(part.get("message"))
-            if "message" in part
-            else [f"{k}: {v}" for k, v in part.items()]
-        )
-    return [word for item in _list(part) for word in _words(item)]
+def state_of(word: object) -> str:
+    """Return `success`, `failure` or `pending` for a forge's own word about a check."""
+    text = str(word or "").lower()
+    if text in ("success", "neutral", "skipped", "passed", "warning", "manual"):
+        return "success"
+    if text in (
+        "failure", "failed", "error", "cancelled", "canceled", "timed_out", "action_required",
+        "startup_failure", "stale",
+    ):  # fmt: skip
+        return "failure"
+    return "pending"
