@@ -9,6 +9,8 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
+from .threads import named_for
+
 log = logging.getLogger("mcp_host.packs")
 
 MOMENT = 0.3
@@ -25,7 +27,8 @@ class PackLoop:
 
     def start(self) -> None:
         """Begin to run."""
-        threading.Thread(target=self._run, name=f"pack-{self._name}", daemon=True).start()
+        entry = named_for(self._name, self._run)
+        threading.Thread(target=entry, name=f"pack-{self._name}", daemon=True).start()
 
     def post(self, function: Callable[..., Any], *arguments: Any) -> None:
         """Have the loop call a function; silent where the loop has ended."""

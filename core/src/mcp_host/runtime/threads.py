@@ -5,6 +5,21 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from queue import SimpleQueue
+from types import FunctionType, MethodType
+from typing import Any
+
+ENTRY = "pack "
+"""How the outermost function of every thread of a pack is called, before the pack's name."""
+
+
+def named_for(pack: str, method: Any) -> Callable[[], None]:
+    """Return a method whose stack frame bears its pack's name.
+
+    So the pack is named wherever a stack is shown, also by `faulthandler`, which reads no more than
+    the names of functions.
+    """
+    code = method.__func__.__code__.replace(co_name=ENTRY + pack)
+    return MethodType(FunctionType(code, method.__func__.__globals__), method.__self__)
 
 
 class WorkerThreads:
@@ -23,7 +38,8 @@ class WorkerThreads:
             if not start:
                 self._idle -= 1
         if start:
-            threading.Thread(target=self._run, name=f"pack-{self._name}-sync", daemon=True).start()
+            entry = named_for(self._name, self._run)
+            threading.Thread(target=entry, name=f"pack-{self._name}-sync", daemon=True).start()
         self._jobs.put(job)
 
     def stop(self) -> None:

@@ -8,12 +8,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import signal
 import socket
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from types import FrameType
 from typing import Any, Protocol
 
 import uvicorn
@@ -113,23 +110,22 @@ class SessionManager(StreamableHTTPSessionManager):
 
 
 class GracefulServer(uvicorn.Server):
-    """uvicorn that ends its streams first, and leaves with our exit code.
+    """uvicorn that ends its streams first, and hears no signals: the watchdog does.
 
-    `stopping` is called when the server begins to end, `at_once` on a second signal. `queue` is how
-    many connections the system holds until they are accepted.
+    `ending` is called when the server begins to end. `queue` is how many connections the system
+    holds until they are accepted.
     """
 
     def __init__(
-        self,
-        config: uvicorn.Config,
-        stopping: Callable[[], None],
-        at_once: Callable[[], None],
-        queue: int = 2048,
+        self, config: uvicorn.Config, ending: Callable[[], None], queue: int = 2048
     ) -> None:
         super().__init__(config)
         self._queue = queue
-        self._stopping = stopping
-        self._at_once = at_once
+        self._ending = ending
+
+    def end(self) -> None:
+        """Begin to end; requests that run are waited for."""
+        self.should_exit = True
 
     def end_at_once(self) -> None:
         """Begin to end, and wait for nobody."""
@@ -137,19 +133,8 @@ class GracefulServer(uvicorn.Server):
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """Take signals without raising them again at the end, which would make the code 143."""
-        loop = asyncio.get_running_loop()
-        for number in (signal.SIGINT, signal.SIGTERM):
-            if sys.platform == "win32":
-                signal.signal(number, self._on_signal)
-            else:
-                loop.add_signal_handler(number, self._on_signal, number)
+        """Leave signals alone."""
         yield
-
-    def _on_signal(self, number: int, frame: FrameType | None = None) -> None:
-        if self.should_exit:
-            self._at_once()
-        self.handle_exit(number, frame)
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Start, and let the system hold more connections than are accepted at once.
@@ -163,7 +148,7 @@ class GracefulServer(uvicorn.Server):
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Say that the end begins, and end without an error in the log for each stream cut."""
-        self._stopping()
+        self._ending()
         logging.getLogger("uvicorn.error").setLevel(logging.CRITICAL)
         await super().shutdown(sockets)
 

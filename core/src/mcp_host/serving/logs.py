@@ -7,11 +7,13 @@ import logging
 import os
 import select
 import sys
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal
 
 from ..middleware.request_id import current_call
+from ..startup.descriptors import private
 
 if TYPE_CHECKING:
     from ..settings.secrets import Secrets
@@ -87,18 +89,24 @@ def _printable(text: str) -> str:
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
-class _Stderr(logging.Handler):
-    """Writes to standard error, and drops what nobody reads: a log must not stop the host."""
+class _Log(logging.Handler):
+    """Writes to a descriptor, and drops what nobody reads: a log must not stop the host.
+
+    It has no lock: a line that is not longer than `PIECE` is written whole.
+    """
 
     PIECE = 4096
     PATIENCE_MS = 50
 
-    def __init__(self) -> None:
+    def __init__(self, descriptor: int) -> None:
         super().__init__()
-        self._descriptor = sys.stderr.fileno()
+        self.descriptor = descriptor
         self._writable = select.poll()
-        self._writable.register(self._descriptor, select.POLLOUT)
+        self._writable.register(descriptor, select.POLLOUT)
         self._patience = self.PATIENCE_MS
+
+    def createLock(self) -> None:
+        self.lock = None
 
     def emit(self, record: logging.LogRecord) -> None:
         try:
@@ -108,16 +116,97 @@ class _Stderr(logging.Handler):
                     self._patience = 0  # whoever does not read is waited for once, not each time
                     return
                 self._patience = self.PATIENCE_MS
-                os.write(self._descriptor, data[start : start + self.PIECE])
+                os.write(self.descriptor, data[start : start + self.PIECE])
         except OSError:
             return  # nobody reads the log any more
         except Exception:
             self.handleError(record)
 
 
+class HostLogger(logging.Logger):
+    """A logger of ours that a pack cannot silence, hold up, or have its own code called from.
+
+    It knows its handler and, for the host's own events, its level; what a pack disables, filters or
+    replaces in `logging` counts for everybody else.
+    """
+
+    HANDLER: logging.Handler = logging.StreamHandler()
+    LEVEL = logging.INFO
+
+    @property
+    def disabled(self) -> bool:  # a plain attribute there
+        return False
+
+    @disabled.setter
+    def disabled(self, value: bool) -> None:
+        """Ignore that somebody disables all loggers."""
+
+    def isEnabledFor(self, level: int) -> bool:
+        return level >= self.getEffectiveLevel()
+
+    def getEffectiveLevel(self) -> int:
+        if self.name.partition(".")[0] == "mcp_host":
+            return self.LEVEL
+        return max(self.level, logging.WARNING)
+
+    def makeRecord(
+        self,
+        name: str,
+        level: int,
+        fn: str,
+        lno: int,
+        msg: object,
+        args: Any,
+        exc_info: Any,
+        func: str | None = None,
+        extra: Mapping[str, object] | None = None,
+        sinfo: str | None = None,
+    ) -> logging.LogRecord:
+        record = logging.LogRecord(name, level, fn, lno, msg, args, exc_info, func, sinfo)
+        record.__dict__.update(extra or {})
+        return record
+
+    def handle(self, record: logging.LogRecord) -> None:
+        self.HANDLER.emit(record)
+
+
+OWN = ("mcp_host", "mcp", "uvicorn", "asyncio")
+"""The loggers whose events the host's own loop writes, and all below them."""
+
+
+def keep_ours() -> None:
+    """Take the loggers of `OWN` that are there out of reach of what packs do to `logging`.
+
+    Called after `configure`, and again when more is loaded.
+    """
+    for name, logger in list(logging.root.manager.loggerDict.items()):
+        if name.partition(".")[0] in OWN and type(logger) is logging.Logger:
+            logger.__class__ = HostLogger
+
+
+def write(line: str) -> None:
+    """Write a line for a person to standard error, whatever a pack has done to it."""
+    data = (line + "\n").encode("utf-8", "backslashreplace")
+    try:
+        os.write(descriptor(), data)
+    except OSError:
+        return  # nobody reads it
+
+
+def failed(what: str, error: BaseException) -> None:
+    """Write what the host failed at, with its traceback."""
+    logging.getLogger("mcp_host").critical(what, exc_info=error)
+
+
+def descriptor() -> int:
+    """Return where the log goes, a descriptor."""
+    handler = HostLogger.HANDLER
+    return handler.descriptor if isinstance(handler, _Log) else 2
+
+
 def _handler() -> logging.Handler:
     try:
-        return _Stderr() if hasattr(select, "poll") else logging.StreamHandler(sys.stderr)
+        return _Log(private(sys.stderr.fileno()))
     except (OSError, ValueError, AttributeError):  # no descriptor behind it, as under a test
         return logging.StreamHandler(sys.stderr)
 
@@ -131,6 +220,8 @@ def configure(level: str, form: Literal["text", "json"], secrets: Secrets) -> No
     root.handlers[:] = [handler]
     root.setLevel(logging.WARNING)
     logging.getLogger("mcp_host").setLevel(level.upper())
+    HostLogger.HANDLER = handler
+    HostLogger.LEVEL = logging.getLogger("mcp_host").level
 
 
 def _leave_out_what_is_not_written() -> None:

@@ -22,18 +22,22 @@ from . import transports
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    import asyncio
     from collections.abc import Callable, Mapping, Sequence
     from typing import NoReturn
 
     from ..host import Host
     from ..packs.declared import Offer
     from ..packs.inventory import Inventory
+    from ..runtime.watchdog import Watchdog
     from ..settings.loading import Settings
     from ..startup.options import TransportName
     from ..startup.saved import Identity
     from .transports import Transport
 
 EXIT_OK, EXIT_ERROR, EXIT_REQUIRED_PACK = 0, 1, 3
+PATIENCE = 5.0
+"""Seconds that the end of the process may take beside what `grace` allows."""
 SWITCH_INTERVAL = 0.0005
 """Seconds that the loading thread may hold the interpreter while a client's answer is due."""
 
@@ -61,8 +65,10 @@ class Serving(Record):
 def serve(what: Serving, read_settings: Callable[[], Settings]) -> NoReturn:
     """Serve until the client or a signal ends it; ends the process with its exit code."""
     gc.disable()  # nothing of what is imported goes away again; looking for it costs a tenth
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, lambda *_: os._exit(EXIT_OK))  # there is nothing to finish yet
+    for name in ("SIGINT", "SIGTERM", "SIGHUP"):
+        number = getattr(signal, name, None)
+        if number is not None and not (name == "SIGHUP" and _is_ignored(number)):
+            signal.signal(number, lambda *_: os._exit(EXIT_OK))  # there is nothing to finish yet
     try:
         code = _Start(what, read_settings).run()
     except BaseException as error:
@@ -123,15 +129,20 @@ class _Start:
         self._version = what.version()
         settings = self._read_settings()
         logs.configure(settings.host.log_level, settings.host.log_format, settings.secrets)
+        logs.keep_ours()
         exposed = self._transport.is_exposed(settings)
         self._inventory = Inventory(settings, alone=what.alone, exposed=exposed, offers=what.offers)
         self._inventory.load()
 
     def _import_sdk(self) -> None:
         from .. import host  # noqa: F401 - loaded here, used later
-        from . import adapter  # noqa: F401 - as above
+        from . import (
+            adapter,  # noqa: F401 - as above
+            logs,
+        )
 
         self._transport.load()
+        logs.keep_ours()
         gc.freeze()
         gc.enable()
 
@@ -224,16 +235,19 @@ class _Start:
         for warning in self._loaded.catalog.warnings:
             _log(warning)
         host = Host(self._loaded)
-        asyncio.run(self._serve_host(host, is_stale))
-        return _failed(EXIT_REQUIRED_PACK, host.fatal) if host.fatal else EXIT_OK
+        return asyncio.run(self._serve_host(host, is_stale))
 
-    async def _serve_host(self, host: Host, is_stale: bool) -> None:
-        """Serve until the transport has done, or a required pack fails."""
+    async def _serve_host(self, host: Host, is_stale: bool) -> int:
+        """Serve until the transport has done, or a required pack fails; return the exit code."""
         import asyncio
 
+        from . import logs
         from .adapter import Adapter
 
         what, transport = self._what, self._transport
+        stopping = asyncio.Event()
+        watchdog = self._watchdog(stopping)
+        watchdog.watch()
         await host.open()
         adapter = Adapter(
             host,
@@ -244,17 +258,47 @@ class _Start:
             stale=is_stale,
         )
         detach = adapter.attach()
-        serving = asyncio.create_task(transport.serve(host, adapter, lambda: leave(EXIT_OK)))
+        serving = asyncio.create_task(transport.serve(host, adapter, stopping))
         failing = asyncio.create_task(host.failed())
         line = what.started or f"{what.name} {self._version} {transport.described}"
-        print(line, file=sys.stderr, flush=True)  # noqa: T201 - for a person who waits
+        logs.write(line)  # for a person who waits
         await asyncio.wait({serving, failing}, return_when=asyncio.FIRST_COMPLETED)
+        watchdog.ending()
         if failing.done():
             serving.cancel()
         failing.cancel()
         await asyncio.gather(serving, failing, return_exceptions=True)
         detach()
         await host.close()
+        if host.fatal:
+            return _failed(EXIT_REQUIRED_PACK, host.fatal)
+        if not serving.cancelled() and (error := serving.exception()) is not None:
+            logs.failed("serving failed", error)
+            return EXIT_ERROR
+        return EXIT_OK
+
+    def _watchdog(self, stopping: asyncio.Event) -> Watchdog:
+        from ..runtime.watchdog import Watchdog
+        from . import logs
+
+        grace = self._loaded.settings.host.grace
+        return Watchdog(
+            logs.descriptor(),
+            stop=stopping.set,
+            patience=2 * grace + PATIENCE,  # for the calls, for the packs, and for all else
+            code=EXIT_OK,
+            modules=self._modules,
+        )
+
+    def _modules(self) -> dict[str, str]:
+        """Return which pack each top-level module and module of an entry point belongs to."""
+        packs: dict[str, str] = {}
+        for name, pack in self._loaded.packs.items():
+            if pack.declared is not None:
+                module = pack.declared.offer.module.partition(":")[0]
+                packs[module] = name
+                packs.setdefault(module.partition(".")[0], name)
+        return packs
 
     @property
     def _loaded(self) -> Inventory:
@@ -281,8 +325,14 @@ def _explained(error: BaseException) -> int:
 
 
 def _failed(code: int, reason: str) -> int:
-    print(f"error: {reason}", file=sys.stderr, flush=True)  # noqa: T201 - the one clear line
+    from . import logs
+
+    logs.write(f"error: {reason}")  # the one clear line
     return code
+
+
+def _is_ignored(number: int) -> bool:
+    return signal.getsignal(number) is signal.SIG_IGN
 
 
 def _log(text: str) -> None:

@@ -8,13 +8,15 @@ from __future__ import annotations
 import os
 import sys
 
+from .descriptors import private
+
 
 def claim() -> tuple[int, int]:
     """Take descriptors 0 and 1 away: private copies of both; others read nothing and write to 2."""
     _open_what_is_closed()
     if sys.stdout is not None:  # as it is where a process was started with it closed
         sys.stdout.flush()
-    source, sink = os.dup(0), os.dup(1)
+    source, sink = private(0), private(1)
     nothing = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, 0)
     os.close(nothing)

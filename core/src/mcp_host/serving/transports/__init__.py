@@ -9,6 +9,7 @@ import sys
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    import asyncio
     from collections.abc import Callable
 
     from ...host import Host
@@ -67,10 +68,10 @@ class Transport:
         """Where the host is reached, for the line that says that it serves."""
         return "serving on stdio"
 
-    async def serve(self, host: Host, adapter: Adapter, at_once: Callable[[], None]) -> None:
-        """Serve an open host until its client leaves, a signal comes, or this is cancelled.
+    async def serve(self, host: Host, adapter: Adapter, stopping: asyncio.Event) -> None:
+        """Serve an open host until its client leaves, `stopping` is set, or this is cancelled.
 
-        `at_once` is called on a second signal.
+        Once `stopping` is set, as by a signal, calls that run get the setting `grace` to end.
         """
         raise NotImplementedError
 

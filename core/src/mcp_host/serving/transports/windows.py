@@ -6,7 +6,7 @@ from . import Transport
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    import asyncio
 
     from ...host import Host
     from ..adapter import Adapter
@@ -18,9 +18,16 @@ class WindowsStdio(Transport):
     def load(self) -> None:
         import mcp.server.stdio  # noqa: F401 - loaded here, used later
 
-    async def serve(self, host: Host, adapter: Adapter, at_once: Callable[[], None]) -> None:
+    async def serve(self, host: Host, adapter: Adapter, stopping: asyncio.Event) -> None:
+        import anyio
         from mcp.server.stdio import stdio_server
 
-        async with stdio_server() as (reading, writing):
+        async def stop() -> None:
+            await stopping.wait()
+            tasks.cancel_scope.cancel()
+
+        async with stdio_server() as (reading, writing), anyio.create_task_group() as tasks:
+            tasks.start_soon(stop)
             options = adapter.server.create_initialization_options()
             await adapter.server.run(reading, writing, options)
+            tasks.cancel_scope.cancel()

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from ....startup.descriptors import close_in_forks
 from ...addresses import is_loopback, listening_socket, refuse_open_address
 from .. import Transport
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    import asyncio
     import socket
     from collections.abc import Callable
 
@@ -27,6 +29,7 @@ class Http(Transport):
         http = read_settings().http
         refuse_open_address(http)
         self._listening = listening_socket(http.host, http.port)
+        close_in_forks(self._listening.fileno())
 
     def load(self) -> None:
         from . import server  # noqa: F401 - loaded here, used later
@@ -43,10 +46,10 @@ class Http(Transport):
         name = f"[{host}]" if ":" in host else host
         return f"listening on http://{name}:{port}{PATH}"
 
-    async def serve(self, host: Host, adapter: Adapter, at_once: Callable[[], None]) -> None:
+    async def serve(self, host: Host, adapter: Adapter, stopping: asyncio.Event) -> None:
         from .server import serve
 
-        await serve(host, adapter, self._claimed, at_once)
+        await serve(host, adapter, self._claimed, stopping)
 
     @property
     def _claimed(self) -> socket.socket:

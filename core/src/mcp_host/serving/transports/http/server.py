@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import socket
-from collections.abc import Callable
 
 import uvicorn
 
@@ -18,14 +17,14 @@ from .tokens import Verifier
 
 
 async def serve(
-    host: Host, adapter: Adapter, listening: socket.socket, at_once: Callable[[], None]
+    host: Host, adapter: Adapter, listening: socket.socket, stopping: asyncio.Event
 ) -> None:
-    """Serve until a signal comes; when this is cancelled, the server ends at once."""
+    """Serve until `stopping` is set; when this is cancelled, the server ends at once."""
     http = host.settings.http
     verifier = Verifier(http.tokens)
     routes = HealthRoutes(host, verifier)
 
-    def stopping() -> None:
+    def ending() -> None:
         routes.stopping = True
         adapter.stop_asking()
         adapter.close_streams()
@@ -42,11 +41,15 @@ async def serve(
         server_header=False,
         timeout_graceful_shutdown=max(1, round(host.settings.host.grace)),
     )
-    server = GracefulServer(config, stopping, at_once, LONGEST_QUEUE)
+    server = GracefulServer(config, ending, LONGEST_QUEUE)
     serving = asyncio.create_task(server.serve(sockets=[listening]))
+    watching = asyncio.create_task(stopping.wait())
+    watching.add_done_callback(lambda _: server.end())
     try:
         await asyncio.shield(serving)
     except asyncio.CancelledError:
         server.end_at_once()
         await serving
         raise
+    finally:
+        watching.cancel()

@@ -12,6 +12,7 @@ from .. import Transport
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    import asyncio
     from collections.abc import Callable
 
     from ....host import Host
@@ -42,18 +43,20 @@ class Stdio(Transport):
 
     def answer(self, catalogue: Catalogue, wake: int, may_leave: Callable[[], bool]) -> bool:
         loop = FirstLoop(*self._descriptors, FIRST_LIMIT, FirstAnswers(catalogue), may_leave)
-        for number in (signal.SIGINT, signal.SIGTERM):
-            signal.signal(number, lambda *_: _stop(loop))
+        for name in ("SIGINT", "SIGTERM", "SIGHUP"):
+            number = getattr(signal, name, None)
+            if number is not None and signal.getsignal(number) is not signal.SIG_IGN:
+                signal.signal(number, lambda *_: _stop(loop))
         self._before = loop.run(wake)
         return self._before is not None
 
     def load(self) -> None:
         from . import session  # noqa: F401 - loaded here, used later
 
-    async def serve(self, host: Host, adapter: Adapter, at_once: Callable[[], None]) -> None:
+    async def serve(self, host: Host, adapter: Adapter, stopping: asyncio.Event) -> None:
         from .session import serve
 
-        await serve(host, adapter, self._descriptors, self._before, at_once)
+        await serve(host, adapter, self._descriptors, self._before, stopping)
 
 
 def _stop(loop: FirstLoop) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import signal
 from collections import deque
 from collections.abc import Callable
 from functools import partial
@@ -157,30 +156,27 @@ async def serve(
     adapter: Adapter,
     descriptors: tuple[int, int],
     before: Handover | None,
-    at_once: Callable[[], None],
+    stopping: asyncio.Event,
 ) -> None:
-    """Serve one client until its input ends or a signal comes.
+    """Serve one client until its input ends or `stopping` is set.
 
-    `before` is what was answered and kept while the SDK was loading; `at_once` is called on a
-    second signal.
+    `before` is what was answered and kept while the SDK was loading.
     """
     link = StdioLink(*descriptors, host.settings.host.max_message_bytes, before)
-    stopping = asyncio.Event()
     if before is not None and before.stopping:
         stopping.set()
 
-    def stop() -> None:
-        if stopping.is_set():
-            at_once()
-        stopping.set()
+    async def stop() -> None:
+        await stopping.wait()
         adapter.close_streams()
         link.stop()
 
-    loop = asyncio.get_running_loop()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(number, stop)
+    watching = asyncio.create_task(stop())
     link.start()
-    await run(adapter.server, StdioSession(link, adapter, lambda: _drain(host, link, stopping)))
+    try:
+        await run(adapter.server, StdioSession(link, adapter, lambda: _drain(host, link, stopping)))
+    finally:
+        watching.cancel()
 
 
 async def _drain(host: Host, link: StdioLink, stopping: asyncio.Event) -> None:

@@ -1,0 +1,193 @@
+"""A thread beside the host's loop: it hears signals, ends what hangs, and tells who holds all up.
+
+What it says it writes by itself, without `logging`: a pack may hold every lock that there is.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import faulthandler
+import os
+import selectors
+import signal
+import socket
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from types import FrameType
+
+from .threads import ENTRY
+
+BEAT = 1.0
+"""Seconds between two looks at the interpreter and the loop."""
+NOTICE = 1.0
+"""Seconds that a look may come late, or the loop be busy, before it is told."""
+DUMP = 5.0
+"""Seconds without a look after which the stacks of all threads are written, by a thread of C."""
+SIGNALS = tuple(
+    getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)
+)
+
+
+class Watchdog:
+    """Watches over one event loop, which `watch` is called on, in the main thread.
+
+    `out` is the descriptor that it writes to. The first signal calls `stop` on the loop; `patience`
+    seconds later, or on a second signal, the process ends with `code`, whatever hangs. `modules`
+    tells which pack a module and all below it belong to.
+    """
+
+    def __init__(
+        self,
+        out: int,
+        *,
+        stop: Callable[[], None],
+        patience: float,
+        code: int,
+        modules: Callable[[], Mapping[str, str]],
+    ) -> None:
+        self._out = out
+        self._stop = stop
+        self._patience = patience
+        self._code = code
+        self._modules = modules
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._main = threading.get_ident()
+        self._signals, self._wake = socket.socketpair()
+        self._ends_at: float | None = None
+        self._asked_at: float | None = None
+        self._has_told = False
+
+    def watch(self) -> None:
+        """Begin, with the running loop."""
+        self._loop = asyncio.get_running_loop()
+        faulthandler.enable(self._out)
+        self._hear_signals()
+        threading.Thread(target=self._run, name="watchdog", daemon=True).start()
+
+    def ending(self) -> None:
+        """Allow `patience` seconds from now until the process has ended."""
+        if self._ends_at is None:
+            self._ends_at = time.monotonic() + self._patience
+
+    def _hear_signals(self) -> None:
+        """Have the interpreter write each signal's number into a socket that the thread reads.
+
+        That happens at once, also while the main thread does not come to run Python.
+        """
+        for side in (self._signals, self._wake):
+            side.setblocking(False)
+        signal.set_wakeup_fd(self._wake.fileno(), warn_on_full_buffer=False)
+        for number in SIGNALS:
+            is_ignored = signal.getsignal(number) is signal.SIG_IGN
+            if not (is_ignored and number not in (signal.SIGINT, signal.SIGTERM)):  # as by nohup
+                signal.signal(number, _do_nothing)
+
+    def _run(self) -> None:
+        self._signals.settimeout(BEAT)
+        while True:
+            faulthandler.dump_traceback_later(DUMP, file=self._out)
+            began = time.monotonic()
+            heard = self._heard()
+            now = time.monotonic()
+            if now - began - BEAT > NOTICE:
+                self._tell_who_held(now - began)
+            for _ in heard:
+                self._on_signal()
+            self._look_at_loop(now)
+            if self._ends_at is not None and now > self._ends_at:
+                self._say("the process did not end in time; it is ended")
+                os._exit(self._code)
+
+    def _heard(self) -> bytes:
+        try:
+            return self._signals.recv(64)
+        except TimeoutError:
+            return b""
+
+    def _on_signal(self) -> None:
+        if self._ends_at is not None:
+            os._exit(self._code)
+        self.ending()
+        self._post(self._stop)
+
+    def _post(self, function: Callable[[], None]) -> None:
+        assert self._loop is not None
+        try:
+            self._loop.call_soon_threadsafe(function)
+        except RuntimeError:  # the loop has ended, and the process is about to
+            return
+
+    def _look_at_loop(self, now: float) -> None:
+        """Ask the loop for a sign of life, and tell where it hangs when none comes."""
+        if self._asked_at is None:
+            self._asked_at = now
+            self._post(self._answered)
+        elif now - self._asked_at > NOTICE + BEAT and not self._has_told:
+            self._has_told = True
+            frame = sys._current_frames().get(self._main)
+            self._say(f"the host's loop has been busy for {now - self._asked_at:.1f} s{_at(frame)}")
+
+    def _answered(self) -> None:
+        self._asked_at = None
+        self._has_told = False
+
+    def _tell_who_held(self, seconds: float) -> None:
+        """Tell which packs were at work while no other thread came to run Python."""
+        held = dict.fromkeys(self._at_work())
+        if held:
+            self._say(
+                f"the interpreter was held for {seconds:.1f} s, and nothing else could run;"
+                f" at work {'was' if len(held) == 1 else 'were'} {', '.join(held)}"
+            )
+
+    def _at_work(self) -> Iterator[str]:
+        modules = self._modules()
+        for frame in sys._current_frames().values():
+            if frame.f_code.co_filename in _WAITING or frame.f_code.co_name.startswith(ENTRY):
+                continue  # it waits for something to do
+            pack = _pack_of(frame, modules)
+            if pack is not None:
+                yield f"pack {pack}{_at(frame)}"
+
+    def _say(self, text: str) -> None:
+        try:
+            os.write(self._out, f"watchdog: {text}\n".encode("utf-8", "backslashreplace")[:4096])
+        except OSError:
+            return
+
+
+_WAITING = frozenset((selectors.__file__, threading.__file__, __file__))
+
+
+def _pack_of(frame: FrameType, modules: Mapping[str, str]) -> str | None:
+    """Return whose thread a stack belongs to: by its outermost function, or by a pack's module."""
+    found = None
+    inner: FrameType | None = frame
+    while inner is not None:
+        if inner.f_code.co_name.startswith(ENTRY):
+            return inner.f_code.co_name.removeprefix(ENTRY)
+        found = found or _owner(str(inner.f_globals.get("__name__")), modules)
+        inner = inner.f_back
+    return found
+
+
+def _owner(module: str, modules: Mapping[str, str]) -> str | None:
+    while module:
+        if module in modules:
+            return modules[module]
+        module = module.rpartition(".")[0]
+    return None
+
+
+def _at(frame: FrameType | None) -> str:
+    if frame is None:
+        return ""
+    code = frame.f_code
+    return f" ({Path(code.co_filename).name}:{frame.f_lineno} in {code.co_name})"
+
+
+def _do_nothing(_number: int, _frame: FrameType | None) -> None:
+    """Stand in for the default of a signal, which would end the process."""

@@ -1,0 +1,42 @@
+"""Descriptors of our own: copies that no pack meets by chance and no child process keeps."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+MOST = 4096
+"""The highest descriptor in use: the kernel keeps a table as long as the highest is high."""
+
+
+def private(descriptor: int) -> int:
+    """Copy a descriptor to a high number, drawn by lot; programs and forks get it closed.
+
+    A pack that writes to or closes the low numbers, or forks and lives on, does not touch it.
+    """
+    if sys.platform == "win32":
+        return os.dup(descriptor)
+    import fcntl
+
+    allowed = os.sysconf("SC_OPEN_MAX")
+    top = min(allowed, MOST) if allowed > 0 else MOST
+    lowest = top // 2 + int.from_bytes(os.urandom(2), "big") % max(1, top // 4)
+    try:
+        copy = fcntl.fcntl(descriptor, fcntl.F_DUPFD_CLOEXEC, lowest)
+    except OSError:  # as where all that are allowed are in use up there
+        copy = os.dup(descriptor)
+    close_in_forks(copy)
+    return copy
+
+
+def close_in_forks(descriptor: int) -> None:
+    """Have the copy of this process that `os.fork` makes begin without a descriptor."""
+    if hasattr(os, "register_at_fork"):
+        os.register_at_fork(after_in_child=lambda: _close(descriptor))
+
+
+def _close(descriptor: int) -> None:
+    try:
+        os.close(descriptor)
+    except OSError:
+        return
