@@ -161,11 +161,12 @@ def test_uvicorn_ends_when_the_flags_that_we_set_are_set() -> None:
         """An application."""
 
     config = uvicorn.Config(nothing)
-    server = borrowed.GracefulServer(config, stopping=lambda: None, at_once=lambda: None)
+    server = borrowed.GracefulServer(config, ending=lambda: None)
     assert (server.should_exit, server.force_exit) == (False, False), (
         "uvicorn.Server no longer has should_exit and force_exit: see borrowed.GracefulServer"
     )
 
+    server.end()
     server.end_at_once()
 
     assert "self.should_exit" in inspect.getsource(uvicorn.Server.on_tick)

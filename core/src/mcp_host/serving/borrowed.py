@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import signal
 import socket
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -124,8 +125,12 @@ class GracefulServer(uvicorn.Server):
         self._ending = ending
 
     def end(self) -> None:
-        """Begin to end; requests that run are waited for."""
-        self.should_exit = True
+        """Begin to end; requests that run are waited for.
+
+        The SDK's event streams end where this method of uvicorn is called, for a library of theirs
+        looks on.
+        """
+        self.handle_exit(signal.SIGTERM, None)
 
     def end_at_once(self) -> None:
         """Begin to end, and wait for nobody."""
