@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import logging
 import threading
 from collections.abc import Callable, Mapping, Sequence
@@ -19,11 +18,14 @@ from .conditions import Condition
 from .declared import Declared, LoadError, Offer, Outcome
 from .discovery import chosen, discover
 from .hooks import Hooks, first_line
+from .importing import imported
 
 log = logging.getLogger("mcp_host.packs")
 
-PATIENCE = 1.0
-"""Seconds that the first lists wait for each pack."""
+PATIENCE = 0.8
+"""Seconds that the first lists wait for packs that turn out to be slow, all of them together."""
+LEAST = 0.05
+"""Seconds that they wait for each pack, however many were slow before it."""
 
 Step = Callable[[str], None]
 """Hears what is done next, in words for people."""
@@ -53,10 +55,21 @@ class Loading:
         offers = self._offers
         if offers is None:
             offers = discover(enabled.keys()) if enabled else {}
-        return {name: self._one(name, table, offers) for name, table in enabled.items()}
+        outcomes: dict[str, Outcome | None] = {}
+        patience = PATIENCE
+        for name, table in enabled.items():
+            allowed = max(patience, LEAST)
+            outcomes[name] = self._one(name, table, offers, allowed)
+            if outcomes[name] is None:
+                patience -= allowed
+        return outcomes
 
     def _one(
-        self, name: str, table: PackTable, offers: Mapping[str, Sequence[Offer]]
+        self,
+        name: str,
+        table: PackTable,
+        offers: Mapping[str, Sequence[Offer]],
+        patience: float,
     ) -> Outcome | None:
         try:
             offer = chosen(name, table, offers)
@@ -65,7 +78,7 @@ class Loading:
         limit = self._settings.host.start_timeout
         attempt = Attempt(lambda step: declare(offer, self._settings, self._hooks, step), limit)
         attempt.start()
-        outcome = attempt.wait(min(PATIENCE, limit))
+        outcome = attempt.wait(min(patience, limit))
         if outcome is None:
             watch = threading.Thread(
                 target=lambda: self._later(name, attempt.result()), daemon=True
@@ -176,12 +189,8 @@ def declare(offer: Offer, settings: Settings, hooks: Hooks, step: Step) -> Decla
 
 
 def _imported(offer: Offer) -> Any:
-    module, _, attribute = offer.module.partition(":")
     try:
-        loaded: Any = importlib.import_module(module)
-        for part in filter(None, attribute.split(".")):
-            loaded = getattr(loaded, part)
-        return loaded
+        return imported(offer.module)
     except BaseException as error:
         log.warning("pack %s could not be imported", offer.name, exc_info=error)
         raise LoadError(

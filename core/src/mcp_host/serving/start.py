@@ -122,6 +122,7 @@ class _Start:
 
     def _load(self) -> None:
         """Read the settings and load the packs; then `_inventory` is there."""
+        from ..packs.importing import take_turns
         from ..packs.inventory import Inventory
         from . import logs
 
@@ -131,20 +132,25 @@ class _Start:
         logs.configure(settings.host.log_level, settings.host.log_format, settings.secrets)
         logs.keep_ours()
         exposed = self._transport.is_exposed(settings)
+        take_turns()
         self._inventory = Inventory(settings, alone=what.alone, exposed=exposed, offers=what.offers)
         self._inventory.load()
 
     def _import_sdk(self) -> None:
-        from .. import host  # noqa: F401 - loaded here, used later
-        from . import (
-            adapter,  # noqa: F401 - as above
-            logs,
-        )
+        """Import what serving needs, also where a pack that loads late imports the same."""
+        from ..packs.importing import once_more
+        from . import logs
 
-        self._transport.load()
+        once_more(self._import_all)
         logs.keep_ours()
         gc.freeze()
         gc.enable()
+
+    def _import_all(self) -> None:
+        from .. import host  # noqa: F401 - loaded here, used later
+        from . import adapter  # noqa: F401 - as above
+
+        self._transport.load()
 
     # -- the first answers
 
