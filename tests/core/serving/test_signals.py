@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.anyio
 
 ERAS = pytest.mark.parametrize("protocol", ["2025-11-25", "2026-07-28"])
-SIGNALS = pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+SIGNALS = pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 AT_ONCE = 15.0  # on a loaded machine; the grace period of whoever would wait for it is longer
 PATIENT = "[host]\ngrace = 600\n[packs.sample]\n[packs.tools]\n"
 

@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from types import FrameType
 
+from ..startup.descriptors import private
 from .threads import ENTRY
 
 BEAT = 1.0
@@ -55,7 +56,7 @@ class Watchdog:
         self._modules = modules
         self._loop: asyncio.AbstractEventLoop | None = None
         self._main = threading.get_ident()
-        self._signals, self._wake = socket.socketpair()
+        self._signals, self._wake = (_out_of_reach(side) for side in socket.socketpair())
         self._ends_at: float | None = None
         self._asked_at: float | None = None
         self._has_told = False
@@ -94,8 +95,9 @@ class Watchdog:
             now = time.monotonic()
             if now - began - BEAT > NOTICE:
                 self._tell_who_held(now - began)
-            for _ in heard:
-                self._on_signal()
+            for number in heard:
+                if number in SIGNALS:
+                    self._on_signal()
             self._look_at_loop(now)
             if self._ends_at is not None and now > self._ends_at:
                 self._say("the process did not end in time; it is ended")
@@ -157,6 +159,13 @@ class Watchdog:
             os.write(self._out, f"watchdog: {text}\n".encode("utf-8", "backslashreplace")[:4096])
         except OSError:
             return
+
+
+def _out_of_reach(side: socket.socket) -> socket.socket:
+    """Return the same end of a socket pair under a number that no pack meets by chance."""
+    copy = socket.socket(fileno=private(side.fileno()))
+    side.close()
+    return copy
 
 
 _WAITING = frozenset((selectors.__file__, threading.__file__, __file__))
