@@ -214,7 +214,7 @@ async def test_uvicorn_tells_what_a_connection_waits_for(
     door = Door()
     told: Any = door.told
     config = uvicorn.Config(app, http=borrowed.counted_protocol(door), log_config=None)
-    server = borrowed.GracefulServer(config, stopping=lambda: None, at_once=lambda: None)
+    server = borrowed.GracefulServer(config, ending=lambda: None)
     with socket.create_server(("127.0.0.1", 0)) as listening:
         await started(server, listening)
         _, writer = await asyncio.open_connection(*listening.getsockname())
