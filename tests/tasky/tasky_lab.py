@@ -165,6 +165,19 @@ def get(tasks: Tasks, task_id: str) -> dict[str, Any]:
     return view
 
 
+def everything(tasks: Tasks) -> list[dict[str, Any]]:
+    """Return all tasks in full."""
+    ids: list[str] = []
+    cursor = None
+    while True:
+        page = tasks.search(Search(limit=200, cursor=cursor), ME)
+        ids += [str(row["task_id"]) for row in page.rows]
+        cursor = page.next_cursor
+        if cursor is None:
+            break
+    return [view for at in range(0, len(ids), 200) for view in tasks.get(ids[at : at + 200])]
+
+
 def names(tasks: Tasks, caller: Caller = ME, **search: Any) -> list[str]:
     """Return the names on the first page of a search."""
     return [str(row["name"]) for row in tasks.search(Search(**search), caller).rows]

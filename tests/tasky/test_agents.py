@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 from mcp_host_tasky.service import Caller, Plan, Search, Tasks
+from mcp_host_tasky.service.formats import named
 from mcp_host_tasky.storage import open_store
 from tasky_lab import ME, Plans, create, edit, get, items, names, refusal
 
@@ -213,7 +214,8 @@ def test_notes_go_with_an_export(plans: Plans, plan: Tasks, kind: str) -> None:
     one(plan, BEN, "note", task, note="The spade is in the shed.")
     other = plans.open(kind, "elsewhere")
 
-    other.bring_in(plan.everything(), ME)
+    tasky = named("tasky")
+    other.bring_in(tasky.read(plan.taken_out(tasky)), "tasky", ME)
 
     assert get(other, task)["notes"] == get(plan, task)["notes"]
 

@@ -217,8 +217,11 @@ def test_what_is_exported_can_be_imported_elsewhere(ann: Person, tmp_path: Path)
 
     assert other.data("import", file, "--dry-run") == {
         "imported": 2,
+        "updated": 0,
         "already_there": 0,
         "dry_run": True,
+        "format": "tasky",
+        "warnings": [],
     }
     assert other.data("list", "--status", "all")["total"] == 0
     assert other.data("import", file)["imported"] == 2

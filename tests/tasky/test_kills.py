@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from mcp_host_tasky.service import Plan, Search, Tasks
 from mcp_host_tasky.storage import Location, open_store
-from tasky_lab import ME, write_pairs
+from tasky_lab import ME, everything, write_pairs
 
 
 @pytest.mark.parametrize("kind", ["sqlite", "json"])
@@ -46,7 +46,7 @@ def kill_often(location: Location, rounds: int, seed: int) -> None:
 
 def check(location: Location, confirmed: set[int]) -> None:
     tasks = Tasks(open_store(location), Plan(name="Check"))
-    views = tasks.everything()
+    views = everything(tasks)
     sides: dict[int, dict[str, int]] = {}
     for view in views:
         _, number, side = str(view["name"]).split()

@@ -11,6 +11,7 @@ from rich.text import Text
 from ..service import Search
 from .plan import HERE, AsJson, Folder, opened, person, plain, print_json
 
+_SHOWN = 80
 TaskIds = Annotated[list[str], typer.Argument(help="Ids, or unique beginnings of ids.")]
 TaskId = Annotated[str, typer.Argument(help="An id, or a unique beginning of one.")]
 Force = Annotated[bool, typer.Option("--force", help="Also what an agent has claimed.")]
@@ -316,11 +317,17 @@ def _tell(did: str, views: Sequence[dict[str, Any]], as_json: bool) -> None:
 
 
 def _changes(changes: Any) -> str:
+    """Return what changed on one line, long texts cut."""
     return "; ".join(
-        f"{name}: {_cell(after) if after is not None else '–'}"
+        f"{name}: {_short(_cell(after)) if after is not None else '–'}"
         for name, (_, after) in changes.items()
-        if name != "due_at"
+        if name not in ("due_at", "source")
     )
+
+
+def _short(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= _SHOWN else f"{line[: _SHOWN - 1]}…"
 
 
 def _cell(value: Any) -> str:

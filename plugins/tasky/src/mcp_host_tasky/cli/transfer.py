@@ -1,52 +1,82 @@
 """The commands that carry plans around: import, export, migrate."""
 
-import json
 import sys
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from ..errors import InvalidError, UnavailableError
-from ..storage import Home, open_store
-from .plan import HERE, AsJson, Folder, find_project, opened, person, print_json
+from ..service.formats import found_in, named
+from ..storage import Home, files_of, open_store, write_files
+from .plan import HERE, AsJson, Folder, find_project, opened, person, plain, print_json
 
-_AT_ONCE = 10_000
+_SHOWN_WARNINGS = 10
+FormatName = Annotated[
+    str | None,
+    typer.Option(
+        "--format",
+        help="tasky, beads, task-master, backlog, github, markdown, openspec or csv; an import "
+        "finds it by looking.",
+    ),
+]
 
 
 def import_tasks(
-    file: Annotated[Path, typer.Argument(help="What export wrote, or a tasks.json; - is stdin.")],
+    file: Annotated[
+        Path, typer.Argument(help="A file or folder of another tool, or an export; - is stdin.")
+    ],
+    form: FormatName = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Try it, keep nothing.")] = False,
     folder: Folder = HERE,
     as_json: AsJson = False,
 ) -> None:
-    """Take in tasks, all or none; those that are here already stay as they are."""
-    items = _items(file)
+    """Take in tasks, all or none, from beads, task-master, Backlog.md, GitHub, Markdown check
+    lists, OpenSpec, CSV or an export. A second import brings what has changed there since."""
+    files, found = files_of(file, named(form).name if form else None)
+    if not files:
+        raise InvalidError(f"{file} holds no tasks.", reason="bad_file")
+    kind = named(found) if found else found_in(*next(iter(files.items())))
+    records = kind.read(files)
     with opened(folder) as tasks:
-        views, known = tasks.bring_in(items, person(), dry_run=dry_run) if items else ([], 0)
+        report = tasks.bring_in(records, kind.name, person(), dry_run=dry_run)
     if as_json:
-        print_json({"imported": len(views), "already_there": known, "dry_run": dry_run})
+        counts = {"imported": report.created, "updated": report.updated}
+        rest = {"already_there": report.unchanged, "dry_run": dry_run, "format": kind.name}
+        print_json({**counts, **rest, "warnings": report.warnings})
         return
     would = "would be " if dry_run else ""
-    typer.echo(f"{len(views)} {would}imported, {known} were here already")
+    known = f"{report.unchanged} were here already"
+    told = f"{report.created} {would}imported, {report.updated} {would}updated, {known}"
+    typer.echo(f"{told} ({kind.name})")
+    for warning in report.warnings[:_SHOWN_WARNINGS]:
+        typer.echo(plain(warning))
+    if len(report.warnings) > _SHOWN_WARNINGS:
+        typer.echo(f"and {len(report.warnings) - _SHOWN_WARNINGS} more of these")
 
 
 def export_tasks(
-    file: Annotated[Path | None, typer.Argument(help="Where to; stdout by default.")] = None,
+    file: Annotated[
+        Path | None,
+        typer.Argument(help="Where to, a folder where there are several files; stdout by default."),
+    ] = None,
+    form: FormatName = None,
     folder: Folder = HERE,
 ) -> None:
-    """Write all tasks as JSON."""
+    """Write all tasks as JSON, or as another tool reads them."""
+    kind = named(form or "tasky")
     with opened(folder) as tasks:
-        text = json.dumps({"tasks": tasks.everything()}, ensure_ascii=False, indent=2) + "\n"
-    if file is None:
-        sys.stdout.write(text)
-        return
-    try:
-        file.write_text(text, "utf-8")
-    except OSError as error:
-        raise UnavailableError(
-            f"{file} cannot be written: {error.strerror}.", reason="bad_file"
-        ) from error
+        files = tasks.taken_out(kind)
+    if file is not None:
+        write_files(file, files)
+    elif set(files) <= {""}:
+        sys.stdout.write(files.get("", ""))
+    else:
+        raise InvalidError(
+            f"{kind.name} is several files.",
+            reason="bad_file",
+            suggestions=[f"Name a folder: tasky export FOLDER --format {kind.name}"],
+        )
 
 
 def migrate(
@@ -72,31 +102,3 @@ def migrate(
         print_json({"tasks": moved, "store": target.kind})
         return
     typer.echo(f"{moved} tasks moved to {target.shown}; {project.location.shown} stays as it was")
-
-
-def _items(file: Path) -> list[Any]:
-    try:
-        text = sys.stdin.read() if str(file) == "-" else file.read_text("utf-8")
-        data = json.loads(text)
-    except OSError as error:
-        raise UnavailableError(
-            f"{file} cannot be read: {error.strerror}.", reason="bad_file"
-        ) from error
-    except ValueError as error:
-        raise InvalidError(f"{file} is not JSON: {error}.", reason="bad_file") from error
-    found = data.get("tasks") if isinstance(data, dict) else data
-    if isinstance(found, dict):
-        found = list(found.values())
-    if not isinstance(found, list):
-        raise InvalidError(
-            f"{file} holds no tasks.",
-            reason="bad_file",
-            suggestions=["Give an array of tasks, what export wrote, or a tasks.json."],
-        )
-    if len(found) > _AT_ONCE:
-        raise InvalidError(
-            f"{file} holds {len(found):,} tasks; {_AT_ONCE:,} are taken at once.",
-            reason="too_many_items",
-            suggestions=["Part the file."],
-        )
-    return found

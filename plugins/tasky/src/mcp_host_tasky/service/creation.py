@@ -1,7 +1,6 @@
 """How new tasks come into a plan: asked for in a call, or brought from elsewhere."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
@@ -34,29 +33,6 @@ def create(work: Work, items: Sequence[object]) -> None:
             with work.item(index):
                 work.draft.refuse_cycles(task)
         work.touched(task.task_id, work.stamp(index), {"ref": specs[index].ref})
-
-
-def bring_in(work: Work, items: Sequence[object]) -> None:
-    """Make exported tasks anew, with their own ids, states and times."""
-    specs: dict[int, NewTask] = {}
-    made: dict[int, Task] = {}
-    for index, item in enumerate(items):
-        with work.item(index):
-            given, kept = inputs.read_exported(item)
-            specs[index] = inputs.read_new_task(given)
-            lonely = replace(specs[index], blockers=(), subtask_of=None, discovered_from=None)
-            task = _new_task(work, index, lonely, str(work.new_id()), _NO_REFS)
-            notes = inputs.exported_notes(item)
-            made[index] = replace(task, notes=notes, **_kept_fields(kept))
-    known = {task.task_id: task.task_id for task in made.values()}
-    for index, task in made.items():
-        with work.item(index):
-            made[index] = replace(task, **_relations(work.draft, specs[index], known))
-            work.draft.add(made[index], work.stamp(index))
-            work.touched(task.task_id, work.stamp(index))
-    for index, task in made.items():
-        with work.item(index):
-            work.draft.refuse_cycles(task)
 
 
 def related(
@@ -111,14 +87,3 @@ def _refs(work: Work, specs: Mapping[int, NewTask], ids: Mapping[int, str]) -> d
             )
         refs.setdefault(spec.ref, ids[index])
     return refs
-
-
-def _kept_fields(kept: Mapping[str, str]) -> dict[str, Any]:
-    """Return what an exported task keeps of its old self, in the form that stores keep."""
-    found: dict[str, Any] = dict(kept)
-    if "status" in kept:
-        found["status"] = inputs.status(kept["status"])
-    for name in ("created_at", "updated_at"):
-        if name in kept:
-            found[name] = inputs.moment(kept[name], name)
-    return found

@@ -141,7 +141,10 @@ class Draft:
     def add(self, task: Task, stamp: Stamp) -> Task:
         event_id = self._next_event()
         task = replace(task, last_event=event_id)
-        self._record("create", stamp, task, {"name": Change(None, task.name)})
+        changes = {"name": Change(None, task.name)}
+        if task.notes:  # of one that came from elsewhere
+            changes["notes"] = Change(None, len(task.notes))
+        self._record("create", stamp, task, changes)
         self._put(task.task_id, task)
         return task
 
@@ -174,16 +177,15 @@ class Draft:
         self._put(task.task_id, after)
         return after
 
-    def add_note(self, task: Task, stamp: Stamp, text: str) -> Task:
+    def add_note(self, task: Task, stamp: Stamp, note: Note) -> Task:
         """Notes stay: undo leaves them alone, and what was changed before can still be undone."""
-        note = Note(stamp.at, stamp.actor.name, text)
         after = replace(
             task,
             notes=(*task.notes, note),
             revision=task.revision + 1,
             updated_at=max(stamp.at, task.updated_at),
         )
-        self._record("note", stamp, after, {"note": Change(None, text)})
+        self._record("note", stamp, after, {"note": Change(None, note.text)})
         self._put(task.task_id, after)
         return after
 
@@ -429,13 +431,15 @@ class Draft:
         if task is None:
             restored = _restored(event, stamp.at)
             changes = {"name": Change(None, restored.name)}
-        elif task.last_event != event.event_id or (event.action == "create" and task.notes):
+        elif task.last_event != event.event_id or (
+            event.action == "create" and len(task.notes) > _notes_made(event)
+        ):
             raise _changed_since(event)
         else:
-            content = {name: _plain(name, c.before) for name, c in event.changes.items()}
-            restored = replace(
-                task, **(content if event.action != "create" else {}), last_event=event.previous
-            )
+            is_created = event.action == "create"
+            known = {} if is_created else event.changes
+            content = {name: _plain(name, c.before) for name, c in known.items()}
+            restored = replace(task, **content, last_event=event.previous)
             restored = replace(
                 restored, revision=task.revision + 1, updated_at=max(stamp.at, task.updated_at)
             )
@@ -599,6 +603,12 @@ def _restored(event: Event, at: str) -> Task:
         last_event=event.previous,
         **content,
     )
+
+
+def _notes_made(event: Event) -> int:
+    """Return with how many notes an event made a task."""
+    made = event.changes.get("notes", Change(None, 0)).after
+    return made if isinstance(made, int) else 0
 
 
 def _walked(came_from: dict[str, str | None], end: str) -> list[str]:

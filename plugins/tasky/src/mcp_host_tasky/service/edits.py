@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from ..errors import ConflictError, InvalidError
-from ..model import LIMITS, NO_DETAILS, Status, Task
+from ..model import LIMITS, NO_DETAILS, Note, Status, Task
 from . import claims, completion, inputs
 from .creation import related
 from .draft import Stamp, undo_token_required
@@ -91,7 +91,7 @@ def _note(work: Work, task_id: str, text: str, stamp: Stamp) -> None:
             reason="too_many_notes",
             suggestions=["Sum them up in the task's details."],
         )
-    work.draft.add_note(task, stamp, text)
+    work.draft.add_note(task, stamp, Note(stamp.at, stamp.actor.name, text))
 
 
 def _update(work: Work, task: Task, operation: Operation, stamp: Stamp) -> None:

@@ -2,14 +2,11 @@
 
 import difflib
 import re
-import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 
 from ..errors import InvalidError
-from ..model import LIMITS, Note, Status
-from ..model.dates import micros
+from ..model import LIMITS, Status
 
 NEW_FIELDS = (
     "name",
@@ -159,70 +156,6 @@ def read_new_task(item: object) -> NewTask:
         done_when=_conditions(given.get("done_when", ())),
         ref=_optional_text(given, "ref", LIMITS.name),
     )
-
-
-_EXPORTED_ONLY = (
-    "blocked_by",
-    "blocks",
-    "subtasks",
-    "revision",
-    "event_id",
-    "claimed_by",
-    "claimed_until",
-    "notes",
-)
-_EXPORTED_KEPT = ("task_id", "status", "created_at", "updated_at")
-
-
-def read_exported(item: object) -> tuple[dict[str, object], dict[str, str]]:
-    """Part an exported task into what a new task takes and what it keeps of its old self."""
-    given = _given(item, "task")
-    kept = {
-        name: _text(given.pop(name), name, LIMITS.name) for name in _EXPORTED_KEPT if name in given
-    }
-    if "task_id" in kept:
-        kept["task_id"] = _uuid(kept["task_id"])
-    new = {
-        name: value
-        for name, value in given.items()
-        if name not in _EXPORTED_ONLY and not name.endswith("_total")
-    }
-    return new, kept
-
-
-def exported_notes(item: object) -> tuple[Note, ...]:
-    """Return the notes of an exported task."""
-    said = _given(item, "task").get("notes", ())
-    notes = []
-    for one in _list(said, "notes", LIMITS.notes):
-        given = _given(one, "note")
-        at = moment(_text(given.get("at", ""), "notes", LIMITS.name), "notes")
-        author = _text(given.get("by", ""), "notes", LIMITS.name)
-        notes.append(Note(at, author, _text(given.get("text", ""), "notes", LIMITS.note)))
-    return tuple(notes)
-
-
-def exported_id(item: object) -> str:
-    """Return the id that an exported task says it has, for looking it up."""
-    return str(item.get("task_id", "")).lower() if isinstance(item, Mapping) else ""
-
-
-def _uuid(said: str) -> str:
-    try:
-        return str(uuid.UUID(said))
-    except ValueError:
-        raise _wrong(
-            "task_id", f"{said!r} is not a UUID", "Leave it out to get a new one."
-        ) from None
-
-
-def moment(said: str, name: str) -> str:
-    """Return an instant of a file in the width that stores keep."""
-    try:
-        at = datetime.fromisoformat(said)
-    except ValueError:
-        raise _wrong(name, f"{said!r} is not a time", "Use ISO 8601.") from None
-    return micros(at if at.tzinfo else at.replace(tzinfo=UTC))
 
 
 def read_operation(item: object) -> Operation:

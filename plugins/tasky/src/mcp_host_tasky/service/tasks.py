@@ -1,6 +1,5 @@
 """A plan and all that callers do with it: look, search, create, edit, follow its history."""
 
-import sys
 import uuid
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -11,12 +10,14 @@ from typing import Protocol
 from ..errors import ConflictError
 from ..model import Status, owned_key
 from ..storage import Changes, Guard, Reading, Store, Writing, no_guard
-from . import budget, creation, edits, inputs, queries, relations
+from . import budget, creation, edits, inputs, queries, relations, transfer
 from .draft import Draft, refuse_too_many, resolve, unknown
+from .formats import Format, Record
 from .plan import Plan
 from .proofs import Proofs, UnprovenError
 from .requests import Caller, Search
-from .views import View, event_view, full_views, only_fields, row_view, status_counts
+from .transfer import Report
+from .views import View, event_view, full_views, only_fields, row_view, status_counts, with_sources
 from .write import Work, Write, kept_rows
 
 _HISTORY = 20
@@ -175,6 +176,8 @@ class Tasks:
                 for view in views:
                     events = reading.events(task_id=str(view["task_id"]), limit=_HISTORY)
                     view["history"] = [event_view(event) for event in events]
+            if fields and "source" in fields:
+                views = with_sources(reading, views)
         return only_fields(views, fields) if fields else views
 
     def history(
@@ -204,14 +207,6 @@ class Tasks:
         """Return ids that begin so, for completion."""
         with self._store.read() as reading:
             return reading.ids_from(prefix.lower(), limit)
-
-    def everything(self) -> list[View]:
-        """Return all tasks in full, in the order of their creation, as they mean something
-        elsewhere too: without the events of this plan."""
-        with self._store.read() as reading:
-            now = self._now(reading)
-            views = full_views(reading, list(reading.every_task()), now, sys.maxsize)
-        return [{k: v for k, v in view.items() if k != "event_id"} for view in views]
 
     # Writing
 
@@ -298,17 +293,22 @@ class Tasks:
         return Page(rest[:fit], len(rows), following, {})
 
     def bring_in(
-        self, items: Sequence[object], caller: Caller, *, dry_run: bool = False
-    ) -> tuple[list[View], int]:
-        """Take in exported tasks with their ids, states and times; those already here stay as
-        they are. Return what was made, and how many were here."""
-        ids = {one for item in items if (one := inputs.exported_id(item))}
+        self, records: Sequence[Record], form: str, caller: Caller, *, dry_run: bool = False
+    ) -> Report:
+        """Take in the tasks of another tool, or of an export, all or none, with their ids, states
+        and times; bring up to date those that were taken in before."""
+        report = Report()
+        write = Write("import", "task", list(records), dry_run=dry_run)
+        self._run(
+            write, lambda work: transfer.bring_in(work, records, form, report), caller, no_guard
+        )
+        return report
+
+    def taken_out(self, form: Format) -> dict[str, str]:
+        """Return all tasks as files of another tool, or of our own."""
         with self._store.read() as reading:
-            here = reading.tasks(ids).keys()
-        new = [item for item in items if inputs.exported_id(item) not in here]
-        write = Write("import", "task", new, dry_run=dry_run)
-        views = self._run(write, lambda work: creation.bring_in(work, new), caller, no_guard)
-        return views, len(items) - len(new)
+            tasks = list(reading.every_task())
+        return form.write(transfer.taken_out(tasks, form.name, form.new_id))
 
     def check(self) -> list[str]:
         """Say what is damaged: in the store's files, and in how tasks relate."""

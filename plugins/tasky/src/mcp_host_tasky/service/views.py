@@ -1,5 +1,6 @@
 """Tasks as clients see them: plain data, small where there may be much of it."""
 
+import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Protocol, TypeAlias
@@ -47,6 +48,12 @@ class Relations(Protocol):
     def open_among(self, ids: Collection[str]) -> set[str]: ...
 
     def discovered(self, ids: Collection[str]) -> dict[str, list[str]]: ...
+
+
+class Tasks(Protocol):
+    """Who has tasks: a reading."""
+
+    def tasks(self, ids: Collection[str]) -> dict[str, Task]: ...
 
 
 def full_views(
@@ -107,6 +114,19 @@ def _full(task: Task, related: Mapping[str, Sequence[str]], now: datetime, most:
     if claim := task.live_claim(now):
         view |= {"claimed_by": claim.claimant, "claimed_until": claim.until}
     return view
+
+
+def with_sources(reading: Tasks, views: Iterable[View]) -> list[View]:
+    """Add what the tools that tasks came from say of them beyond our fields."""
+    shown = []
+    for view in views:
+        (task,) = reading.tasks([str(view["task_id"])]).values()
+        if task.source:
+            kept = json.loads(task.source.rest).get("kept", {})
+            source = {"format": task.source.format, "id": task.source.id, "kept": kept}
+            view = {**view, "source": source}
+        shown.append(view)
+    return shown
 
 
 def relation_names() -> tuple[str, ...]:

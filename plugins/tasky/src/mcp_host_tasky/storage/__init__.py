@@ -1,6 +1,7 @@
 """How a plan is kept: one shape of store, three kinds."""
 
 from .conditions import Condition
+from .imported import files_of, write_files
 from .json_file import JsonFile
 from .location import Location, open_store
 from .projects import Home, Project, no_project
@@ -17,7 +18,9 @@ __all__ = [
     "Reading",
     "Store",
     "Writing",
+    "files_of",
     "no_guard",
     "no_project",
     "open_store",
+    "write_files",
 ]

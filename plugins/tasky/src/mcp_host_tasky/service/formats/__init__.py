@@ -1,0 +1,95 @@
+"""The formats of other tools that plans are read from and written to."""
+
+import re
+from pathlib import PurePosixPath
+
+from ...errors import InvalidError
+from . import record
+from .backlog import Backlog, has_front_matter
+from .beads import Beads
+from .checklists import Checklist, OpenSpec
+from .github import GitHub
+from .native import Native
+from .record import Format, Record
+from .table import Table
+from .task_master import TaskMaster
+
+FORMATS: dict[str, Format] = {
+    one.name: one
+    for one in (
+        Native(),
+        Beads(),
+        TaskMaster(),
+        Backlog(),
+        GitHub(),
+        Checklist(),
+        OpenSpec(),
+        Table(),
+    )
+}
+_GROUP = re.compile(r"(?m)^##\s+\d+\.\s.*\n(?:.*\n)*?\s*[-*]\s+\[.\]\s+\d+\.\d+")
+
+
+def named(name: str) -> Format:
+    """Return the format of this name."""
+    found = FORMATS.get(name.lower().replace("_", "-").replace("taskmaster", "task-master"))
+    if found is None:
+        raise InvalidError(
+            f"{name!r} is not a format.",
+            reason="unknown_format",
+            suggestions=[f"Formats: {', '.join(FORMATS)}."],
+        )
+    return found
+
+
+def found_in(path: str, content: str) -> Format:
+    """Return the format of a file, by its name and by what is in it."""
+    suffix = PurePosixPath(path).suffix.lower()
+    start = content.removeprefix("\ufeff").lstrip()
+    if suffix == ".csv" or suffix == ".tsv":
+        return FORMATS["csv"]
+    if suffix == ".jsonl":
+        return FORMATS["beads"]
+    if has_front_matter(content):
+        return FORMATS["backlog"]
+    if suffix in (".md", ".markdown") or re.match(r"#|[-*+] \[", start):
+        is_openspec = PurePosixPath(path).name == "tasks.md" or _GROUP.search(content)
+        return FORMATS["openspec" if is_openspec else "markdown"]
+    if start.startswith(("{", "[")):
+        return FORMATS[_of_json(path, content)]
+    if re.match(r'[^\n]*(?:^|[,;\t"])(?:name|title|summary|task)["\s]*(?:[,;\t\n]|$)', start, re.I):
+        return FORMATS["csv"]
+    raise InvalidError(
+        f"{path} is of no format that is known.",
+        reason="unknown_format",
+        suggestions=[f"Say which it is with --format: {', '.join(FORMATS)}."],
+    )
+
+
+def _of_json(path: str, content: str) -> str:
+    lines = content.strip().splitlines()
+    if (
+        len(lines) > 1
+        and all(line.startswith("{") for line in lines[:2])
+        and lines[0].endswith("}")
+    ):
+        return "beads"
+    data = record.json_of(content, path)
+    if isinstance(data, dict) and "issue_type" in data:
+        return "beads"
+    issues = data.get("issues", data.get("items", data)) if isinstance(data, dict) else data
+    first = issues[0] if isinstance(issues, list) and issues else issues
+    if isinstance(first, dict) and "title" in first and ("number" in first or "body" in first):
+        return "github"
+    if isinstance(data, list):
+        is_theirs = isinstance(first, dict) and "title" in first and "name" not in first
+        return "task-master" if is_theirs else "tasky"
+    tasks = data.get("tasks")
+    if tasks is None:
+        return "task-master"
+    one = tasks[0] if isinstance(tasks, list) and tasks else None
+    is_theirs = isinstance(one, dict) and "title" in one and "name" not in one
+    return "task-master" if is_theirs else "tasky"
+
+
+__all__ = ["FORMATS", "Format", "Record", "found_in", "named"]

@@ -1,0 +1,143 @@
+"""Backlog.md: a Markdown file for each task, in `backlog/tasks/` and `backlog/completed/`.
+
+Its front matter is YAML; its body has sections, which stay as they are in a task's details.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import yaml
+
+from ...model import Status
+from .record import HIGH, LOW, MEDIUM, Record, kept, text, texts, wrong
+
+_FRONT = re.compile(r"\A\ufeff?---\r?\n(.*?)\r?\n---[ \t]*\r?\n?(.*)\Z", re.DOTALL)
+# `@` begins no YAML value; Backlog.md takes names that do, without quotes.
+_AT = re.compile(r"(?m)^(\s*(?:assignee|reporter):\s*)(@[^\n]*)$")
+_LIST_AT = re.compile(r"(?<=[\[,])(\s*)(@[^\s,\]\"']+)")
+_LEVELS = {"low": 2, "medium": 3, "high": 4, "critical": 5}
+_SPANS = {"low": LOW, "medium": MEDIUM, "high": HIGH}
+_WORDS = {1: "low", 2: "low", 3: "medium", 4: "high", 5: "high"}
+_OWN = "tasky:"
+_TOLD = ("id", "title")
+_FIELDS = frozenset(
+    {"name", "details", "status", "priority", "due_date", "tags", "blockers", "subtask_of"}
+)
+
+
+class Backlog:
+    name = "backlog"
+
+    def read(self, files: Mapping[str, str]) -> list[Record]:
+        return [_record(path, content) for path, content in sorted(files.items())]
+
+    def write(self, records: Sequence[Record]) -> dict[str, str]:
+        return dict(_file(record) for record in records)
+
+    def new_id(self, number: int, task_id: str) -> str:
+        return f"TASK-{number}"
+
+
+def has_front_matter(content: str) -> bool:
+    found = _FRONT.match(content)
+    return found is not None and re.search(r"(?m)^id:", found[1]) is not None
+
+
+def _record(path: str, content: str) -> Record:
+    found = _FRONT.match(content)
+    if found is None:
+        raise wrong(path, "has no front matter")
+    front = _LIST_AT.sub(r'\1"\2"', _AT.sub(r'\1"\2"', found[1].replace("\r\n", "\n")))
+    try:
+        # As texts: no date, no number is read into something else.
+        data = yaml.load(front, Loader=yaml.BaseLoader)  # noqa: S506  it makes texts and lists only
+    except yaml.YAMLError as error:
+        raise wrong(path, f"has front matter that is not YAML: {error}") from error
+    if not isinstance(data, dict) or not data.get("id") or not data.get("title"):
+        raise wrong(path, "has no id or no title")
+    references = texts(data.get("references"))
+    own = [one.removeprefix(_OWN) for one in references if one.startswith(_OWN)]
+    where = path.rpartition("/")[0].rpartition("/")[2]
+    return Record(
+        id=str(data["id"]).upper(),
+        name=str(data["title"]),
+        details=found[2].replace("\r\n", "\n").strip("\n"),
+        status=Status.CANCELLED if where == "archive" else _status(data.get("status")),
+        priority=_LEVELS.get(text(data.get("priority")).lower()),
+        due_date=text(data.get("due_date")).replace(" ", "T") or None,
+        tags=texts(data.get("labels")),
+        blockers=tuple(one.upper() for one in texts(data.get("dependencies"))),
+        parent=text(data.get("parent_task_id")).upper() or None,
+        created_at=_time(data.get("created_date")),
+        updated_at=_time(data.get("updated_date")),
+        rest={**{k: v for k, v in data.items() if k not in _TOLD}, "_file": path},
+        task_id=own[0] if own else None,
+        fields=_FIELDS,
+        priorities=_SPANS.get(text(data.get("priority")).lower(), frozenset()),
+    )
+
+
+def _time(said: object) -> str | None:
+    return text(said).replace(" ", "T") or None
+
+
+def _status(word: object) -> Status:
+    said = text(word).strip().lower()
+    if said in ("done", "completed", "complete", "closed"):
+        return Status.COMPLETED
+    return Status.CANCELLED if said in ("cancelled", "canceled", "archived") else Status.PENDING
+
+
+def _file(record: Record) -> tuple[str, str]:
+    was = {k: v for k, v in record.rest.items() if not k.startswith("_")}
+    data: dict[str, Any] = {
+        "id": record.id.partition(" (")[0],
+        "title": record.name,
+        "status": "",
+        "assignee": [],
+    }
+    data["created_date"] = text(record.created_at)[:16].replace("T", " ")
+    data |= {"labels": list(record.tags), "dependencies": list(record.blockers)}
+    data |= was
+    data["status"] = kept(record.status, was.get("status"), _status, _word)
+    if _LEVELS.get(text(was.get("priority")).lower()) != record.priority and (
+        "priority" in was or record.priority not in (None, 3)
+    ):
+        data["priority"] = _WORDS[record.priority or 3]
+    if sorted({one.lower() for one in texts(was.get("labels"))}) != sorted(record.tags):
+        data["labels"] = list(record.tags)
+    waits = {*record.blockers, *record.rest.get("_unknown", ())}
+    if {_plain(one) for one in texts(was.get("dependencies"))} != {_plain(one) for one in waits}:
+        data["dependencies"] = list(record.blockers)
+    if record.parent and _plain(text(was.get("parent_task_id"))) != _plain(record.parent):
+        data["parent_task_id"] = record.parent
+    elif record.parent is None and "_unknown" not in record.rest:
+        data.pop("parent_task_id", None)
+    if record.due_date is None:
+        data.pop("due_date", None)
+    elif text(was.get("due_date")).replace(" ", "T") != record.due_date:
+        data["due_date"] = record.due_date[:16].replace("T", " ")
+    if not was:
+        data["updated_date"] = text(record.updated_at)[:16].replace("T", " ")
+        data["references"] = [f"{_OWN}{record.task_id}"]
+    front = yaml.safe_dump(data, sort_keys=False, allow_unicode=True, width=10_000)
+    body = record.details
+    if body and not was and not body.startswith("## "):
+        body = f"## Description\n\n{body}"
+    if record.notes:
+        said = [f"{note.at[:16]} {note.author}: {note.text}" for note in record.notes]
+        body = "\n\n".join([body, "## Notes", *said]).strip("\n")
+    slug = re.sub(r"[^\w.+]+", "-", record.name).strip("-.")[:80]
+    path = record.rest.get("_file") or f"tasks/{record.id.lower()} - {slug}.md"
+    return str(path), f"---\n{front}---\n\n{body}\n"
+
+
+def _plain(said: str) -> str:
+    """Return an id without its prefix, which older files call otherwise."""
+    return said.upper().rpartition("-")[2]
+
+
+def _word(status: Status) -> str:
+    # There is no word for cancelled; without one it would be done again.
+    return "To Do" if status is Status.PENDING else "Done"

@@ -1,0 +1,161 @@
+"""beads: an issue on each line of `.beads/issues.jsonl`, as `bd export` writes it.
+
+Priorities are 0 (the highest) to 4. A dependency stands at the issue that waits, as
+`{"issue_id", "depends_on_id", "type"}`.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ...model import Note, Status
+from .record import Record, as_said, fields_of, json_of, kept, single, text, texts, wrong
+
+_BLOCKS = ("blocks", "conditional-blocks", "waits-for", "blocked-by")
+_SECTIONS = {"Design": "design", "Acceptance criteria": "acceptance_criteria", "Notes": "notes"}
+_OWN = "tasky:"
+_FIELDS = frozenset(
+    {"name", "details", "status", "priority", "due_date", "tags", "blockers", "subtask_of"}
+) | {"discovered_from"}
+# What other fields of ours say already.
+_TOLD = ("id", "title", "description", "comments", *_SECTIONS.values())
+
+
+class Beads:
+    name = "beads"
+
+    def read(self, files: Mapping[str, str]) -> list[Record]:
+        path, content = single(files)
+        found = []
+        for number, line in enumerate(content.splitlines(), 1):
+            if not line.strip():
+                continue
+            data = json_of(line, f"{path}, line {number},")
+            if not isinstance(data, dict):
+                raise wrong(f"{path}, line {number},", "is not an object")
+            if data.get("_type", "issue") == "issue":
+                if not data.get("id") or not data.get("title"):
+                    raise wrong(f"{path}, line {number},", "has no id or no title")
+                found.append(_record(data))
+        return found
+
+    def write(self, records: Sequence[Record]) -> dict[str, str]:
+        return {"": "".join(_line(record) for record in records)}
+
+    def new_id(self, number: int, task_id: str) -> str:
+        return f"tasky-{task_id[:8]}"
+
+
+def _status(word: object) -> Status:
+    if word == "closed":
+        return Status.COMPLETED
+    return Status.CANCELLED if word == "tombstone" else Status.PENDING
+
+
+def _record(data: dict[str, Any]) -> Record:
+    by_type: dict[str, list[str]] = {}
+    for one in data.get("dependencies") or ():
+        by_type.setdefault(text(one.get("type")), []).append(text(one.get("depends_on_id")))
+    parents, origins = by_type.get("parent-child", []), by_type.get("discovered-from", [])
+    details, ambiguous = as_said(data, "description", _SECTIONS)
+    reference = text(data.get("external_ref"))
+    priority = data.get("priority")
+    is_level = isinstance(priority, int) and 0 <= priority <= 4
+    return Record(
+        id=str(data["id"]),
+        name=str(data["title"]),
+        details=details,
+        status=_status(data.get("status")),
+        priority=5 - priority if is_level and isinstance(priority, int) else None,
+        due_date=data.get("due_at"),
+        tags=texts(data.get("labels")),
+        blockers=tuple(one for kind in _BLOCKS for one in by_type.get(kind, [])),
+        parent=parents[0] if parents else None,
+        discovered_from=origins[0] if origins else None,
+        notes=tuple(
+            Note(text(one.get("created_at")), text(one.get("author")), text(one.get("text")))
+            for one in data.get("comments") or ()
+        ),
+        created_at=data.get("created_at"),
+        updated_at=data.get("updated_at"),
+        rest={k: v for k, v in data.items() if k not in _TOLD} | ambiguous,
+        fields=_FIELDS,
+        task_id=reference.removeprefix(_OWN) if reference.startswith(_OWN) else None,
+    )
+
+
+def _line(record: Record) -> str:
+    was = dict(record.rest)
+    data: dict[str, Any] = {"id": record.id, "title": record.name}
+    data |= fields_of(record, "description", _SECTIONS)
+    data |= {name: value for name, value in was.items() if not name.startswith("_")}
+    data["status"] = kept(record.status, was.get("status"), _status, _word)
+    data["priority"] = 5 - (record.priority or 3)
+    data["issue_type"] = was.get("issue_type", "task")
+    data["created_at"], data["updated_at"] = record.created_at, record.updated_at
+    for name in ("closed_at", "close_reason"):
+        if record.status is Status.PENDING:
+            data.pop(name, None)
+    if record.status is not Status.PENDING:
+        data.setdefault("closed_at", record.updated_at)
+        if record.status is Status.CANCELLED:
+            data.setdefault("close_reason", "cancelled")
+    if record.due_date is None:
+        data.pop("due_at", None)
+    elif "T" in record.due_date or not text(was.get("due_at")).startswith(record.due_date):
+        is_day = "T" not in record.due_date
+        data["due_at"] = f"{record.due_date}T23:59:59Z" if is_day else record.due_date
+    labels = texts(was.get("labels"))
+    if sorted({one.lower() for one in labels}) != sorted(record.tags):
+        data["labels"] = list(record.tags)
+    if not data.get("labels"):
+        data.pop("labels", None)
+    data["dependencies"] = _dependencies(record, was.get("dependencies") or [])
+    if not data["dependencies"]:
+        del data["dependencies"]
+    if record.notes:
+        data["comments"] = [
+            {
+                "id": number,
+                "issue_id": record.id,
+                "author": note.author,
+                "text": note.text,
+                "created_at": note.at,
+            }
+            for number, note in enumerate(record.notes, 1)
+        ]
+    if "source" not in record.rest and not was:
+        data["external_ref"] = f"{_OWN}{record.task_id}"
+    return json.dumps(data, ensure_ascii=False) + "\n"
+
+
+def _word(status: Status) -> str:
+    return "open" if status is Status.PENDING else "closed"
+
+
+def _dependencies(record: Record, was: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the relations: those that are as they were in their own words, the others in ours."""
+    wanted = {(one, "blocks") for one in record.blockers}
+    if record.parent:
+        wanted.add((record.parent, "parent-child"))
+    if record.discovered_from:
+        wanted.add((record.discovered_from, "discovered-from"))
+    found = []
+    for one in was:
+        kind = "blocks" if one.get("type") in _BLOCKS else text(one.get("type"))
+        pair = (text(one.get("depends_on_id")), kind)
+        is_ours = kind in ("blocks", "parent-child", "discovered-from")
+        is_lost = record.rest.get("_unknown", ()) and pair[0] in record.rest["_unknown"]
+        if pair in wanted or not is_ours or is_lost:
+            found.append(one)
+            wanted.discard(pair)
+    for target, kind in sorted(wanted):
+        found.append(
+            {
+                "issue_id": record.id,
+                "depends_on_id": target,
+                "type": kind,
+                "created_at": record.created_at,
+            }
+        )
+    return found

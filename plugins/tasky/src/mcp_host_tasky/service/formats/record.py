@@ -1,0 +1,149 @@
+"""A task as other tools tell of it, in words that all formats share."""
+
+import json
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from ...errors import InvalidError
+from ...model import Note, Status
+
+_MARK = re.compile(r"\s*<!-- tasky:([0-9a-f-]{36}) -->")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Record:
+    """A task of another tool. `id` names it there, and so do `blockers`, `parent` and
+    `discovered_from` other tasks; `rest` is what has no field here, as the other tool says it;
+    `task_id` is our own id, where the other tool kept it for us."""
+
+    id: str
+    name: str
+    details: str = ""
+    status: Status = Status.PENDING
+    priority: int | None = None
+    due_date: str | None = None
+    tags: tuple[str, ...] = ()
+    blockers: tuple[str, ...] = ()
+    parent: str | None = None
+    discovered_from: str | None = None
+    done_when: tuple[str, ...] = ()
+    notes: tuple[Note, ...] = ()
+    created_at: str | None = None
+    updated_at: str | None = None
+    rest: Mapping[str, Any] = field(default_factory=dict)
+    task_id: str | None = None
+    priorities: frozenset[int] = frozenset()
+    """Our priorities that the other tool has one word for."""
+    fields: frozenset[str] | None = None
+    """The fields that the other tool has; what it has no field for is not changed by it."""
+
+
+class Format(Protocol):
+    """A format that plans are read from and written to."""
+
+    name: str
+
+    def read(self, files: Mapping[str, str]) -> list[Record]:
+        """Return the tasks of files, by their paths; `InvalidError` says what is wrong."""
+
+    def write(self, records: Sequence[Record]) -> dict[str, str]:
+        """Return files by their paths; one file alone has an empty path."""
+
+    def new_id(self, number: int, task_id: str) -> str:
+        """Return the id for a task that did not come from there; `number` counts them, from 1
+        past the greatest number that ids there have."""
+
+
+def wrong(file: str, why: str) -> InvalidError:
+    return InvalidError(f"{file} {why}.", reason="bad_file")
+
+
+def json_of(text: str, file: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError as error:
+        raise wrong(file, f"is not JSON: {error}") from error
+
+
+def texts(value: object) -> tuple[str, ...]:
+    """Return a list's members as texts; a single text is a list of one."""
+    if value in (None, ""):
+        return ()
+    if isinstance(value, str | int | float):
+        return (str(value),)
+    return tuple(str(one) for one in value) if isinstance(value, Iterable) else ()
+
+
+def text(value: object) -> str:
+    return "" if value is None else str(value)
+
+
+def kept(ours: Any, theirs: Any, meaning: Callable[[Any], Any], word: Callable[[Any], Any]) -> Any:
+    """Return the other tool's own word where it still means what we say, else a word for it."""
+    return theirs if theirs is not None and meaning(theirs) == ours else word(ours)
+
+
+def composed(first: str, sections: Iterable[tuple[str, str]]) -> str:
+    """Return a text with a heading before each further section; empty ones are left out."""
+    parts = [first.strip("\n")]
+    parts += [f"## {title}\n\n{body.strip(chr(10))}" for title, body in sections if body.strip()]
+    return "\n\n".join(part for part in parts if part)
+
+
+def parted(whole: str, titles: Iterable[str]) -> tuple[str, dict[str, str]]:
+    """Take apart what `composed` put together."""
+    pattern = "|".join(re.escape(title) for title in titles)
+    pieces = re.split(rf"(?m)^## ({pattern})\n\n", whole)
+    found = {
+        title: body.strip("\n") for title, body in zip(pieces[1::2], pieces[2::2], strict=True)
+    }
+    return pieces[0].strip("\n"), found
+
+
+def as_said(
+    data: Mapping[str, Any], first: str, sections: Mapping[str, str]
+) -> tuple[str, dict[str, Any]]:
+    """Return the details of a task whose text the other tool keeps in several fields, and what to
+    keep so that the fields can be had again: nothing, unless their texts hold our headings."""
+    said = {name: text(data.get(name)) for name in (first, *sections.values())}
+    whole = composed(said[first], [(title, said[name]) for title, name in sections.items()])
+    start, found = parted(whole, sections)
+    again = {first: start} | {name: found.get(title, "") for title, name in sections.items()}
+    is_plain = all(again[name] == one.strip("\n") for name, one in said.items())
+    return whole, {} if is_plain else {"_texts": said}
+
+
+def fields_of(record: Record, first: str, sections: Mapping[str, str]) -> dict[str, str]:
+    """Return the fields that `as_said` made the details of; they are as they were where the
+    details are."""
+    said = record.rest.get("_texts")
+    if said:
+        was = [(title, text(said.get(name))) for title, name in sections.items()]
+        if composed(text(said.get(first)), was) == record.details:
+            return {name: one for name, one in said.items() if one}
+    start, found = parted(record.details, sections)
+    return {first: start} | {sections[title]: body for title, body in found.items()}
+
+
+LOW, MEDIUM, HIGH = frozenset({1, 2}), frozenset({3}), frozenset({4, 5})
+
+
+def marked(line: str, record: Record) -> str:
+    """Return a text with our id in a comment, for tools that have no other place for it."""
+    return f"{line} <!-- tasky:{record.task_id} -->"
+
+
+def unmarked(line: str) -> tuple[str, str | None]:
+    """Return a text without our id, and the id."""
+    found = _MARK.search(line)
+    return (_MARK.sub("", line), found[1]) if found else (line, None)
+
+
+def single(files: Mapping[str, str]) -> tuple[str, str]:
+    """Return the one file's path and text."""
+    if len(files) != 1:
+        raise InvalidError("There must be one file.", reason="bad_file")
+    ((path, content),) = files.items()
+    return path, content

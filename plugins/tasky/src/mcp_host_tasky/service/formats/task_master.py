@@ -1,0 +1,191 @@
+"""task-master: `.taskmaster/tasks/tasks.json`, a list of tasks under each tag.
+
+Ids are numbers that count within a tag, and a subtask's count within its task; in dependencies
+`3.2` is the second subtask of the third task. Older files are one list, without tags.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ...model import Status
+from .record import (
+    HIGH,
+    LOW,
+    MEDIUM,
+    Record,
+    as_said,
+    fields_of,
+    json_of,
+    kept,
+    single,
+    text,
+    texts,
+    wrong,
+)
+
+_SECTIONS = {
+    "Details": "details",
+    "Test strategy": "testStrategy",
+    "Acceptance criteria": "acceptanceCriteria",
+}
+_TOLD = ("id", "title", "description", "subtasks", *_SECTIONS.values())
+_LEVELS = {"low": 2, "medium": 3, "high": 4, "critical": 5}
+_SPANS = {"low": LOW, "medium": MEDIUM, "high": HIGH}
+_WORDS = {1: "low", 2: "low", 3: "medium", 4: "high", 5: "high"}
+_MAIN = "master"
+_SIBLINGS = 100
+_FIELDS = frozenset({"name", "details", "status", "priority", "blockers", "subtask_of"})
+
+
+class TaskMaster:
+    name = "task-master"
+
+    def read(self, files: Mapping[str, str]) -> list[Record]:
+        path, content = single(files)
+        data = json_of(content, path)
+        lists = {_MAIN: data} if isinstance(data, list) else _lists(data)
+        if not lists:
+            raise wrong(path, "holds no list of tasks")
+        found: list[Record] = []
+        for tag, tasks in lists.items():
+            for task in tasks:
+                if not isinstance(task, dict) or "id" not in task or not task.get("title"):
+                    raise wrong(path, f"has a task without id or title under {tag!r}")
+                whole = f"{tag}/{task['id']}"
+                found.append(_record(task, tag, whole, None))
+                for part in task.get("subtasks") or ():
+                    found.append(_record(part, tag, f"{whole}.{part['id']}", whole))
+        return found
+
+    def write(self, records: Sequence[Record]) -> dict[str, str]:
+        tags: dict[str, Any] = {}
+        parts: dict[str, list[Record]] = {}
+        tops = []
+        known = {record.id: record for record in records}
+        for record in records:
+            # Subtasks have no parts of their own there: what is deeper becomes a task.
+            parent = known.get(record.parent or "")
+            is_part = parent is not None and "." not in parent.id and "." in record.id
+            if is_part and record.parent:
+                parts.setdefault(record.parent, []).append(record)
+            else:
+                tops.append(record)
+        for record in tops:
+            tag, _, number = record.id.partition(" (")[0].rpartition("/")
+            data = _task(record, tag, number)
+            data["subtasks"] = [
+                _task(part, tag, part.id.partition(" (")[0].rpartition(".")[2])
+                for part in parts.get(record.id, ())
+            ]
+            place = tags.setdefault(tag, {"tasks": [], "metadata": {"description": f"{tag} tasks"}})
+            place["tasks"].append(data)
+        return {"": json.dumps(tags, ensure_ascii=False, indent=2) + "\n"}
+
+    def new_id(self, number: int, task_id: str) -> str:
+        return f"{_MAIN}/{number}"
+
+
+def _lists(data: Any) -> dict[str, list[Any]]:
+    if not isinstance(data, dict):
+        return {}
+    if isinstance(data.get("tasks"), list):
+        return {_MAIN: data["tasks"]}
+    return {
+        tag: one["tasks"]
+        for tag, one in data.items()
+        if isinstance(one, dict) and isinstance(one.get("tasks"), list)
+    }
+
+
+def _status(word: object) -> Status:
+    if word in ("done", "completed"):
+        return Status.COMPLETED
+    return Status.CANCELLED if word == "cancelled" else Status.PENDING
+
+
+def _record(data: dict[str, Any], tag: str, whole: str, parent: str | None) -> Record:
+    listed = {name: data[name] for name in _SECTIONS.values() if isinstance(data.get(name), list)}
+    plain = data | {name: _text(value) for name, value in listed.items()}
+    details, ambiguous = as_said(plain, "description", _SECTIONS)
+    metadata = data.get("metadata")
+    own = metadata.get("tasky_id") if isinstance(metadata, dict) else None
+    return Record(
+        id=whole,
+        name=str(data.get("title") or f"Subtask {whole}"),
+        details=details,
+        status=_status(data.get("status")),
+        priority=_LEVELS.get(text(data.get("priority"))),
+        tags=(*(() if tag == _MAIN else (tag,)), *texts(data.get("tags"))),
+        blockers=_waits(data.get("dependencies"), tag, parent),
+        parent=parent,
+        created_at=data.get("createdAt"),
+        updated_at=data.get("updatedAt"),
+        rest={k: v for k, v in data.items() if k not in _TOLD}
+        | ambiguous
+        | {"_id": data["id"], **({"_listed": listed} if listed else {})},
+        task_id=own if isinstance(own, str) else None,
+        fields=_FIELDS,
+        priorities=_SPANS.get(text(data.get("priority")).lower(), frozenset()),
+    )
+
+
+def _waits(said: object, tag: str, parent: str | None) -> tuple[str, ...]:
+    """Return the ids of dependencies: a subtask's small number means its sibling, a text one of any
+    task or, with a dot, of a task's subtask."""
+    members = said if isinstance(said, list) else texts(said)
+    return tuple(
+        f"{parent}.{one}"
+        if parent is not None and isinstance(one, int) and one < _SIBLINGS
+        else f"{tag}/{one}"
+        for one in members
+    )
+
+
+def _text(value: object) -> str:
+    return "\n".join(f"- {one}" for one in value) if isinstance(value, list) else text(value)
+
+
+def _task(record: Record, tag: str, number: str) -> dict[str, Any]:
+    was = dict(record.rest)
+    said = record.rest.get("_id")
+    own = int(number) if number.isdecimal() else number
+    data: dict[str, Any] = {"id": said if text(said) == number else own, "title": record.name}
+    fields = fields_of(record, "description", _SECTIONS)
+    data |= {"description": "", "details": "", "testStrategy": "", **fields}
+    for name, value in record.rest.get("_listed", {}).items():
+        if _text(value) == fields.get(name):
+            data[name] = value
+    data |= {name: value for name, value in was.items() if not name.startswith("_")}
+    data["status"] = kept(record.status, was.get("status"), _status, _word)
+    level = _LEVELS.get(text(was.get("priority")))
+    if was.get("priority") is None and record.priority in (None, 3) and record.parent:
+        data.pop("priority", None)
+    elif level != record.priority:
+        data["priority"] = _WORDS[record.priority or 3]
+    waits = {*record.blockers, *record.rest.get("_unknown", ())}
+    if {*_waits(was.get("dependencies"), tag, record.parent)} != waits:
+        data["dependencies"] = [_shown(one, record, tag) for one in record.blockers]
+    data.setdefault("dependencies", [])
+    if record.notes:
+        # There is no place for notes: they follow the details, as task-master's own additions do.
+        said = [
+            f"<info added on {note.at}>\n{note.text}\n</info added on {note.at}>"
+            for note in record.notes
+        ]
+        data["details"] = "\n".join([text(data.get("details")), *said]).strip()
+    if not any(not name.startswith("_") for name in was):
+        data["metadata"] = {"tasky_id": record.task_id}
+    return data
+
+
+def _shown(target: str, record: Record, tag: str) -> int | str:
+    parent, _, number = target.rpartition(".")
+    if parent and parent == record.parent:
+        return int(number) if number.isdecimal() else number
+    short = target.removeprefix(f"{tag}/")
+    return int(short) if short.isdecimal() and record.parent is None else short
+
+
+def _word(status: Status) -> str:
+    return {Status.PENDING: "pending", Status.COMPLETED: "done"}.get(status, "cancelled")

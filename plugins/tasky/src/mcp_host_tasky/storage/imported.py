@@ -1,0 +1,79 @@
+"""Reading the files of other tools, and writing them."""
+
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+from ..errors import InvalidError, UnavailableError
+
+# Where tools keep their tasks below the folder that is named.
+_KNOWN = (
+    (".beads/issues.jsonl", "beads"),
+    ("issues.jsonl", "beads"),
+    (".taskmaster/tasks/tasks.json", "task-master"),
+    ("tasks/tasks.json", "task-master"),
+)
+_BACKLOG = ("tasks", "completed", "drafts", "archive/tasks")
+
+
+def files_of(path: Path, form: str | None) -> tuple[dict[str, str], str | None]:
+    """Return the files of a tool, by their paths, and the format that a folder's layout says."""
+    if str(path) == "-":
+        return {"-": sys.stdin.read()}, form
+    if not path.is_dir():
+        # The folders above say whose task a file is: a change's, or an archived one's.
+        return {"/".join(path.absolute().parts[-3:]): _text(path)}, form
+    for known, name in _KNOWN:
+        if (path / known).is_file() and form in (None, name):
+            return {known: _text(path / known)}, name
+    backlog = path / "backlog" if (path / "backlog").is_dir() else path
+    if (backlog / "tasks").is_dir() and form in (None, "backlog"):
+        return _markdown(backlog, [f"{one}/*.md" for one in _BACKLOG]), "backlog"
+    root = path / "openspec" if (path / "openspec").is_dir() else path
+    changes = root / "changes" if (root / "changes").is_dir() else root
+    found = _markdown(changes, ["tasks.md", "*/tasks.md"])
+    if found and form in (None, "openspec"):
+        found = {("/".join([changes.name, name]) if name == "tasks.md" else name): text
+                 for name, text in found.items()}  # fmt: skip
+        return found, "openspec"
+    raise InvalidError(
+        f"{path} holds no plan that is known.",
+        reason="unknown_format",
+        suggestions=["Name a file, or a folder of beads, task-master, Backlog.md or OpenSpec."],
+    )
+
+
+def write_files(target: Path, files: Mapping[str, str]) -> None:
+    """Write one file, or several below a folder."""
+    try:
+        for name, text in files.items():
+            path = target / name if name else target
+            if name and not path.resolve().is_relative_to(target.resolve()):
+                raise InvalidError(f"{name} leaves {target}.", reason="bad_file")
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, "utf-8", newline="")
+    except OSError as error:
+        raise UnavailableError(
+            f"{target} cannot be written: {error.strerror}.", reason="bad_file"
+        ) from error
+
+
+def _markdown(folder: Path, patterns: list[str]) -> dict[str, str]:
+    found = {
+        file.relative_to(folder).as_posix(): file
+        for pattern in patterns
+        for file in sorted(folder.glob(pattern))
+        if file.is_file() and file.name.lower() != "readme.md"
+    }
+    return {name: _text(file) for name, file in found.items()}
+
+
+def _text(file: Path) -> str:
+    try:
+        return file.read_text("utf-8")
+    except OSError as error:
+        raise UnavailableError(
+            f"{file} cannot be read: {error.strerror}.", reason="bad_file"
+        ) from error
+    except UnicodeDecodeError as error:
+        raise InvalidError(f"{file} is not UTF-8.", reason="bad_file") from error

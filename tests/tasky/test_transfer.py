@@ -1,0 +1,454 @@
+"""In and out of everything: what other tools keep comes in, goes out as it was, and comes again."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from mcp_host_tasky.errors import InvalidError
+from mcp_host_tasky.service import Search, Tasks
+from mcp_host_tasky.service.formats import FORMATS, found_in, named
+from mcp_host_tasky.service.transfer import Report
+from tasky_lab import ME, Person, create, edit, everything, get, refusal
+
+T1, T2 = "2026-01-12T02:16:51Z", "2026-02-28T03:54:42Z"
+BEADS = [
+    {
+        "id": "bd-a1", "title": "Speed up the tests", "description": "They take 81s.",
+        "design": "Share the server.", "notes": "Added t.Parallel().", "status": "in_progress",
+        "priority": 1, "issue_type": "bug", "assignee": "quartz", "created_at": T1,
+        "updated_at": T2, "labels": ["CI", "speed"], "estimated_minutes": 30,
+        "due_at": "2026-12-01T17:00:00Z",
+        "dependencies": [
+            {"issue_id": "bd-a1", "depends_on_id": "bd-b2", "type": "blocks", "created_at": T1},
+            {"issue_id": "bd-a1", "depends_on_id": "bd-gone", "type": "blocks", "created_at": T1},
+            {"issue_id": "bd-a1", "depends_on_id": "bd-c3", "type": "related", "created_at": T1},
+        ],
+        "comments": [
+            {"id": 1, "issue_id": "bd-a1", "author": "giles", "text": "Why?", "created_at": T1}
+        ],
+    },
+    {"id": "bd-b2", "title": "Find what is slow", "status": "closed", "priority": 0,
+     "issue_type": "task", "created_at": T1, "updated_at": T2, "closed_at": T2,
+     "close_reason": "Done", "description": "## Design\n\nAmbiguous"},
+    {"id": "bd-c3", "title": "Epic", "status": "hooked", "priority": 4, "issue_type": "epic",
+     "created_at": T1, "updated_at": T2},
+    {"id": "bd-c3.1", "title": "Part", "status": "open", "priority": 2, "issue_type": "task",
+     "created_at": T1, "updated_at": T2,
+     "dependencies": [
+         {"issue_id": "bd-c3.1", "depends_on_id": "bd-c3", "type": "parent-child",
+          "created_at": T1},
+         {"issue_id": "bd-c3.1", "depends_on_id": "bd-a1", "type": "discovered-from",
+          "created_at": T1},
+     ]},
+]  # fmt: skip
+TASK_MASTER = {
+    "master": {
+        "tasks": [
+            {"id": 1, "title": "Parser", "description": "Read it.", "status": "done",
+             "dependencies": [], "priority": "high", "details": "- JSON", "testStrategy": "Try it.",
+             "subtasks": [], "previousStatus": "in-progress"},
+            {"id": 2, "title": "Writer", "description": "", "status": "in-progress",
+             "dependencies": [1], "priority": "low", "details": "", "testStrategy": "",
+             "complexity": 7, "subtasks": [
+                 {"id": 1, "title": "Open", "description": "", "details": "", "testStrategy": "",
+                  "status": "review", "dependencies": []},
+                 {"id": 2, "title": "Close", "description": "", "details": "", "testStrategy": "",
+                  "status": "pending", "dependencies": [1, "2.1"], "parentTaskId": 2},
+             ]},
+        ],
+        "metadata": {"description": "master tasks"},
+    },
+    "loop": {
+        "tasks": [
+            {"id": 1, "title": "Again", "description": "Same number, other tag.",
+             "status": "cancelled", "dependencies": [], "priority": "medium", "details": "",
+             "testStrategy": "", "subtasks": []}
+        ],
+        "metadata": {"description": "loop tasks"},
+    },
+}  # fmt: skip
+BACKLOG = {
+    "tasks/back-200 - Add-it.md": """---
+id: BACK-200
+title: 'CLI: Add it'
+status: In Progress
+assignee:
+  - '@codex'
+created_date: '2025-07-23'
+updated_date: '2025-09-06 21:22'
+labels:
+  - CLI
+dependencies:
+  - task-7
+  - BACK-999
+priority: medium
+ordinal: 22000
+---
+
+## Description
+
+<!-- SECTION:DESCRIPTION:BEGIN -->
+Add it.
+<!-- SECTION:DESCRIPTION:END -->
+
+## Acceptance Criteria
+<!-- AC:BEGIN -->
+- [x] #1 It is there
+- [ ] #2 It works
+<!-- AC:END -->
+""",
+    "completed/back-7 - Before.md": """---
+id: BACK-7
+title: Before
+status: Done
+assignee: [@ann, bob]
+created_date: '2025-07-01'
+labels: []
+dependencies: []
+parent_task_id: BACK-200
+---
+
+## Description
+
+Done long ago.
+""",
+}
+GITHUB = [
+    {"number": 12, "title": "Crash", "body": "It crashes.", "state": "OPEN", "stateReason": "",
+     "labels": [{"id": "L1", "name": "bug", "color": "red"}], "assignees": [{"login": "ann"}],
+     "comments": [{"author": {"login": "ben"}, "body": "Here too.", "createdAt": T1}],
+     "createdAt": T1, "updatedAt": T2, "url": "https://github.com/o/r/issues/12"},
+    {"number": 13, "title": "Old", "body": "", "state": "CLOSED", "stateReason": "NOT_PLANNED",
+     "labels": [], "createdAt": T1, "updatedAt": T2, "url": "https://github.com/o/r/issues/13"},
+]  # fmt: skip
+OPENSPEC = """## 1. Database
+
+- [x] 1.1 Create the table
+- [ ] 1.2 Fill it
+  With what is there.
+
+## 2. Page
+
+- [ ] 2.1 Show it
+"""
+CHECKLIST = """# Garden
+
+## Spring
+
+- [x] Dig
+- [ ] Sow
+  - [ ] Peas
+  - [-] Beans
+- [ ] Sow
+
+Nothing else.
+"""
+CSV = """Key;Summary;Status;Priority;Labels;Blocked by;Sprint
+A-1;Dig;Done;High;garden, spring;;7
+A-2;"Sow; soon";In Progress;Low;;A-1;8
+"""
+FILES: dict[str, dict[str, str]] = {
+    "beads": {"issues.jsonl": "".join(json.dumps(one) + "\n" for one in BEADS)},
+    "task-master": {"tasks.json": json.dumps(TASK_MASTER)},
+    "backlog": BACKLOG,
+    "github": {"issues.json": json.dumps(GITHUB)},
+    "openspec": {"add-page/tasks.md": OPENSPEC},
+    "markdown": {"garden.md": CHECKLIST},
+    "csv": {"garden.csv": CSV},
+}
+
+
+def bring(plan: Tasks, form: str, files: dict[str, str] | None = None) -> Report:
+    return plan.bring_in(named(form).read(files or FILES[form]), form, ME)
+
+
+def by_name(plan: Tasks) -> dict[str, dict[str, Any]]:
+    return {str(view["name"]): view for view in everything(plan)}
+
+
+@pytest.fixture
+def plan(plans: Any) -> Tasks:
+    tasks: Tasks = plans.open("sqlite")
+    return tasks
+
+
+@pytest.mark.parametrize("form", FILES)
+def test_a_format_is_found_by_looking(form: str) -> None:
+    path, content = next(iter(FILES[form].items()))
+
+    assert found_in(path, content).name == form
+    if form != "openspec":  # whose change is the folder's name
+        assert found_in("-", content).name == form
+
+
+@pytest.mark.parametrize("form", FILES)
+def test_a_second_import_finds_all_of_it_there(plan: Tasks, form: str) -> None:
+    first = bring(plan, form)
+    before = everything(plan)
+    second = bring(plan, form)
+
+    assert first.created == len(before) > 1
+    assert (second.created, second.updated, second.unchanged) == (0, 0, first.created)
+    assert everything(plan) == before
+
+
+def test_beads_come_in_with_all_they_say(plan: Tasks) -> None:
+    report = bring(plan, "beads")
+    found = by_name(plan)
+
+    one = found["Speed up the tests"]
+    assert (one["status"], one["priority"], one["tags"]) == ("pending", 4, ["ci", "speed"])
+    assert one["details"] == (
+        "They take 81s.\n\n## Design\n\nShare the server.\n\n## Notes\n\nAdded t.Parallel()."
+    )
+    assert one["due_date"] == "2026-12-01T17:00:00Z"
+    assert one["blockers"] == [found["Find what is slow"]["task_id"]]
+    assert one["notes"] == [{"at": "2026-01-12T02:16:51.000000Z", "by": "giles", "text": "Why?"}]
+    assert one["created_at"] == "2026-01-12T02:16:51.000000Z"
+    assert one["source"] == {"format": "beads", "id": "bd-a1"}
+    (view,) = plan.get([one["task_id"]], fields=["source"])
+    assert view["source"]["kept"]["estimated_minutes"] == 30  # type: ignore[index,call-overload]
+    part = found["Part"]
+    assert part["subtask_of"] == found["Epic"]["task_id"]
+    assert part["discovered_from"] == one["task_id"]
+    assert found["Find what is slow"]["status"] == "completed"
+    assert report.warnings == [
+        "1 relations name tasks that are not there; they are kept with the source."
+    ]
+
+
+def taken_out(plan: Tasks, form: str) -> dict[str, str]:
+    return plan.taken_out(named(form))
+
+
+def test_beads_go_out_as_they_came(plan: Tasks) -> None:
+    bring(plan, "beads")
+
+    lines = taken_out(plan, "beads")[""].splitlines()
+
+    again = {one["id"]: one for one in map(json.loads, lines)}
+    for one in BEADS:
+        other = {name: again[str(one["id"])].get(name) for name in one}
+        for name in ("created_at", "updated_at", "comments"):
+            other.pop(name, None)
+        assert other.items() <= one.items()
+
+
+def test_task_master_goes_out_as_it_came(plan: Tasks) -> None:
+    bring(plan, "task-master")
+    found = by_name(plan)
+    assert found["Close"]["blockers"] == [found["Open"]["task_id"]]
+    assert found["Close"]["subtask_of"] == found["Writer"]["task_id"]
+    assert (found["Again"]["status"], found["Again"]["tags"]) == ("cancelled", ["loop"])
+    assert found["Parser"]["priority"] == 4
+
+    again = json.loads(taken_out(plan, "task-master")[""])
+
+    for tag, part in TASK_MASTER.items():
+        for one, other in zip(part["tasks"], again[tag]["tasks"], strict=True):
+            assert other == one
+
+
+def test_backlog_goes_out_as_it_came(plan: Tasks) -> None:
+    bring(plan, "backlog")
+    found = by_name(plan)
+    assert found["CLI: Add it"]["blockers"] == [found["Before"]["task_id"]]
+    assert found["Before"]["subtask_of"] == found["CLI: Add it"]["task_id"]
+
+    files = taken_out(plan, "backlog")
+
+    assert files.keys() == BACKLOG.keys()
+    (record,) = named("backlog").read({"x/y.md": files["tasks/back-200 - Add-it.md"]})
+    (before,) = named("backlog").read({"x/y.md": BACKLOG["tasks/back-200 - Add-it.md"]})
+    assert record == before
+    edit(plan, "complete", found["CLI: Add it"]["task_id"])
+    assert "status: Done" in taken_out(plan, "backlog")["tasks/back-200 - Add-it.md"]
+
+
+def test_github_issues_come_and_go(plan: Tasks) -> None:
+    bring(plan, "github")
+    found = by_name(plan)
+    assert found["Old"]["status"] == "cancelled"
+    assert found["Crash"]["notes"][0]["by"] == "ben"
+    assert found["Crash"]["source"]["id"] == "o/r#12"
+
+    again = json.loads(taken_out(plan, "github")[""])
+
+    for one, other in zip(GITHUB, again, strict=True):
+        same = {name: value for name, value in one.items() if not name.endswith("At")}
+        assert {
+            name: other.get(name) for name in same if name != "comments"
+        }.items() <= same.items()
+    rest = [{"number": 1, "title": "By REST", "state": "closed", "state_reason": "completed",
+             "html_url": "https://github.com/o/r/issues/1", "created_at": T1, "comments": 3,
+             "user": {"login": "x"}, "labels": []},
+            {"number": 2, "title": "A change", "state": "open", "pull_request": {}}]  # fmt: skip
+    assert bring(plan, "github", {"rest.json": json.dumps(rest)}).created == 1
+    assert by_name(plan)["By REST"]["status"] == "completed"
+
+
+def test_the_tasks_of_an_openspec_change_come_and_go(plan: Tasks) -> None:
+    bring(plan, "openspec")
+    found = by_name(plan)
+    assert found["Fill it"]["subtask_of"] == found["Database"]["task_id"]
+    assert found["Fill it"]["details"] == "With what is there."
+    assert found["Create the table"]["status"] == "completed"
+
+    assert taken_out(plan, "openspec") == {"": OPENSPEC}
+    edit(plan, "complete", found["Show it"]["task_id"])
+    assert "- [x] 2.1 Show it" in taken_out(plan, "openspec")[""]
+
+
+def test_a_check_list_comes_and_goes(plan: Tasks) -> None:
+    bring(plan, "markdown")
+    found = by_name(plan)
+    assert found["Peas"]["subtask_of"] in [
+        v["task_id"] for v in everything(plan) if v["name"] == "Sow"
+    ]
+    assert found["Beans"]["status"] == "cancelled"
+
+    written = taken_out(plan, "markdown")[""]
+
+    assert written.count("- [ ] Sow") == 2
+    assert "## Spring" in written
+    assert (
+        bring(
+            plan, "markdown", {"garden.md": written.replace("## Spring", "# Garden\n\n## Spring")}
+        ).created
+        == 0
+    )
+
+
+def test_a_table_comes_and_goes(plan: Tasks) -> None:
+    bring(plan, "csv")
+    found = by_name(plan)
+    sow = found["Sow; soon"]
+    assert (sow["priority"], sow["status"]) == (2, "pending")
+    assert sow["blockers"] == [found["Dig"]["task_id"]]
+    assert found["Dig"]["tags"] == ["garden", "spring"]
+
+    (_, row, *_) = taken_out(plan, "csv")[""].splitlines()
+
+    assert row.startswith("A-1,Dig,")
+    assert row.endswith(",7")  # a column that has no field here
+
+
+def test_a_second_import_brings_what_changed_there_and_leaves_what_changed_here(
+    plan: Tasks,
+) -> None:
+    bring(plan, "beads")
+    one = by_name(plan)["Speed up the tests"]["task_id"]
+    edit(plan, "update", one, priority=2, name="Faster tests")
+    changed = [dict(issue) for issue in BEADS]
+    changed[0] |= {"description": "They take 200s.", "title": "Speed up all tests"}
+    changed[0]["comments"] = [
+        *changed[0]["comments"],
+        {"id": 2, "issue_id": "bd-a1", "author": "ann", "text": "Since May.", "created_at": T2},
+    ]
+    lines = "".join(json.dumps(issue) + "\n" for issue in changed)
+
+    report = bring(plan, "beads", {"issues.jsonl": lines})
+
+    assert (report.created, report.updated) == (0, 1)
+    view = get(plan, one)
+    assert view["name"] == "Speed up all tests"  # changed there last
+    assert view["details"].startswith("They take 200s.")
+    assert view["priority"] == 2  # changed here, and not there
+    assert [note["text"] for note in view["notes"]] == ["Why?", "Since May."]
+
+
+@pytest.mark.parametrize("form", [one for one in FORMATS if one != "tasky"])
+def test_what_an_export_wrote_comes_back_as_the_same_tasks(plan: Tasks, form: str) -> None:
+    garden, dig = create(plan, "Garden", "Dig [deep]", priority=5, details="A spade\n- [ ] is here")
+    (sow,) = create(plan, "Sow", blockers=[dig], subtask_of=garden, tags=["spring"])
+    edit(plan, "note", sow, note="Early.")
+    before = everything(plan)
+    files = taken_out(plan, form)
+
+    again = plan.bring_in(
+        named(form).read({p or "x/y": text for p, text in files.items()}), form, ME
+    )
+
+    assert again.created == 0
+    assert len(everything(plan)) == 3
+    assert get(plan, sow)["blockers"] == [dig]
+    assert get(plan, garden)["priority"] == 5
+    assert {view["name"] for view in before} == {view["name"] for view in everything(plan)}
+
+
+def test_a_box_ticked_in_an_exported_list_completes_the_task(plan: Tasks) -> None:
+    dig, sow = create(plan, "Dig", "Sow")
+    text = taken_out(plan, "markdown")[""].replace("- [ ] Dig", "- [x] Dig")
+
+    bring(plan, "markdown", {"plan.md": text})
+
+    assert [get(plan, one)["status"] for one in (dig, sow)] == ["completed", "pending"]
+
+
+def test_circles_of_other_tools_are_opened_and_told(plan: Tasks) -> None:
+    tasks = [{"id": n, "title": f"T{n}", "dependencies": [3 - n]} for n in (1, 2)]
+
+    report = bring(plan, "task-master", {"tasks.json": json.dumps({"tasks": tasks})})
+
+    assert report.created == 2
+    assert "would wait for itself" in report.warnings[0]
+    assert sum(len(view["blockers"]) for view in everything(plan)) == 1
+    (again,) = [json.loads(taken_out(plan, "task-master")[""])["master"]["tasks"]]
+    assert [one["dependencies"] for one in again] == [[2], [1]]
+
+
+def test_tasks_that_share_an_id_are_both_kept(plan: Tasks) -> None:
+    tasks = [{"id": 1, "title": "One"}, {"id": 1, "title": "Another"}]
+
+    bring(plan, "task-master", {"tasks.json": json.dumps({"tasks": tasks})})
+
+    assert {view["name"] for view in everything(plan)} == {"One", "Another"}
+
+
+def test_an_undo_takes_an_import_back(plan: Tasks) -> None:
+    bring(plan, "beads")
+
+    plan.edit([{"action": "undo"}], ME)
+
+    assert plan.search(Search(), ME).total == 0
+
+
+@pytest.mark.parametrize(
+    ("form", "text", "says"),
+    [
+        ("beads", '{"id": "bd-1"}', "line 1, has no id or no title"),
+        ("beads", "{", "is not JSON"),
+        ("task-master", '{"a": 1}', "holds no list of tasks"),
+        ("backlog", "no front matter", "has no front matter"),
+        ("backlog", "---\nid: [\n---\n", "is not YAML"),
+        ("github", '[{"number": 1}]', "has an issue without a title"),
+        ("csv", "a,b\n1,2", "has no column for a task's name"),
+        ("tasky", "7", "holds no tasks"),
+    ],
+)
+def test_a_file_that_is_wrong_is_named_with_what_is_wrong(form: str, text: str, says: str) -> None:
+    error = refusal(lambda: named(form).read({"the file": text}))
+
+    assert isinstance(error, InvalidError)
+    assert says in error.message
+
+
+def test_people_name_a_file_or_a_folder(ann: Person, tmp_path: Path) -> None:
+    ann("project", "init")
+    beads = tmp_path / "other" / ".beads"
+    beads.mkdir(parents=True)
+    (beads / "issues.jsonl").write_text(FILES["beads"]["issues.jsonl"])
+    assert ann.data("import", str(beads.parent))["imported"] == 4
+    tree = tmp_path / "spec" / "openspec" / "changes" / "add-page"
+    tree.mkdir(parents=True)
+    (tree / "tasks.md").write_text(OPENSPEC)
+    assert ann.data("import", str(tmp_path / "spec"))["format"] == "openspec"
+    assert ann.data("import", str(tree / "tasks.md"))["already_there"] == 5
+    assert "several files" in ann.run("export", "--format", "backlog").stderr
+    ann("export", "out", "--format", "backlog")
+    assert len(list((ann.folder / "out" / "tasks").iterdir())) == 9
+    assert ann.data("import", "out")["imported"] == 0
+    refused = ann.run("import", str(tree / "tasks.md"), "--format", "nope")
+    assert "Formats: tasky, beads" in refused.stderr
+    assert "cannot be read" in ann.run("import", "missing.json").stderr
