@@ -9,6 +9,7 @@ import typer
 
 from ..errors import SettingsError
 from ..serving.start import EXIT_ERROR, EXIT_OK, leave
+from ..startup.printable import shown
 from ..startup.version import VERSION
 from .commands import Commands
 
@@ -49,7 +50,7 @@ def _run() -> int:
     except BrokenPipeError:  # whoever read the answer has read enough
         return EXIT_ERROR
     except (SettingsError, OSError) as error:
-        print(f"error: {error}", file=sys.stderr)
+        print(f"error: {shown(str(error))}", file=sys.stderr)
         return EXIT_ERROR
     except SystemExit as stop:  # typer has said what there was to say
         if isinstance(stop.code, str):

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Annotated, Any, TextIO
 import typer
 
 from ..errors import SettingsError
-from ..serving import logs
+from ..serving import logs, prints
 from ..startup import saved, stdout
+from ..startup.printable import shown, shown_in_json
 from ..startup.trust import (
     NO_PACKS,
     Choice,
@@ -97,7 +98,7 @@ def chosen_settings(config: Path | None) -> Settings:
 def _tell(choice: Choice) -> None:
     """Say what a person should know of the choice; advice that works, and one line of it."""
     if choice.notice:
-        print(choice.notice, file=sys.stderr)
+        say(choice.notice)
     elif choice.path is None:
         print("no settings file; make one with: mcp-host init", file=sys.stderr)
 
@@ -129,9 +130,18 @@ class Output:
 
     def json(self, data: Any) -> None:
         """Plain data as indented JSON."""
-        self.text(json.dumps(data, indent=2, ensure_ascii=False, default=str))
+        text = json.dumps(data, indent=2, ensure_ascii=False, default=str)
+        self.raw(shown_in_json(text))
 
     def text(self, text: str) -> None:
+        """A text, its control characters shown."""
+        self.raw(shown(text))
+
+    def result(self, text: str) -> None:
+        """What a call has brought: as it is for programs, as `text` for people."""
+        self.raw(shown(text) if self.is_terminal else text)
+
+    def raw(self, text: str) -> None:
         """A text as it is."""
         self._file.write(text + "\n")
         self._file.flush()
@@ -151,12 +161,12 @@ class Output:
         console = Console(file=self._file, force_terminal=self.is_terminal or None, width=width)
         table = Table(*columns, box=box.SIMPLE_HEAD, pad_edge=False)
         for row in given:
-            cells = [Text(cell, style=STATE_STYLES.get(cell, "")) for cell in row]
+            cells = [Text(shown(cell), style=STATE_STYLES.get(cell, "")) for cell in row]
             table.add_row(*cells)
         console.print(table)
 
     def styled(self, markup: str) -> None:
-        """A line with rich's markup in it."""
+        """A line with rich's markup in it; what others said in it went through `escaped`."""
         from rich.console import Console
 
         Console(file=self._file, force_terminal=self.is_terminal or None, soft_wrap=True).print(
@@ -167,6 +177,19 @@ class Output:
 def quiet_logs(settings: Settings, level: str = "error") -> None:
     """Let a command's own words stand; the log shows only what nobody else says."""
     logs.configure(level, settings.host.log_format, settings.secrets)
+    prints.mask(settings.secrets)
+
+
+def say(text: str) -> None:
+    """Tell the person something on standard error, its control characters shown."""
+    print(shown(text), file=sys.stderr)
+
+
+def escaped(text: str) -> str:
+    """Somebody's text as a part of rich's markup."""
+    from rich.markup import escape
+
+    return escape(shown(text))
 
 
 def first_line(text: str, width: int = 100) -> str:

@@ -21,6 +21,7 @@ from .common import (
     chosen_settings,
     loaded,
     quiet_logs,
+    say,
 )
 
 config_app = typer.Typer(help="Show, check and explain the settings.", no_args_is_help=True)
@@ -59,11 +60,21 @@ def check(config: ConfigOption = None, as_json: JsonOption = False) -> None:
         if report["state"] == "failed"
     ]
     if as_json:
-        output.json({"file": str(path), "valid": not problems, "problems": problems})
+        output.json(
+            {
+                "file": str(path),
+                "valid": not problems,
+                "problems": problems,
+                "warnings": settings.warnings,
+            }
+        )
     elif problems:
         output.text("\n".join(problems))
     else:
         output.text(f"{path} is right.")
+    if not as_json:
+        for warning in settings.warnings:
+            say(f"warning: {warning}")
     if problems:
         raise typer.Exit(1)
 

@@ -9,7 +9,6 @@ from datetime import datetime
 from typing import Any
 
 import typer
-from rich.markup import escape
 
 from ..host import Host
 from ..packs.conditions import NOT_SET_UP
@@ -22,6 +21,7 @@ from .common import (
     JsonOption,
     Output,
     chosen_settings,
+    escaped,
     loaded,
     quiet_logs,
     saved_catalogue,
@@ -49,7 +49,7 @@ def doctor(config: ConfigOption = None, as_json: JsonOption = False) -> None:
                 "python": platform.python_version(),
                 "settings": str(settings.source or ""),
                 "catalogue": catalogue,
-                "warnings": host.catalog.warnings,
+                "warnings": host.inventory.warnings,
                 "packs": reports,
             }
         )
@@ -98,7 +98,7 @@ def _show(output: Output, host: Host, reports: list[dict[str, Any]], catalogue: 
     output.text(f"mcp-host {VERSION}, Python {platform.python_version()} ({sys.executable})")
     output.text(f"settings: {host.settings.source or 'none'}")
     output.text(f"saved catalogue for a start in this folder: {catalogue}")
-    for warning in host.catalog.warnings:
+    for warning in host.inventory.warnings:
         output.text(f"warning: {warning}")
     for report in reports:
         state = report["state"]
@@ -107,10 +107,10 @@ def _show(output: Output, host: Host, reports: list[dict[str, Any]], catalogue: 
         output.styled(f"\n[{style}]●[/] [bold]{report['name']}[/]{version}: [{style}]{state}[/]")
         for text in (report.get("reason"), report.get("remedy")):
             if text and state != "disabled":
-                output.styled(f"  {escape(text)}")
+                output.styled(f"  {escaped(text)}")
         for finding in report["findings"]:
-            output.styled(f"  {escape(finding['problem'])}")
+            output.styled(f"  {escaped(finding['problem'])}")
             if finding["remedy"]:
-                output.styled(f"    {escape(finding['remedy'])}")
+                output.styled(f"    {escaped(finding['remedy'])}")
     if not reports:
         output.text("\nno packs are enabled; `mcp-host packs` shows what is installed")

@@ -14,7 +14,7 @@ from ..packs.discovery import discover, summary
 from ..settings.loading import Settings, trust_bytes
 from ..settings.tables import PackTable
 from ..startup.trust import FILE_NAME, is_trusted, write_atomically
-from .common import ConfigOption, loaded, quiet_logs
+from .common import ConfigOption, loaded, quiet_logs, say
 from .completion import installed_packs
 
 Names = Annotated[
@@ -80,7 +80,7 @@ def _ticked(summaries: dict[str, str]) -> list[str]:
     """The packs that a person ticks in a list of all."""
     names = list(summaries)
     for number, name in enumerate(names, 1):
-        print(f"  {number}  {name}: {summaries[name]}", file=sys.stderr)
+        say(f"  {number}  {name}: {summaries[name]}")
     while True:
         text: str = typer.prompt(
             "Which shall be enabled? Numbers or names; Enter: all, 0: none",

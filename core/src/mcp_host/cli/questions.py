@@ -10,7 +10,9 @@ from typing import Annotated, Any
 
 import typer
 
+from ..startup.printable import shown
 from .arguments import pairs, value
+from .common import say
 
 AnswerOption = Annotated[
     list[str] | None,
@@ -69,10 +71,10 @@ class Answering:
         if not asked:
             return {"action": "accept", "content": known}
         if not self._asks_a_person and refused:
-            raise typer.BadParameter(f"{params['message']} This was no answer: {refused}")
+            raise typer.BadParameter(shown(f"{params['message']} This was no answer: {refused}"))
         if not self._asks_a_person:
             return {"action": "accept", "content": {**known, **_defaults(params, asked)}}
-        print(params["message"], file=sys.stderr)
+        say(params["message"])
         # asyncio's own handler would only note Ctrl-C and let the prompt wait on.
         noted = signal.signal(signal.SIGINT, signal.default_int_handler)
         try:
@@ -90,13 +92,13 @@ def _defaults(params: Mapping[str, Any], fields: Mapping[str, Any]) -> dict[str,
     missing = [name for name in fields if name in required and "default" not in fields[name]]
     if missing:
         options = " ".join(f"--answer {name}=…" for name in missing)
-        raise typer.BadParameter(f"{params['message']} Answer with: {options}")
+        raise typer.BadParameter(shown(f"{params['message']} Answer with: {options}"))
     return {name: of["default"] for name, of in fields.items() if "default" in of}
 
 
 def _field(name: str, schema: Mapping[str, Any]) -> Any:
     if schema.get("type") == "boolean":
-        return typer.confirm(name, default=schema.get("default"), err=True)
+        return typer.confirm(shown(name), default=schema.get("default"), err=True)
     choices = f" ({', '.join(map(str, schema['enum']))})" if "enum" in schema else ""
-    text = typer.prompt(f"{name}{choices}", default=schema.get("default"), err=True)
+    text = typer.prompt(shown(f"{name}{choices}"), default=schema.get("default"), err=True)
     return text if schema.get("type") == "string" else value(str(text))

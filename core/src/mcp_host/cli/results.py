@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Mapping
 from typing import Any
+
+from .common import say
 
 
 def as_text(result: Mapping[str, Any]) -> str:
@@ -18,9 +19,9 @@ def as_text(result: Mapping[str, Any]) -> str:
 def complain(envelope: Mapping[str, Any]) -> None:
     """Say on standard error what went wrong, and what would work."""
     code = f" ({envelope['code']})" if "code" in envelope else ""
-    print(f"error{code}: {envelope.get('error')}", file=sys.stderr)
+    say(f"error{code}: {envelope.get('error')}")
     for suggestion in envelope.get("suggestions", ()):
-        print(f"  {suggestion}", file=sys.stderr)
+        say(f"  {suggestion}")
 
 
 def _part(part: Mapping[str, Any]) -> str:

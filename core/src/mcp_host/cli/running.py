@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import sys
 from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -14,7 +13,7 @@ import typer
 from ..declarations.context import Caller, Context, Level
 from ..errors import ERROR_KEY, MissingCapability, ProtocolError
 from ..host import Host, until_answered
-from .common import Output, chosen_settings, loaded, quiet_logs
+from .common import Output, chosen_settings, loaded, quiet_logs, say
 from .questions import Answering
 from .results import as_text, complain
 
@@ -45,12 +44,12 @@ class TerminalChannel:
     def progress(self, done: float, total: float | None, message: str | None) -> None:
         """Show how far the call is."""
         how_far = f"{done:g}" if total is None else f"{done:g} of {total:g}"
-        print(f"… {how_far}{f': {message}' if message else ''}", file=sys.stderr)
+        say(f"… {how_far}{f': {message}' if message else ''}")
 
     def log(self, level: Level, data: Any, logger: str | None) -> None:
         """Show a line of the call's log."""
         text = data if isinstance(data, str) else json.dumps(data, ensure_ascii=False, default=str)
-        print(f"{level}: {text}", file=sys.stderr)
+        say(f"{level}: {text}")
 
     def close_stream(self) -> None:
         """Do nothing: there is no stream."""
@@ -81,7 +80,7 @@ def run(
     elif result.get("isError"):
         complain(result.get("_meta", {}).get(ERROR_KEY) or {"error": as_text(result)})
     else:
-        output.text(as_text(result))
+        output.result(as_text(result))
     if result.get("isError"):
         raise typer.Exit(1)
 

@@ -10,6 +10,7 @@ from ..startup.options import (
     identity,
     quickly,
 )
+from ..startup.printable import shown
 from ..startup.trust import NO_PACKS, choose, is_safe_mode
 from ..startup.version import VERSION
 
@@ -33,7 +34,7 @@ def serve(given: Given) -> NoReturn:
     """Serve the packs that the settings file enables."""
     choice = choose(given.config)
     for line in _notices(choice):
-        print(line, file=sys.stderr)
+        print(shown(line), file=sys.stderr)
     no_packs = is_safe_mode()
     what = start.Serving(
         name="mcp-host",

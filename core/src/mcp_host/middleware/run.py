@@ -10,14 +10,20 @@ from ..errors import MissingCapability
 from ..runtime.lifecycle import Lifecycle
 from ..runtime.mailbox import Said
 from ..runtime.messages import Answered, Asked, CallMessage, CannotAsk
+from ..settings.secrets import Secrets
 from .answer import PackFailed
 from .call import Call, Result
 
 
 class Run:
-    """`packs` finds a pack by name; an answer may have `max_answer_bytes`."""
+    """`packs` finds a pack by name; an answer may have `max_answer_bytes`; `secrets` are masked in
+    what the call says on its way.
+    """
 
-    def __init__(self, packs: Callable[[str], Lifecycle], max_answer_bytes: int) -> None:
+    def __init__(
+        self, packs: Callable[[str], Lifecycle], max_answer_bytes: int, secrets: Secrets
+    ) -> None:
+        self._secrets = secrets
         self._packs = packs
         self._max_answer_bytes = max_answer_bytes
 
@@ -36,14 +42,13 @@ class Run:
             state=call.asking.state,
             is_live=call.asking.ask is not None,
         )
-        reply = await self._packs(call.known.pack).worker.call(message, _hear(call))
+        reply = await self._packs(call.known.pack).worker.call(message, self._hear(call))
         if isinstance(reply, Answered | Asked):
             return reply
         if isinstance(reply, CannotAsk):
             raise MissingCapability(reply.capability)
         raise PackFailed(reply)
 
-
-def _hear(call: Call) -> Callable[[Said], None]:
-    channel = call.context.channel
-    return lambda said: said.to(channel)
+    def _hear(self, call: Call) -> Callable[[Said], None]:
+        channel, redact = call.context.channel, self._secrets.redact_data
+        return lambda said: said.masked(redact).to(channel)

@@ -12,6 +12,7 @@ from typing import Any, Literal, cast
 from ..declarations.contribution import Contribution
 from ..declarations.resource import Resource
 from ..declarations.tool import Tool
+from ..settings.secrets import Secrets
 from ..settings.tables import PackTable
 from ..startup.protocol import LISTS as METHODS
 from .declared import Declared, LoadError
@@ -59,9 +60,10 @@ class Entry:
 
 
 class Catalog:
-    """Everything that is contributed, in the order of the settings file."""
+    """Everything that is contributed, in the order of the settings file; `secrets` are masked."""
 
-    def __init__(self) -> None:
+    def __init__(self, secrets: Secrets) -> None:
+        self._secrets = secrets
         self.tools: dict[str, Entry] = {}
         self.prompts: dict[str, Entry] = {}
         self.resources: dict[str, Entry] = {}
@@ -116,12 +118,25 @@ class Catalog:
         naming = Naming(declared, prefixed)
         for tool in declared.tools:
             refusal = _refusal(tool, declared.table)
-            yield self.tools, _entry(declared, naming.public(tool.name), tool, naming, refusal)
+            yield self.tools, self._entry(declared, naming.public(tool.name), tool, naming, refusal)
         for prompt in declared.prompts:
-            yield self.prompts, _entry(declared, naming.public(prompt.name), prompt, naming)
+            yield self.prompts, self._entry(declared, naming.public(prompt.name), prompt, naming)
         for resource in declared.resources:
             table = self.templates if resource.is_template else self.resources
-            yield table, _entry(declared, resource.uri, resource, naming)
+            yield table, self._entry(declared, resource.uri, resource, naming)
+
+    def _entry(
+        self,
+        declared: Declared,
+        name: str,
+        contribution: Contribution,
+        naming: Naming,
+        refusal: str = "",
+    ) -> Entry:
+        shown = contribution.name if isinstance(contribution, Resource) else name
+        resolve: Callable[[str], str] = naming.resolve
+        listed = self._secrets.redact_shown(contribution.listed(shown, resolve))
+        return Entry(declared.name, name, contribution, listed, refusal, declared.errors)
 
     def _check_settings(self, declared: Declared) -> None:
         """Settings of tools that the pack does not have are mistakes of the file."""
@@ -187,19 +202,6 @@ class Naming:
                 f"a text names {{tool:{name}}}, but {self._where} has no tool {name}",
             )
         return self.public(name)
-
-
-def _entry(
-    declared: Declared,
-    name: str,
-    contribution: Contribution,
-    naming: Naming,
-    refusal: str = "",
-) -> Entry:
-    shown = contribution.name if isinstance(contribution, Resource) else name
-    resolve: Callable[[str], str] = naming.resolve
-    listed = contribution.listed(shown, resolve)
-    return Entry(declared.name, name, contribution, listed, refusal, declared.errors)
 
 
 def _refusal(tool: Tool, table: PackTable) -> str:

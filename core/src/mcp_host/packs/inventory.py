@@ -96,7 +96,7 @@ class Inventory:
         self.alone = alone
         self._exposed = exposed
         self._offers = offers
-        self.catalog = Catalog()
+        self.catalog = Catalog(settings.secrets)
         self.packs: dict[str, Pack] = {}
         self.fatal: str | None = None
         self._late: list[tuple[str, Outcome]] = []
@@ -191,6 +191,11 @@ class Inventory:
         redact = self.settings.secrets.redact
         return replace(condition, reason=redact(condition.reason), remedy=redact(condition.remedy))
 
+    @property
+    def warnings(self) -> list[str]:
+        """What whoever keeps the settings file should mend, though all works."""
+        return [*self.settings.warnings, *self.catalog.warnings]
+
     def is_required(self, pack: Pack) -> bool:
         """Whether the host must not serve without it."""
         return pack.table.required or pack.name == self.alone
@@ -218,7 +223,7 @@ class Inventory:
             if pack.declared is not None and pack.declared.instructions and pack.condition.listed:
                 naming = Naming(pack.declared, self.alone is None)
                 texts.append(naming.resolve(pack.declared.instructions))
-        return "\n\n".join(texts) or None
+        return self.settings.secrets.redact("\n\n".join(texts)) or None
 
     def owners(self, name: str) -> list[Pack]:
         """The packs that a name of a tool or prompt may belong to.

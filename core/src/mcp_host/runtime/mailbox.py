@@ -11,8 +11,8 @@ import threading
 from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
-from typing import Protocol
+from dataclasses import dataclass, replace
+from typing import Any, Protocol, TypeAlias
 
 from ..declarations.context import ClientChannel, Level
 from ..packs.conditions import Condition
@@ -28,6 +28,9 @@ RING = 4096
 PORTION = 64
 """The most messages of one call that are taken at once; the loop has other things to do between."""
 
+Redact: TypeAlias = Callable[[Any], Any]
+"""Masks the secrets in plain data."""
+
 
 @dataclass(frozen=True, slots=True)
 class ProgressMessage:
@@ -39,6 +42,9 @@ class ProgressMessage:
 
     def to(self, channel: ClientChannel) -> None:
         channel.progress(self.done, self.total, self.message)
+
+    def masked(self, redact: Redact) -> ProgressMessage:
+        return replace(self, message=redact(self.message)) if self.message else self
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +58,9 @@ class LogMessage:
     def to(self, channel: ClientChannel) -> None:
         channel.log(self.level, self.data, self.logger)
 
+    def masked(self, redact: Redact) -> LogMessage:
+        return replace(self, data=redact(self.data))
+
 
 @dataclass(frozen=True, slots=True)
 class CloseStream:
@@ -59,6 +68,9 @@ class CloseStream:
 
     def to(self, channel: ClientChannel) -> None:
         channel.close_stream()
+
+    def masked(self, redact: Redact) -> CloseStream:
+        return self
 
 
 Said = ProgressMessage | LogMessage | CloseStream

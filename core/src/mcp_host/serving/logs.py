@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from ..middleware.request_id import current_call
 from ..startup.descriptors import private
+from ..startup.printable import shown
 
 if TYPE_CHECKING:
     from ..settings.secrets import Secrets
@@ -70,23 +71,16 @@ class TextFormatter(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         moment = f"{_second(int(record.created))[11:]}.{int(record.msecs):03}"
-        event = _printable(self._secrets.redact(record.getMessage()))
+        event = shown(self._secrets.redact(record.getMessage())).replace("\n", "\\n")
         text = f"{moment} {record.levelname:7} {event}"
         call = current_call.get()
         if call is not None:
             text += f"  [{call.context.request_id}]"
         if record.exc_info:
-            text += "\n" + self._secrets.redact(self.formatException(record.exc_info))
+            text += "\n" + shown(self._secrets.redact(self.formatException(record.exc_info)))
         elif trace := getattr(record, "traceback", ""):  # made on a pack's side
-            text += "\n" + self._secrets.redact(trace)
+            text += "\n" + shown(self._secrets.redact(trace))
         return text
-
-
-def _printable(text: str) -> str:
-    """One line of text that cannot move a terminal's cursor: a client chooses names in it."""
-    if text.isprintable():
-        return text
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
 class _Log(logging.Handler):
@@ -186,7 +180,7 @@ def keep_ours() -> None:
 
 def write(line: str) -> None:
     """Write a line for a person to standard error, whatever a pack has done to it."""
-    data = (line + "\n").encode("utf-8", "backslashreplace")
+    data = (shown(line) + "\n").encode("utf-8", "backslashreplace")
     try:
         os.write(descriptor(), data)
     except OSError:

@@ -124,13 +124,14 @@ class _Start:
         """Read the settings and load the packs; then `_inventory` is there."""
         from ..packs.importing import take_turns
         from ..packs.inventory import Inventory
-        from . import logs
+        from . import logs, prints
 
         what = self._what
         self._version = what.version()
         settings = self._read_settings()
         logs.configure(settings.host.log_level, settings.host.log_format, settings.secrets)
         logs.keep_ours()
+        prints.mask(settings.secrets)
         exposed = self._transport.is_exposed(settings)
         take_turns()
         self._inventory = Inventory(settings, alone=what.alone, exposed=exposed, offers=what.offers)
@@ -218,6 +219,8 @@ class _Start:
 
         with self._saving:
             now = self._catalogue()
+            if inventory.settings.secrets.is_in(vars(now)):
+                return  # a name or a URI was made of it: the file would give it away
             if now != self._saved.catalogue or not self._saved.is_good:
                 depends = dependencies(inventory, self._what.variables)
                 saved.write(identity, now, depends, must_stay=_must_stay(inventory))
@@ -238,7 +241,7 @@ class _Start:
             if now != self._shown:
                 _log("the saved catalogue was not what the packs now show; it is replaced")
                 self._save()
-        for warning in self._loaded.catalog.warnings:
+        for warning in self._loaded.warnings:
             _log(warning)
         host = Host(self._loaded)
         return asyncio.run(self._serve_host(host, is_stale))

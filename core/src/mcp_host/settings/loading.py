@@ -26,6 +26,7 @@ class Settings:
     """Settings as the host uses them: checked, secrets read, relative paths made absolute.
 
     `problems` says for a pack why its own settings could not be read: that pack alone fails.
+    `warnings` are for whoever keeps the file.
     """
 
     host: HostTable = field(default_factory=HostTable)
@@ -34,6 +35,7 @@ class Settings:
     source: Path | None = None
     secrets: Secrets = field(default_factory=Secrets)
     problems: Mapping[str, str] = field(default_factory=dict)
+    warnings: tuple[str, ...] = ()
 
     @property
     def folder(self) -> Path:
@@ -140,6 +142,7 @@ def parse(
         source=source,
         secrets=reader.secrets,
         problems=own.problems,
+        warnings=tuple(reader.warnings),
     )
 
 

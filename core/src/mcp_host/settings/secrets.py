@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -16,6 +17,14 @@ from .keys import Keys, dotted
 MASK = "********"
 SHORTEST_MASKED = 4
 """A secret shorter than this stands in every other word: texts with it masked would say nothing."""
+
+SURELY_SECRET = 8
+LONG_LINE = 16
+"""Characters of a secret's line that is masked where it stands alone."""
+SENT_BACK = frozenset(
+    ("name", "uri", "uriTemplate", "mimeType", "type", "enum", "const", "required", "pattern")
+)
+"""Keys of what clients are shown whose values they send back, or go by."""
 
 
 @dataclass(frozen=True)
@@ -66,10 +75,37 @@ class Secrets:
             if isinstance(place, dict | list):
                 place[keys[-1]] = MASK  # type: ignore[index]  # str for a dict, int for a list
 
+    def redact_shown(self, data: Any) -> Any:
+        """What clients are shown of a pack, with every secret in its texts masked.
+
+        What they must send back as it is stays: names, URIs and the values of a schema.
+        """
+        if not self.values:
+            return data
+        if isinstance(data, Mapping):
+            return {
+                key: item if key in SENT_BACK else self.redact_shown(item)
+                for key, item in data.items()
+            }
+        if isinstance(data, list):
+            return [self.redact_shown(item) for item in data]
+        return self.redact(data) if isinstance(data, str) else data
+
+    def is_in(self, data: Any) -> bool:
+        """Whether plain data holds a secret that is long enough to be none by chance."""
+        text = json.dumps(data, ensure_ascii=False)
+        return any(value in text for value in self._written if len(value) >= SURELY_SECRET)
+
     @cached_property
     def _written(self) -> list[str]:
-        """The values in every way that they are written, long ones first."""
-        values = [value for value in self.values if len(value) >= SHORTEST_MASKED]
+        """The values in every way that they are written, long ones first.
+
+        Also the lines of a longer one, which may be shown one by one.
+        """
+        lines = {
+            line for value in self.values for line in value.splitlines() if len(line) >= LONG_LINE
+        }
+        values = {value for value in self.values if len(value) >= SHORTEST_MASKED} | lines
         ways = {w for v in values for w in (v, json.dumps(v)[1:-1], repr(v)[1:-1], quote(v, ""))}
         return sorted(ways, key=len, reverse=True)
 
@@ -85,6 +121,7 @@ class SecretReader:
 
     def __init__(self, folder: Path, environment: Mapping[str, str]) -> None:
         self.secrets = Secrets()
+        self.warnings: list[str] = []
         self._folder = folder
         self._environment = environment
 
@@ -124,7 +161,11 @@ class SecretReader:
             raise SettingsError(f"{dotted(keys)}: {error}") from None
         self.secrets |= Secrets(files=frozenset({str(path)}))
         try:
-            return self._keep(path.read_text("utf-8").strip(), keys)
+            with path.open(encoding="utf-8") as file:
+                if may_be_read_by_others(path, os.fstat(file.fileno()).st_mode):
+                    said = f"{dotted(keys)}: others may read {path}; mend it with: chmod 600 {path}"
+                    self.warnings.append(said)
+                return self._keep(file.read().strip(), keys)
         except UnicodeDecodeError:
             raise SettingsError(f"{dotted(keys)}: {path} must be UTF-8 text") from None
         except (OSError, ValueError) as error:  # a ValueError: NUL in the name
@@ -138,3 +179,17 @@ class SecretReader:
             frozenset({variable}) if variable else frozenset(),
         )
         return value
+
+
+def may_be_read_by_others(path: Path, mode: int) -> bool:
+    """Whether a file of this mode can be read by somebody but its owner and the administrator.
+
+    A folder on the way to it that they may not enter keeps them out as well.
+    """
+    if os.name == "nt":  # the mode says nothing there
+        return False
+    readers = {who for who in (0o010, 0o001) if mode & who << 2}
+    for folder in path.absolute().parents if readers else ():
+        open_to = folder.stat().st_mode
+        readers = {who for who in readers if open_to & who}
+    return bool(readers)
