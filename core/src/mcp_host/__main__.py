@@ -5,6 +5,9 @@ from __future__ import annotations
 import gc
 import sys
 
+if __name__ == "__main__" and not sys.flags.safe_path:
+    del sys.path[0]  # the working folder: what lies there is nothing to import
+
 EXIT_INTERRUPTED = 130
 """As shells have it, and as typer ends a command on Ctrl-C."""
 

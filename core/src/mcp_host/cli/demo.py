@@ -95,7 +95,7 @@ def _prepare(folder: Path, demonstrations: Mapping[str, DemoModule]) -> Path:
 async def _play(
     output: Output, folder: Path, config: Path, demonstrations: Mapping[str, DemoModule]
 ) -> bool:
-    command = [sys.executable, "-m", "mcp_host", "serve", "--config", str(config)]
+    command = [sys.executable, "-P", "-m", "mcp_host", "serve", "--config", str(config)]
     output.styled(f"[dim]$ {escape(shlex.join(['mcp-host', *command[3:]]))}[/]")
     serving = stdio_client(
         [*command, "--log-level", "error", "--no-catalogue"],

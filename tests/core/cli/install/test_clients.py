@@ -282,7 +282,7 @@ def test_another_server_of_our_name_is_left_alone_unless_forced(
     [
         {"command": "/home/ann/venv/bin/mcp-host", "args": ["serve"]},
         {"command": "C:\\venv\\Scripts\\mcp-host.exe"},
-        {"command": "/usr/bin/python3", "args": ["-m", "mcp_host", "serve"]},
+        {"command": "/usr/bin/python3", "args": ["-P", "-m", "mcp_host", "serve"]},
         {"command": "uvx", "args": ["--from", "mcp-host[tasky]", "mcp-host", "serve"]},
         {"env": {"A": "b"}},
     ],
@@ -485,7 +485,7 @@ def test_the_host_is_started_by_absolute_paths(tmp_path: Path) -> None:
     serve = ("serve", "--config", str(Path.cwd() / "mcp-host.toml"))
     project = ("--root", str(Path.cwd() / "project"))
     assert script == Launch(str(tmp_path / "mcp-host"), (*serve, *project))
-    assert module == Launch(str(tmp_path / "empty" / "python"), ("-m", "mcp_host", *serve))
+    assert module == Launch(str(tmp_path / "empty" / "python"), ("-P", "-m", "mcp_host", *serve))
     assert Path(this_host(config).command).is_absolute()
 
 
@@ -499,7 +499,7 @@ def command(home: Path, *arguments: str, **environment: str) -> subprocess.Compl
     }
     (home / "work").mkdir(exist_ok=True)
     return subprocess.run(
-        [sys.executable, "-m", "mcp_host", *arguments],
+        [sys.executable, "-P", "-m", "mcp_host", *arguments],
         cwd=home / "work",
         env={**os.environ, **variables},
         capture_output=True,

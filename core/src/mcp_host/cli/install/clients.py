@@ -250,7 +250,7 @@ def this_host(config: Path, root: Path | None = None, executable: Path | None = 
     serve = ("serve", "--config", str(config.absolute()), *project)
     if command.is_file():
         return Launch(str(command), serve)
-    return Launch(str(python), ("-m", "mcp_host", *serve))
+    return Launch(str(python), ("-P", "-m", "mcp_host", *serve))
 
 
 def plan_install(
