@@ -1,6 +1,7 @@
 """Servers of third parties, on loopback: the three forges, and backends that misbehave."""
 
 import contextlib
+import hashlib
 import json
 import re
 import threading
@@ -95,6 +96,23 @@ class Pull:
     head: str
     open: bool = True
     merged: bool = False
+    draft: bool = False
+    owner: str = "acme"
+    checks: dict[str, str] = field(default_factory=dict)
+    reviews: dict[str, str] = field(default_factory=dict)
+    comments: list["Said"] = field(default_factory=list)
+    mergeable: bool = True
+
+
+@dataclass
+class Said:
+    """A comment at a pull request; one at a file belongs to a thread that can be resolved."""
+
+    author: str
+    body: str
+    writer: bool = True
+    path: str | None = None
+    resolved: bool = False
 
 
 class Forge(Server):
@@ -110,6 +128,9 @@ class Forge(Server):
         self.pulls: list[Pull] = []
         self.first: list[Reply] = []  # answers given before the real ones
         self.blind_lists = 0  # lists that miss what is there, as in a race
+        self.parent: str | None = None
+        self.private = False
+        self.tagged = False  # whether answers have ETags
 
     def open_pull(self, branch: str, title: str = "By hand") -> Pull:
         pull = Pull(len(self.pulls) + 1, branch, "main", title, "", self.tip(branch))
@@ -133,7 +154,13 @@ class Forge(Server):
             return self.first.pop(0)
         if not self.known(asked):
             return 401, {"message": "Bad credentials"}, {}
-        return self.api(asked)
+        status, data, headers = self.api(asked)
+        if self.tagged and asked.method == "GET" and status == 200:
+            tag = f'"{hashlib.sha256(json.dumps(data).encode()).hexdigest()[:12]}"'
+            if asked.headers.get("If-None-Match") == tag:
+                return 304, b"", {"ETag": tag}
+            headers = {**headers, "ETag": tag}
+        return status, data, headers
 
     def known(self, asked: Asked) -> bool:
         return asked.headers.get("Authorization") == f"Bearer {self.token}"
@@ -167,7 +194,7 @@ class GitHub(Forge):
                 for pull in self.listed()
                 if (state == "all" or pull.open)
                 # Without an owner GitHub ignores the filter.
-                and (not branch or (owner == "acme" and pull.branch == branch))
+                and (not branch or (owner == pull.owner and pull.branch == branch))
             ]
             return self.page(asked, rows, int(asked.query.get("per_page", "30")))
         if asked.path == base and asked.method == "POST":
@@ -176,18 +203,78 @@ class GitHub(Forge):
                 message = f"A pull request already exists for acme:{sent['head']}."
                 error = {"resource": "PullRequest", "code": "custom", "message": message}
                 return 422, {"message": "Validation Failed", "errors": [error]}, {}
-            pull = self.open_pull(sent["head"], sent["title"])
+            owner, _, branch = f"acme:{sent['head']}".rpartition(":")
+            pull = self.open_pull(branch, sent["title"])
             pull.base, pull.body = sent["base"], sent["body"]
+            pull.draft, pull.owner = sent.get("draft", False), owner.rpartition(":")[2]
             return 201, self._row(pull), {}
         if found := re.fullmatch(rf"{base}/(\d+)", asked.path):
             pull = self.pulls[int(found[1]) - 1]
-            pull.open = json.loads(asked.body).get("state") != "closed"
+            if asked.method == "PATCH":
+                sent = json.loads(asked.body)
+                pull.open = pull.open and sent.get("state") != "closed"
+                for name in ("title", "body", "base"):
+                    setattr(pull, name, sent.get(name, getattr(pull, name)))
             return 200, self._row(pull), {}
+        return self._more(asked)
+
+    def _more(self, asked: Asked) -> Reply:
+        """Answer what is asked about repositories, checks, reviews and comments."""
+        home = f"/api/v3/repos/{self.path}"
+        if asked.path == "/api/graphql":
+            return self._graph(json.loads(asked.body))
+        if asked.path == home:
+            above = {"full_name": self.parent} if self.parent else None
+            return 200, {"private": self.private, "parent": above}, {}
+        rest = asked.path.removeprefix(home)
+        if found := re.fullmatch(r"/commits/(\w+)/(check-runs|status)", rest):
+            pull = next(one for one in self.pulls if one.head == found[1])
+            if found[2] == "status":
+                return 200, {"statuses": []}, {}
+            runs = [
+                {"name": n, "status": "completed", "conclusion": c} for n, c in pull.checks.items()
+            ]
+            return 200, {"check_runs": runs}, {}
+        if found := re.fullmatch(r"/(pulls|issues)/(\d+)/(reviews|comments)", rest):
+            pull = self.pulls[int(found[2]) - 1]
+            if found[3] == "reviews":
+                rows = [{"user": {"login": a}, "state": s} for a, s in pull.reviews.items()]
+                return 200, rows, {}
+            rows = [
+                {
+                    "id": number,
+                    "user": {"login": one.author},
+                    "author_association": "MEMBER" if one.writer else "NONE",
+                    "body": one.body,
+                    **({"path": one.path} if one.path else {}),
+                }
+                for number, one in enumerate(pull.comments)
+                if (one.path is not None) == (found[1] == "pulls")
+            ]
+            return 200, rows, {}
         return 404, {"message": "Not Found"}, {}
+
+    def _graph(self, asked: dict[str, Any]) -> Reply:
+        if "mutation" in asked["query"]:
+            pull = self.pulls[int(asked["variables"]["id"]) - 1]
+            pull.draft = "convertPullRequestToDraft" in asked["query"]
+            return 200, {"data": {"done": {}}}, {}
+        pull = self.pulls[asked["variables"]["number"] - 1]
+        nodes = [
+            {"isResolved": one.resolved, "comments": {"nodes": [{"databaseId": number}]}}
+            for number, one in enumerate(pull.comments)
+            if one.path
+        ]
+        threads = {"reviewThreads": {"nodes": nodes}}
+        return 200, {"data": {"repository": {"pullRequest": threads}}}, {}
 
     def _row(self, pull: Pull) -> dict[str, Any]:
         return {
             "number": pull.number,
+            "node_id": str(pull.number),
+            "draft": pull.draft,
+            "mergeable": pull.mergeable,
+            "body": pull.body,
             "html_url": f"{self.url}/{self.path}/pull/{pull.number}",
             "state": "open" if pull.open else "closed",
             "merged_at": "2026-01-01T00:00:00Z" if pull.merged else None,
@@ -205,6 +292,12 @@ class GitLab(Forge):
 
     def api(self, asked: Asked) -> Reply:
         project = asked.path.removeprefix("/api/v4/projects/").split("/")[0]
+        if asked.path == f"/api/v4/projects/{project}" and asked.method == "GET":
+            path = unquote(project)
+            above = {"path_with_namespace": self.parent} if self.parent else None
+            number = 7 if path == self.path else 8
+            seen = "private" if self.private else "public"
+            return 200, {"id": number, "visibility": seen, "forked_from_project": above}, {}
         if unquote(project) != self.path:
             return 404, {"message": "404 Project Not Found"}, {}
         rest = asked.path.removeprefix(f"/api/v4/projects/{project}/merge_requests")
@@ -226,7 +319,39 @@ class GitLab(Forge):
             return 201, self._row(pull), {}
         if asked.method == "PUT":
             pull = self.pulls[int(rest.strip("/")) - 1]
-            pull.open = json.loads(asked.body).get("state_event") != "close"
+            sent = json.loads(asked.body)
+            pull.open = pull.open and sent.get("state_event") != "close"
+            names = {"title": "title", "description": "body", "target_branch": "base"}
+            for theirs, ours in names.items():
+                setattr(pull, ours, sent.get(theirs, getattr(pull, ours)))
+            return 200, self._row(pull), {}
+        return self._more(asked.path.removeprefix(f"/api/v4/projects/{project}"))
+
+    def _more(self, rest: str) -> Reply:
+        """Answer what is asked about checks, reviews and comments."""
+        if found := re.fullmatch(r"/repository/commits/(\w+)/statuses", rest):
+            pull = next(one for one in self.pulls if one.head == found[1])
+            return 200, [{"name": n, "status": s} for n, s in pull.checks.items()], {}
+        if found := re.fullmatch(r"/members/all/(\w+)", rest):
+            level = {"access_level": 40} if found[1] != "stranger" else None
+            return (200, level, {}) if level else (404, {"message": "404 Not found"}, {})
+        if found := re.fullmatch(r"/merge_requests/(\d+)(/approvals|/discussions)?", rest):
+            pull = self.pulls[int(found[1]) - 1]
+            if found[2] == "/approvals":
+                by = [{"user": {"username": name}} for name in pull.reviews]
+                return 200, {"approved_by": by}, {}
+            if found[2] == "/discussions":
+                notes = [
+                    {
+                        "author": {"id": one.author, "username": one.author},
+                        "body": one.body,
+                        "resolvable": one.path is not None,
+                        "resolved": one.resolved,
+                        **({"position": {"new_path": one.path}} if one.path else {}),
+                    }
+                    for one in pull.comments
+                ]
+                return 200, [{"notes": [note]} for note in notes], {}
             return 200, self._row(pull), {}
         return 404, {"message": "404 Not Found"}, {}
 
@@ -234,6 +359,9 @@ class GitLab(Forge):
         state = "opened" if pull.open else "merged" if pull.merged else "closed"
         return {
             "iid": pull.number,
+            "title": pull.title,
+            "description": pull.body,
+            "detailed_merge_status": "mergeable" if pull.mergeable else "conflict",
             "web_url": f"{self.url}/{self.path}/-/merge_requests/{pull.number}",
             "state": state,
             "sha": pull.head,
@@ -266,18 +394,63 @@ class Gitea(Forge):
             if self.taken(sent["head"]):
                 words = "pull request already exists for these targets"
                 return 409, {"message": words, "url": f"{self.url}/api/swagger"}, {}
-            pull = self.open_pull(sent["head"], sent["title"])
-            pull.base, pull.body = sent["base"], sent["body"]
+            owner, _, branch = sent["head"].rpartition(":")
+            pull = self.open_pull(branch, sent["title"])
+            pull.base, pull.body, pull.owner = sent["base"], sent["body"], owner or "acme"
             return 201, self._row(pull), {}
         if found := re.fullmatch(rf"{base}/(\d+)", asked.path):
             pull = self.pulls[int(found[1]) - 1]
-            pull.open = json.loads(asked.body).get("state") != "closed"
-            return 201, self._row(pull), {}
+            if asked.method == "PATCH":
+                sent = json.loads(asked.body)
+                pull.open = pull.open and sent.get("state") != "closed"
+                for name in ("title", "body", "base"):
+                    setattr(pull, name, sent.get(name, getattr(pull, name)))
+            return (200 if asked.method == "GET" else 201), self._row(pull), {}
+        return self._more(asked.path.removeprefix(f"/api/v1/repos/{self.path}"))
+
+    def _more(self, rest: str) -> Reply:
+        """Answer what is asked about the repository, one request, checks and comments."""
+        if rest == "":
+            above = {"full_name": self.parent} if self.parent else None
+            return 200, {"private": self.private, "parent": above}, {}
+        if found := re.fullmatch(r"/commits/(\w+)/status", rest):
+            pull = next(one for one in self.pulls if one.head == found[1])
+            told = [{"context": n, "status": s} for n, s in pull.checks.items()]
+            return 200, {"statuses": told}, {}
+        if found := re.fullmatch(r"/collaborators/(\w+)/permission", rest):
+            return 200, {"permission": "read" if found[1] == "stranger" else "write"}, {}
+        if found := re.fullmatch(r"/(pulls|issues)/(\d+)/(reviews|comments)(/1/comments)?", rest):
+            pull = self.pulls[int(found[2]) - 1]
+            at_files = [one for one in pull.comments if one.path]
+            if found[3] == "reviews" and not found[4]:
+                rows: list[dict[str, Any]] = [
+                    {"id": 1, "user": {"login": a}, "state": s} for a, s in pull.reviews.items()
+                ]
+                return 200, [*rows, {"id": 1, "comments_count": len(at_files)}], {}
+            shown = at_files if found[4] else [one for one in pull.comments if not one.path]
+            return 200, [self._note(one) for one in shown], {}
+        if found := re.fullmatch(r"/pulls/(.+?)/((?:\w+:)?(?:feature|fix)/.+)", rest):
+            owner, _, branch = found[2].rpartition(":")
+            pairs = (one for one in self.listed() if (one.base, one.branch) == (found[1], branch))
+            one = next((one for one in pairs if owner in ("", one.owner)), None)
+            return (200, self._row(one), {}) if one else (404, {"message": "Not Found"}, {})
         return 404, {"message": "Not Found"}, {}
+
+    def _note(self, one: Said) -> dict[str, Any]:
+        resolver = {"login": "ann"} if one.resolved else None
+        return {
+            "user": {"login": one.author},
+            "body": one.body,
+            "resolver": resolver,
+            **({"path": one.path} if one.path else {}),
+        }
 
     def _row(self, pull: Pull) -> dict[str, Any]:
         return {
             "number": pull.number,
+            "title": pull.title,
+            "body": pull.body,
+            "mergeable": pull.mergeable,
             "html_url": f"{self.url}/{self.path}/pulls/{pull.number}",
             "state": "open" if pull.open else "closed",
             "merged": pull.merged,

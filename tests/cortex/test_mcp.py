@@ -63,7 +63,7 @@ async def test_alone_over_stdio_it_offers_exactly_its_five_tools(
         for tool in tools:
             assert tool["description"]
             assert tool["inputSchema"]["type"] == "object"
-        assert by_name["start_task"]["inputSchema"]["required"] == ["task_id"]
+        assert {"task_id", "title"} <= by_name["start_task"]["inputSchema"]["properties"].keys()
         assert "required" not in by_name["submit_pr"]["inputSchema"]
         assert set(by_name["submit_pr"]["inputSchema"]["properties"]) >= {"commit_message"}
         assert len(json.dumps(tools)) / 4 < 2000
@@ -107,7 +107,7 @@ async def test_in_the_host_every_tool_has_the_prefix(at_home: Ctx, repo: Repo) -
     async with hosted(packs, {}, root=repo.folder) as host:
         assert host.names() == [f"cortex_{name}" for name in TOOLS]
         assert "cortex_list_tasks" in str(host.listed("cortex_start_task"))
-        assert host.names("prompts") == ["cortex-start", "cortex-review"]
+        assert host.names("prompts") == ["cortex-start", "cortex-review", "cortex-feedback"]
         assert (await host.value("cortex_get_task_status"))["branch"] == "main"
 
 

@@ -64,7 +64,7 @@ async def open_service(settings: "CortexSettings", pack: "PackHandle") -> AsyncI
         named=pack.public_name,
     )
     noticed(None)
-    watching = asyncio.create_task(watch.run(service.tasks))
+    watching = asyncio.create_task(watch.run(service.tasks, service.feedback, service.standing))
     try:
         yield service
     finally:

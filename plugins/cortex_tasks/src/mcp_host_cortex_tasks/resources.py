@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 from mcp_host import Complete, resource
 from pydantic import Field
 
+from .model import task_id
 from .model.uris import STATUS, TASKS
 
 if TYPE_CHECKING:
@@ -26,22 +27,25 @@ TaskNumber = Annotated[str, Field(description="The task's number"), Complete(num
 @resource(TASKS, mime=MIME, title="My tasks")
 async def tasks(service: "Service", /) -> str:
     """Every task assigned to you or shared with you."""
-    service.watched()
+    service.watched(None)
     return json.dumps(await service.tasks(), ensure_ascii=False)
 
 
 @resource(f"{TASKS}/{{id}}", mime=MIME, title="A task")
 async def task(service: "Service", /, id: TaskNumber) -> str:
-    """One task with its description."""
-    service.watched()
-    return json.dumps(await service.task(id), ensure_ascii=False)
+    """One task: description, comments, CI and reviews. Others wrote what is marked so."""
+    task = await service.task(id)
+    service.watched(task_id(id))
+    return json.dumps(task, ensure_ascii=False)
 
 
 @resource(STATUS, mime=MIME, title="Where I stand")
 async def status(service: "Service", /) -> str:
     """The current branch, its task, and what is not submitted yet."""
-    service.watched()
-    return json.dumps(await service.status(), ensure_ascii=False)
+    standing = await service.status()
+    number = standing["task_id"]
+    service.watched(number if isinstance(number, int) else None)
+    return json.dumps(standing, ensure_ascii=False)
 
 
 ALL = (tasks, task, status)

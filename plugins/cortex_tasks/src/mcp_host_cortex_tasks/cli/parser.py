@@ -4,7 +4,7 @@ import argparse
 from typing import NoReturn
 
 from ..errors import InvalidError
-from ..model import PRIORITIES, TYPES
+from ..model import PRIORITIES, STATUSES, TYPES
 
 
 class Parser(argparse.ArgumentParser):
@@ -59,7 +59,12 @@ def _config(parser: Parser) -> None:
 
 def _tasks(parser: Parser) -> None:
     commands = parser.add_subparsers(metavar="COMMAND", required=True, parser_class=Parser)
-    _command(commands, "list", "tasks:list_tasks", "show your tasks")
+    rows = _command(commands, "list", "tasks:list_tasks", "show your tasks")
+    rows.add_argument("--status", metavar="STATUS", help="|".join(STATUSES))
+    rows.add_argument("--open", action="store_true", help="those that are not done")
+    rows.add_argument("--type", metavar="TYPE", help="|".join(TYPES))
+    rows.add_argument("--priority", metavar="PRIORITY", help="|".join(PRIORITIES))
+    rows.add_argument("--search", metavar="TEXT", help="in title and description")
     new = _command(commands, "new", "work:new", "make a task, assigned to you")
     new.add_argument("title")
     new.add_argument("deadline", nargs="?", metavar="YYYY-MM-DD")
@@ -70,9 +75,33 @@ def _tasks(parser: Parser) -> None:
     new.add_argument("-d", "--description")
     new.add_argument("--project", metavar="ID", help="else default_project_id")
     _dry_run(new)
-    _command(commands, "show", "tasks:show", "show one task").add_argument("id")
+    show = _command(commands, "show", "tasks:show", "show one task")
+    show.add_argument("id")
+    show.add_argument(
+        "--all", action="store_true", help="with its comments and what the forge tells"
+    )
+    edit = _command(commands, "edit", "edit:edit", "change a task")
+    edit.add_argument("id")
+    for name in ("title", "description", "type", "priority", "deadline"):
+        edit.add_argument(f"--{name}")
+    edit.add_argument("--assignee", metavar="WHO", help="a number, an e-mail, or 'me'")
+    _dry_run(edit)
+    assign = _command(commands, "assign", "edit:assign", "give a task to somebody")
+    assign.add_argument("id")
+    assign.add_argument("assignee", metavar="WHO", help="a number, an e-mail, or 'me'")
+    _dry_run(assign)
+    comment = _command(commands, "comment", "edit:comment", "put a comment to a task, or show them")
+    comment.add_argument("id")
+    comment.add_argument("text", nargs="?", help="the comment; without it they are shown")
+    told = _command(commands, "feedback", "feedback:feedback", "show CI, reviews and comments")
+    told.add_argument("id", nargs="?", help="else the task of the current branch")
+    told.add_argument(
+        "--unless", metavar="TAGS", help="JSON of an earlier answer's tags: only what is new"
+    )
     start = _command(commands, "start", "work:start", "give a task its branch and begin")
-    start.add_argument("id")
+    start.add_argument("id", nargs="?")
+    start.add_argument("--title", help="make a task with this title, and begin it")
+    start.add_argument("--description", help="of the new task")
     start.add_argument("--branch", metavar="NAME", help="a name of your own for the branch")
     start.add_argument("--worktree", action=argparse.BooleanOptionalAction, default=None)
     start.add_argument("--on", metavar="ID", help="stand on this task's branch: a stack")
@@ -119,7 +148,9 @@ def _tasks(parser: Parser) -> None:
     delete = _command(commands, "delete", "work:delete", "delete a task; 'ctx undo' restores it")
     delete.add_argument("id")
     _dry_run(delete)
-    _task(_command(commands, "status", "work:status", "tell which task's branch this is"))
+    stand = _command(commands, "status", "work:status", "tell which task's branch this is")
+    stand.add_argument("--offline", action="store_true", help="ask no forge")
+    _task(stand)
 
 
 def _kept(parser: Parser) -> None:

@@ -1,10 +1,8 @@
-"""ctx tasks new | start | pr | done | delete | status, and ctx undo"""
+"""ctx tasks new | start | pr | sync | done | edit | comment | delete | status, and ctx undo"""
 
 import argparse
-import os
 import sys
 from collections.abc import Mapping
-from pathlib import Path
 
 from ..errors import InvalidError
 from ..model import Draft, task_id
@@ -16,8 +14,9 @@ from ..service.sync import Sync
 from ..service.undo import undo as take_back
 from ..service.work import Work
 from ..storage.config import Config
-from ..storage.journal import Step
 from .answer import Answer, say
+from .common import note, work_of, would
+from .feedback import feedback_lines
 
 
 def new(given: argparse.Namespace, config: Config) -> Answer:
@@ -31,27 +30,32 @@ def new(given: argparse.Namespace, config: Config) -> Answer:
         project_id=None if given.project is None else task_id(given.project),
     )
     if given.dry_run:
-        return _would({"success": True}, [f"make the task {draft.title!r}"])
-    work = _work(given, config)
+        return would({"success": True}, [f"make the task {draft.title!r}"])
+    work = work_of(given, config)
     task = work.tasks.create(draft)
-    _note(work, "new", task.id, f"make task {task.id}")
+    note(work, "new", task.id, f"make task {task.id}")
     data = {"success": True, "task_id": task.id, "task": task.as_data()}
     return Answer(data, say(f"Task {task.id} is made. Begin with: ctx tasks start {task.id}"))
 
 
 def start(given: argparse.Namespace, config: Config) -> Answer:
-    """Begin a task."""
-    number = task_id(given.id)
-    work = _work(given, config)
+    """Begin a task, a new one where a title is given."""
+    work = work_of(given, config)
+    if (given.id is None) == (given.title is None):
+        raise InvalidError("Name a task by its number, or a new one by --title.", reason="usage")
+    if given.title is not None and given.dry_run:
+        return would({"success": True}, [f"make the task {given.title!r} and begin it"])
+    number, made = (task_id(given.id), False) if given.id is not None else _titled(given, work)
     on = None if given.on is None else task_id(given.on)
     data = Start(work, number, given.branch, given.worktree, given.reopen, given.steal, on).run()
     place = f" in {data['worktree']}" if "worktree" in data else ""
-    return _done(data, f"Task {number} is on {data['branch']}{place}.")
+    new = {"created": made} if given.title is not None else {}
+    return _done({**data, **new}, f"Task {number} is on {data['branch']}{place}.")
 
 
 def submit(given: argparse.Namespace, config: Config) -> Answer:
     """Commit, push, open the pull request."""
-    work = _work(given, config)
+    work = work_of(given, config)
     work.refuse_nameless(_named(given))
     work = work.at_task(_named(given))
     what = (
@@ -72,7 +76,7 @@ def submit(given: argparse.Namespace, config: Config) -> Answer:
 
 def sync(given: argparse.Namespace, config: Config) -> Answer:
     """Bring the branch up to date."""
-    work = _work(given, config)
+    work = work_of(given, config)
     work.refuse_nameless(_named(given))
     work = work if given.proceed or given.abort else work.at_task(_named(given))
     data = Sync(work, given.how, given.proceed, given.abort).run()
@@ -85,7 +89,7 @@ def sync(given: argparse.Namespace, config: Config) -> Answer:
 
 def done(given: argparse.Namespace, config: Config) -> Answer:
     """Complete the current task."""
-    work = _work(given, config)
+    work = work_of(given, config)
     work.refuse_nameless(_named(given))
     work = work if given.task is not None else work.at_task(None)
     data = Complete(work, given.force, _named(given), given.comment).run()
@@ -97,19 +101,19 @@ def done(given: argparse.Namespace, config: Config) -> Answer:
 def delete(given: argparse.Namespace, config: Config) -> Answer:
     """Delete a task."""
     number = task_id(given.id)
-    work = _work(given, config)
+    work = work_of(given, config)
     if given.dry_run:
         work.tasks.get(number)
-        return _would({"success": True, "task_id": number}, [f"delete task {number}"])
+        return would({"success": True, "task_id": number}, [f"delete task {number}"])
     work.tasks.delete(number)
-    _note(work, "delete", number, f"delete task {number}")
+    note(work, "delete", number, f"delete task {number}")
     data = {"success": True, "task_id": number, "deleted": True}
     return Answer(data, say(f"Task {number} is deleted. To bring it back: ctx undo"))
 
 
 def status(given: argparse.Namespace, config: Config) -> Answer:
     """Tell where one stands."""
-    data = stand(_work(given, config).at_task(_named(given)))
+    data = stand(work_of(given, config).at_task(_named(given)), online=not given.offline)
     whose = (
         f"the branch of task {data['task_id']}" if data["is_task_branch"] else "no task's branch"
     )
@@ -118,7 +122,7 @@ def status(given: argparse.Namespace, config: Config) -> Answer:
 
 def undo(given: argparse.Namespace, config: Config) -> Answer:
     """Take the last command back."""
-    data = take_back(_work(given, config))
+    data = take_back(work_of(given, config))
     steps = data.get("would") or data.get("steps")
     lines = [f"  {step}" for step in steps] if isinstance(steps, list) else []
     verb = "Would take back" if given.dry_run else "Taken back:"
@@ -140,6 +144,8 @@ def _standing(data: Mapping[str, object]) -> list[str]:
         lines.append(f"It was merged and taken back by {evidence['reverted_by'][:10]}.")
     elif isinstance(evidence, Mapping) and evidence.get("merged"):
         lines.append(f"It is merged ({evidence['merged']}): ctx tasks done")
+    request = data.get("request")
+    lines += feedback_lines(request if isinstance(request, Mapping) else None)
     pending = data.get("pending")
     if isinstance(pending, Mapping):
         steps = "; ".join(pending["steps"])
@@ -147,26 +153,20 @@ def _standing(data: Mapping[str, object]) -> list[str]:
     return lines
 
 
-def _work(given: argparse.Namespace, config: Config) -> Work:
-    return Work(
-        config,
-        Path.cwd(),
-        getattr(given, "dry_run", False),
-        os.environ.get("CORTEX_SESSION") or None,
-        room=os.environ.get("CORTEX_WORKTREE") or None,
-    )
+def _titled(given: argparse.Namespace, work: Work) -> tuple[int, bool]:
+    """Return the caller's open task of a title, made where there is none: repeating is safe."""
+    draft = Draft(title=given.title, description=given.description)
+    work.checkout.state()  # without a repository no task is made
+    for task in work.tasks.mine():
+        if task.title == draft.title and task.status != "DONE":
+            return task.id, False
+    made = work.tasks.create(draft)
+    note(work, "new", made.id, f"make task {made.id}")
+    return made.id, True
 
 
 def _named(given: argparse.Namespace) -> int | None:
     return None if given.task is None else task_id(given.task)
-
-
-def _note(work: Work, command: str, number: int, what: str) -> None:
-    """Put what concerns no repository into the journal, for `ctx undo`."""
-    entry = work.own_journal.begin(command, number)
-    entry.steps.append(Step(command, what, {}, {}, done=True))
-    entry.finished = True
-    work.own_journal.keep(entry)
 
 
 def _ask_message(error: InvalidError, given: argparse.Namespace) -> str | None:
@@ -177,9 +177,9 @@ def _ask_message(error: InvalidError, given: argparse.Namespace) -> str | None:
 
 
 def _done(data: Mapping[str, object], *lines: str) -> Answer:
-    would = data.get("would")
-    if isinstance(would, list):
-        return _would(data, would)
+    planned = data.get("would")
+    if isinstance(planned, list):
+        return would(data, planned)
     warnings = data.get("warnings")
     told = [f"Note: {text}" for text in warnings] if isinstance(warnings, list) else []
     carried = data.get("carried")
@@ -195,8 +195,3 @@ def _kept(data: Mapping[str, object]) -> list[str]:
     kept = data.get("kept")
     ids = [item["id"] for item in kept] if isinstance(kept, list) else []
     return [f"Kept: {one}; to have it back: ctx kept restore {one}" for one in ids]
-
-
-def _would(data: Mapping[str, object], would: list[str]) -> Answer:
-    lines = [f"Would {what}" for what in would] or ["There is nothing to do."]
-    return Answer({**data, "dry_run": True, "would": would}, say(*lines))

@@ -33,6 +33,7 @@ _AS_TOOLS = tuple(
         (r"start ([0-9]+|ID)", "start_task", " with task_id {}"),
         (r"start ([0-9]+|ID) --branch (\S+)", "start_task", " with task_id {} and branch {}"),
         (r"pr -m MESSAGE", "submit_pr", " with commit_message"),
+        (r"pr -m MESSAGE --add (.+)", "submit_pr", " with commit_message and paths"),
         (r"pr", "submit_pr", ""),
         (r"done", "complete_task", ""),
     )
@@ -92,7 +93,7 @@ class Service:
         use_title: bool = False,
         changed: Callable[[str], None] = lambda uri: None,
         noticed: Callable[[CortexError | None], None] = lambda error: None,
-        watched: Callable[[], None] = lambda: None,
+        watched: Callable[[int | None], None] = lambda number: None,
         named: Callable[[str], str] = lambda tool: tool,
     ) -> None:
         self._run = run
@@ -119,12 +120,18 @@ class Service:
         return data
 
     async def task(self, wanted: object) -> Facts:
-        """Return one task."""
-        words = ["tasks", "show", str(task_id(wanted))]
-        task = (await self._json(words, self._list_limit)).get("task")
+        """Return one task, with its comments and what the forge tells of its request."""
+        words = ["tasks", "show", str(task_id(wanted)), "--all"]
+        task = (await self._json(words, self._git_limit)).get("task")
         if not isinstance(task, dict):
             raise self._garbled(words, "it holds no task")
         return task
+
+    async def feedback(self, wanted: int, tags: Mapping[str, str]) -> Facts:
+        """Return what others made of a task's request, where that is not what had these tags."""
+        words = ["tasks", "feedback", str(wanted), f"--unless={json.dumps(tags)}"]
+        data = await self._answer(words, self._git_limit, None)
+        return self._with(data, words[:2], "changed", "tags")
 
     async def numbers(self, begun: str) -> list[str]:
         """Return the numbers of the caller's tasks that begin so; none where they cannot be had."""
@@ -140,22 +147,41 @@ class Service:
         data = await self._json(words, self._git_limit, session)
         return self._with(data, ["tasks", "status"], "branch", "is_task_branch", "task_id")
 
-    async def start(
-        self, wanted: object, branch: str | None = None, session: str | None = None
-    ) -> Facts:
-        """Start a task.
+    async def standing(self) -> Facts:
+        """Return where the repository stands; no forge is asked."""
+        return await self._answer(["tasks", "status", "--offline"], self._git_limit, None)
 
-        `session` tells callers apart, "" is a caller that cannot be told from others. Starts of one
-        session that overlap count as those of several: each task gets a room of its own.
+    async def start(
+        self,
+        wanted: object,
+        branch: str | None = None,
+        session: str | None = None,
+        *,
+        title: str | None = None,
+        on: object = None,
+    ) -> Facts:
+        """Start a task, the one of a title where it has no number: made where there is none.
+
+        `on` is the task that it stands on. `session` tells callers apart, "" is a caller that
+        cannot be told from others. Starts of one session that overlap count as those of several:
+        each task gets a room of its own.
         """
-        number = task_id(wanted)
-        words = ["tasks", "start", str(number)]
+        if (wanted is None) == (title is None):
+            raise InvalidError(
+                "Name a task by task_id, or a new one by title.", reason="task_required"
+            )
+        words = ["tasks", "start"]
+        words.append(str(task_id(wanted)) if title is None else f"--title={_argument(title)}")
+        if on is not None:
+            words.append(f"--on={task_id(on)}")
         if branch is not None:
             words.append(f"--branch={_argument(branch)}")
         with self._apart(session) as one:
             data = await self._json(words, self._git_limit, one)
-        self._tell(number)
-        return self._with({**data, "task_id": number}, words, "branch")
+        self._with(data, words[:2], "branch")
+        data = data if title is not None else {**data, "task_id": task_id(wanted)}
+        self._tell(self._with(data, words[:2], "task_id")["task_id"])
+        return data
 
     def session(self, subject: str | None, connection: str | None) -> str:
         """Return what tells a caller from others, "" where nothing does."""
@@ -185,6 +211,9 @@ class Service:
         paths: Sequence[str] = (),
         wanted: object = None,
         session: str | None = None,
+        *,
+        comment: str | None = None,
+        draft: bool | None = None,
     ) -> Facts:
         """Submit a task, the current one unless named."""
         check_message(message)
@@ -194,13 +223,19 @@ class Service:
         elif self._use_title:
             words.append("--use-title")
         words += [f"--add={_argument(path)}" for path in paths]
+        words += [] if comment is None else [f"--comment={_argument(comment)}"]
+        words += [] if draft is None else ["--draft" if draft else "--ready"]
         data = await self._json(words, self._git_limit, session)
         self._tell(data.get("task_id"))
         return self._with(data, words[:2], "task_id", "branch")
 
-    async def complete(self, wanted: object = None, session: str | None = None) -> Facts:
+    async def complete(
+        self, wanted: object = None, session: str | None = None, comment: str | None = None
+    ) -> Facts:
         """Complete a task, the current one unless named."""
-        data = await self._json(["tasks", "done", *_of_task(wanted)], self._git_limit, session)
+        words = ["tasks", "done", *_of_task(wanted)]
+        words += [] if comment is None else [f"--comment={_argument(comment)}"]
+        data = await self._json(words, self._git_limit, session)
         self._tell(data.get("task_id"))
         return self._with(data, ["tasks", "done"], "task_id")
 

@@ -131,7 +131,14 @@ class _Starting:
         known = self._work.claims.known(self._task.id)
         result["claim"] = self._claim
         if self._claim == "remote" and known is not None and known.clone != self._work.claims.clone:
-            result["claimed_by"] = {"owner": known.owner, "since": _iso(known.began)}
+            whose: dict[str, object] = {"owner": known.owner, "since": _iso(known.began)}
+            if known.pending:
+                whose["pending"] = list(known.pending)
+                self._plan.warnings.append(
+                    f"{known.owner}'s last command stopped before: {', '.join(known.pending)}."
+                    " The same command here goes on with it."
+                )
+            result["claimed_by"] = whose
         told = {"kept": self._plan.kept, "warnings": self._plan.warnings}
         return result | {key: value for key, value in told.items() if value}
 

@@ -3,11 +3,16 @@
 from contextlib import suppress
 
 from ..errors import RefusedError
-from .work import Work
+from .feedback import feedback_or_why
+from .work import OWN_ON, Work
 
 
-def status(work: Work) -> dict[str, object]:
-    """Return the state of the checkout. It asks git alone, never a server."""
+def status(work: Work, *, online: bool = True) -> dict[str, object]:
+    """Return the state of the checkout, and what the forge tells of its request.
+
+    It asks git; a forge only where the user has a token for it, and not unless `online`. It changes
+    nothing.
+    """
     state = work.checkout.state()
     task_id = work.task_of(state.branch) if state.branch else None
     result: dict[str, object] = {
@@ -28,6 +33,15 @@ def status(work: Work) -> dict[str, object]:
         with suppress(RefusedError):  # no main branch is known here: nothing can be told
             main = work.main_branch(ask=False)
             result["evidence"] = work.proof(state.branch, state.head, main).evidence.as_data()
+        on = work.checkout.config(f"branch.{state.branch}.{OWN_ON}")
+        if on is not None:
+            result["on"] = on
+        told = feedback_or_why(work, state.branch) if online else None
+        if told is not None:
+            result["request"] = told
+    elsewhere = None if task_id is None else work.claims.known(task_id)
+    if elsewhere is not None and elsewhere.clone != work.claims.own_clone:
+        result["claimed_by"] = {"owner": elsewhere.owner, "pending": list(elsewhere.pending)}
     last = work.journal.last()
     if last is not None and not last.finished:
         result["pending"] = {

@@ -1,22 +1,27 @@
-"""Notice when the branch or a task changes, whoever changed it."""
+"""Notice when the branch, a task or its pull request changes, whoever changed it."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 from ..errors import CortexError
 from ..model.uris import STATUS, TASKS
-from ..storage.head import read_head
+from ..storage.head import read_head, tree_stamp
 
 LOOK_EVERY = 1.0
+WATCHED_TASKS = 20
+
+Facts = dict[str, Any]
 
 
 class Watch:
-    """Looks at HEAD every second and at the tasks every `every` seconds, once somebody cares.
+    """Looks at the working tree every second and at tasks every `every` seconds, once somebody
+    cares.
 
-    Nothing is looked at until a resource was first read, so that a host that only calls tools
-    pays nothing. `every` 0 never asks for the tasks.
+    Nothing is looked at until a resource was first read, so that a host that only calls tools pays
+    nothing; a forge is asked only about tasks that were read of, and answers what is new. `every`
+    0 never asks for tasks.
     """
 
     def __init__(
@@ -31,28 +36,46 @@ class Watch:
         self._every = every
         self._wanted = asyncio.Event()
         self._seen: dict[Any, Any] | None = None
+        self._stood: Facts | None = None
+        self._tags: dict[int, dict[str, str]] = {}
 
-    def begin(self) -> None:
-        """Somebody reads a resource: from now on its changes are told."""
+    def begin(self, number: int | None = None) -> None:
+        """Somebody reads a resource: from now on its changes are told, and those of a task."""
+        if number is not None:
+            self._tags[number] = self._tags.pop(number, {})  # the last read is kept the longest
+            while len(self._tags) > WATCHED_TASKS:
+                del self._tags[next(iter(self._tags))]
         self._wanted.set()
 
-    async def run(self, tasks: Callable[[], Awaitable[dict[str, Any]]]) -> None:
-        """Look until cancelled; `tasks` asks for them."""
+    async def run(
+        self,
+        tasks: Callable[[], Awaitable[Facts]],
+        feedback: Callable[[int, Mapping[str, str]], Awaitable[Facts]],
+        standing: Callable[[], Awaitable[Facts]],
+    ) -> None:
+        """Look until cancelled; `tasks` asks for them, `feedback` for what is new of one, and
+        `standing` for the state of the working tree."""
         await self._wanted.wait()
-        head = read_head(self._folder)
+        before = self._look_at_tree()
         waited = self._every  # the first look at the tasks is what later ones are compared with
         while True:
             if self._every and waited >= self._every:
                 await self._look_at_tasks(tasks)
+                await self._look_at_edits(standing)
+                for number in list(self._tags):
+                    await self._look_at_request(number, feedback)
                 waited = 0.0
             await asyncio.sleep(LOOK_EVERY)
             waited += LOOK_EVERY
-            now = read_head(self._folder)
-            if now != head:
-                head = now
+            now = self._look_at_tree()
+            if now != before:
+                before = now
                 self._changed(STATUS)
 
-    async def _look_at_tasks(self, tasks: Callable[[], Awaitable[dict[str, Any]]]) -> None:
+    def _look_at_tree(self) -> object:
+        return read_head(self._folder), tree_stamp(self._folder)
+
+    async def _look_at_tasks(self, tasks: Callable[[], Awaitable[Facts]]) -> None:
         try:
             rows = (await tasks())["tasks"]
         except CortexError:
@@ -65,3 +88,27 @@ class Watch:
         for number in before.keys() | now.keys():
             if before.get(number) != now.get(number):
                 self._changed(f"{TASKS}/{number}")
+
+    async def _look_at_edits(self, standing: Callable[[], Awaitable[Facts]]) -> None:
+        try:
+            now = await standing()
+        except CortexError:
+            return
+        before, self._stood = self._stood, now
+        if before is not None and before != now:
+            self._changed(STATUS)
+
+    async def _look_at_request(
+        self, number: int, feedback: Callable[[int, Mapping[str, str]], Awaitable[Facts]]
+    ) -> None:
+        known = self._tags.get(number, {})
+        try:
+            told = await feedback(number, known)
+        except CortexError:
+            return
+        if not told["changed"] or not isinstance(told["tags"], dict) or number not in self._tags:
+            return
+        self._tags[number] = told["tags"]
+        if known and told["tags"] != known:  # the first look is what later ones are compared with
+            self._changed(f"{TASKS}/{number}")
+            self._changed(STATUS)

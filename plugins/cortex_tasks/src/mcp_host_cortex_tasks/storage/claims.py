@@ -69,6 +69,12 @@ class Claims:
             replace_text(path, f"{uuid.uuid4().hex}\n")
             return path.read_text(encoding="utf-8").strip()
 
+    @property
+    def own_clone(self) -> str | None:
+        """What tells this clone from others, None while it has none: nothing is written."""
+        path = self._git.common / "cortex" / "clone"
+        return path.read_text(encoding="utf-8").strip() if path.exists() else None
+
     def known(self, task_id: int) -> Claim | None:
         """Return the claim as it was last seen here."""
         one = self._git.object_of(CLAIMS + str(task_id))

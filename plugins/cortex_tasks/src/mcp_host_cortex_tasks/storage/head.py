@@ -22,3 +22,17 @@ def git_folder(folder: Path) -> Path | None:
             named = git.read_text("utf-8", "replace").strip().removeprefix("gitdir: ")
             return (place / named).resolve()
     return None
+
+
+def tree_stamp(folder: Path) -> tuple[int, ...]:
+    """Return what changes when something is staged or committed: no file of the tree is read."""
+    private = git_folder(folder)
+    if private is None:
+        return ()
+    stamps = []
+    for name in ("index", "logs/HEAD"):
+        try:
+            stamps.append((private / name).stat().st_mtime_ns)
+        except OSError:
+            stamps.append(0)
+    return tuple(stamps)

@@ -147,6 +147,13 @@ class LocalTasks:
                 (task_id, text, _now()),
             )
 
+    def find_user(self, who: str) -> User:
+        """See `Tasks`."""
+        me = self.me()
+        if who in ("me", str(me.id), me.email, me.username):
+            return me
+        raise NotFoundError(f"There is no user {who}.", reason="no_such_user")
+
     def me(self) -> User:
         """See `Tasks`."""
         with self._open() as db:

@@ -279,6 +279,20 @@ class RemoteTasks:
         """See `Tasks`."""
         self._backend.call("POST", f"tasks/{task_id}/comments", {"content": text})
 
+    def find_user(self, who: str) -> User:
+        """See `Tasks`."""
+        me = self.me()
+        if who in ("me", str(me.id), me.email):
+            return me
+        if who.isascii() and who.isdigit():
+            return User(int(who), "", "")  # the backend refuses one that there is not
+        rows = self._backend.call("GET", f"users/search?{urlencode({'q': who})}")
+        users = [parse_user(row) for row in rows] if isinstance(rows, list) else []
+        found = [user for user in users if who in (user.email, user.username)]
+        if len(found) != 1:
+            raise _nobody(who)
+        return found[0]
+
     def me(self) -> User:
         """See `Tasks`."""
         return parse_user(self._backend.call("GET", "users/me"))
@@ -319,6 +333,10 @@ def project_ids(url: str, token: str, *, timeout: float = 20) -> list[int]:
         else []
     )
     return [number for number in found if isinstance(number, int)]
+
+
+def _nobody(who: str) -> NotFoundError:
+    return NotFoundError(f"There is no user {who}.", reason="no_such_user")
 
 
 def _header(token: str) -> str:

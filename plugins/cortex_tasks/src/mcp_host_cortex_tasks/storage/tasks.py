@@ -39,5 +39,8 @@ class Tasks(Protocol):
     def comment(self, task_id: int, text: str) -> None:
         """Put a comment to a task."""
 
+    def find_user(self, who: str) -> User:
+        """Return the user that a number, an e-mail or `me` names; raise `NotFoundError`."""
+
     def me(self) -> User:
         """Return the caller."""

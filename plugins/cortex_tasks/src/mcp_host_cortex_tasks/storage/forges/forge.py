@@ -1,7 +1,6 @@
 """What every forge can do about pull requests."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
 
 import httpx2
 
@@ -48,16 +47,12 @@ class Forge(Speaker, ABC):
     @abstractmethod
     def _feedback(self, request: PullRequest, *, everybody: bool) -> Feedback: ...
 
-    def feedback(
-        self, request: PullRequest, tags: Mapping[str, str], *, everybody: bool = False
-    ) -> Feedback | None:
-        """Return what others made of a request, None where all that had `tags` is as it was.
+    def feedback(self, request: PullRequest, *, everybody: bool = False) -> Feedback:
+        """Return what others made of a request.
 
-        Afterwards `tags` of the forge has the ETags of what was read. On public repositories only
-        comments of people who may write are shown, unless `everybody`.
+        Afterwards `tags` has the ETags of what was read, which `same` takes. On public repositories
+        only comments of people who may write are shown, unless `everybody`.
         """
-        if self._same(tags):
-            return None
         self.tags.clear()
         try:
             return self._feedback(request, everybody=everybody)
