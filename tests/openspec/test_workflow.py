@@ -241,6 +241,37 @@ def test_what_a_new_change_saw_is_the_base_of_its_deltas(put: Put) -> None:
     assert "be the first" in text and "- **AND** c" in text
 
 
+def test_doctor_names_what_is_missing_or_stands_in_the_way(put: Put) -> None:
+    project = put({"openspec/specs": "", "openspec/changes/archive/.gitkeep": ""})
+    root = json.loads(openspec(project, "doctor", "--json").stdout)["root"]
+    assert [one["code"] for one in root["status"]] == [
+        "openspec_config_missing",
+        "openspec_specs_not_directory",
+    ]
+    (project / "openspec/specs").unlink()
+    (project / "openspec/config.yaml").write_text("schema: [")
+    sound = json.loads(openspec(project, "doctor", "--json").stdout)
+    assert sound["root"]["healthy"]
+    assert [one["code"] for one in sound["status"]] == ["root_pointer_invalid"]
+
+
+def test_the_older_spellings_tell_failures_as_text_and_list_what_cannot_be_read(
+    begun: Path,
+) -> None:
+    (begun / "openspec/changes/odd").mkdir()
+    (begun / "openspec/changes/odd/specs").write_text("a file")
+    listed = openspec(begun, "change", "list", "--json")
+    assert {row["id"]: row["title"] for row in json.loads(listed.stdout)}["odd"] in (
+        "odd",
+        "Unknown",
+    )
+    for arguments in (("change", "validate"), ("spec", "show", "nope"), ("change", "show", "odd")):
+        failed = openspec(begun, *arguments, "--json")
+        assert (failed.returncode, failed.stdout) == (1, "") and "Error: " in failed.stderr
+    status = openspec(begun, "status", "--change", "odd", "--json")
+    assert json.loads(status.stdout)["status"][0]["code"] == "change_error"
+
+
 @pytest.mark.parametrize("command", ["workset", "feedback"])
 def test_what_is_not_supported_is_refused_by_name(begun: Path, command: str) -> None:
     done = openspec(begun, command, "x")

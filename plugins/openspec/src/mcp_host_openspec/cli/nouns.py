@@ -7,6 +7,7 @@ from ..errors import OpenSpecError
 from ..model.findings import Report
 from ..service import OpenSpec, shapes
 from ..service.workflow import by_name
+from ..storage.files import exists
 from .output import CommandError, complain, failure, print_json, say
 from .roots import open_tree
 from .show import run as show
@@ -16,9 +17,16 @@ Kind = Literal["change", "spec"]
 
 
 def run(options: Namespace) -> int:
-    """Show, list or validate changes or specs."""
+    """Show, list or validate changes or specs; what fails is told as text, also with --json."""
     complain(f"Warning: 'openspec {options.command} …' is the older spelling.")
-    kind: Kind = options.command
+    try:
+        return _run(options.command, options)
+    except CommandError as failed:
+        complain(f"Error: {failed.message}")
+        return 1
+
+
+def _run(kind: Kind, options: Namespace) -> int:
     if options.verb == "show":
         options.type = kind
         return show(options)
@@ -33,7 +41,7 @@ def run(options: Namespace) -> int:
 
 def _list(service: OpenSpec, kind: Kind, options: Namespace) -> int:
     rows = _specs(service) if kind == "spec" else _changes(service)
-    if options.json:
+    if options.json and (kind == "change" or exists(service.tree.specs)):
         print_json([facts for facts, _ in rows])
         return 0
     for facts, details in rows:
@@ -44,6 +52,8 @@ def _list(service: OpenSpec, kind: Kind, options: Namespace) -> int:
 
 
 def _specs(service: OpenSpec) -> list[tuple[dict[str, object], str]]:
+    if not exists(service.tree.specs):
+        return []
     return [
         (
             {"id": row.id, "title": row.id, "requirementCount": row.requirements},
@@ -57,9 +67,17 @@ def _specs(service: OpenSpec) -> list[tuple[dict[str, object], str]]:
 def _changes(service: OpenSpec) -> list[tuple[dict[str, object], str]]:
     rows = []
     for name in by_name(service.change_ids()):
-        view = service.change(name)
+        try:
+            view = service.change(name)
+        except OpenSpecError:
+            done = service.tree.progress(service.tree.change_path(name))
+            counts = {"total": done.total, "completed": done.completed}
+            facts = {"id": name, "title": "Unknown", "deltaCount": 0, "taskStatus": counts}
+            told = f"[deltas unreadable] [tasks {done.completed}/{done.total}]"
+            rows.append((facts, told))
+            continue
         broken = view.proposal is not None and view.incomplete is not None
-        done, count = view.progress, 0 if broken else len(view.deltas)
+        done, count = view.progress, len(view.deltas) if view.proposal and not broken else 0
         facts = {
             "id": name,
             "title": "Unknown" if broken else view.title,

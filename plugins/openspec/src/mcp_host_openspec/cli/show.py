@@ -2,7 +2,7 @@
 
 from argparse import Namespace
 
-from ..errors import IncompleteError, InvalidNameError, NotFoundError, OpenSpecError
+from ..errors import AmbiguousError, IncompleteError, InvalidNameError, NotFoundError, OpenSpecError
 from ..service import OpenSpec, shapes
 from ..service.views import DeltaEntry
 from .output import CommandError, complain, failure, print_json
@@ -45,7 +45,7 @@ def kind_of(service: OpenSpec, name: str, given: str | None) -> str:
         return service.kind_of(name)
     except NotFoundError as missing:
         raise failure(missing, "unknown_item") from missing
-    except OpenSpecError as error:
+    except AmbiguousError as error:
         raise failure(error, error.reason) from error
 
 

@@ -8,7 +8,7 @@ from typing import Any, Final, Literal
 
 from ..errors import BadFileError, InvalidYamlError, MetadataError, SchemaError
 from ..model.text import decode
-from .files import Files, exists
+from .files import Files, exists, is_file
 from .roots import config_file
 from .schemas import BUILT_IN, Schemas
 from .yaml12 import load
@@ -66,6 +66,8 @@ class ProjectConfig:
     """By operation, `apply` or `archive`."""
     cloud_agent: bool | None = None
     """Whether files for Copilot's agent in the cloud are wanted; None where nobody has said."""
+    invalid: str | None = None
+    """Why the file cannot be read; None where it can."""
 
 
 class ChangeMetadata:
@@ -147,6 +149,7 @@ class ChangeMetadata:
                 }
             ),
             cloud if isinstance(cloud, bool) else None,
+            self._config_problem(),
         )
 
     def _honour(self, value: dict[str, Any], key: Key) -> Marker:
@@ -164,6 +167,15 @@ class ChangeMetadata:
     def _default_schema(self) -> str:
         name = self._config().get("schema")
         return name if isinstance(name, str) and name else BUILT_IN
+
+    def _config_problem(self) -> str | None:
+        path = config_file(self._openspec)
+        if path is None or not is_file(path):
+            return None
+        try:
+            return self._files.document(path, Metadata).invalid
+        except (OSError, ValueError, BadFileError) as error:
+            return str(error)
 
     def _config(self) -> dict[str, Any]:
         path = config_file(self._openspec)

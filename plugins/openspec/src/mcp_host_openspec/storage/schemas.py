@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Literal
 
-from ..errors import InvalidYamlError, SchemaError
+from ..errors import BadFileError, InvalidYamlError, SchemaError
 from ..model.collation import collation_key
 from ..model.text import code_unit_key, decode
 from .files import Files, exists, is_file
@@ -310,10 +310,16 @@ def _is_inner_path(value: object) -> bool:
 
 
 def outputs(folder: Path, generates: str) -> list[Path]:
-    """The files in a change's folder that an artifact's path or pattern means."""
+    """The files in a change's folder that an artifact's path or pattern means.
+
+    BadFileError where a file stands in place of the folder that a pattern begins with.
+    """
     if not re.search(r"[*?\[]|\{[^}]*(?:,|\.\.)|[!@+]\(", generates):
         path = folder / generates
         return [path] if is_file(path) else []
+    fixed = folder / re.split(r"/?[^/]*[*?\[{!@+]", generates)[0]
+    if is_file(fixed):
+        raise BadFileError(fixed, "this must be a folder, and is a file")
     matches = re.compile(_glob(generates)).fullmatch
     found = {
         file.resolve()
