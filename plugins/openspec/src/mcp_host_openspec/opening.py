@@ -44,7 +44,13 @@ async def open_service(settings: "OpenSpecSettings", pack: "PackHandle") -> Asyn
         vanished()
     watch = await _watch(openspec, settings, pack, vanished) if settings.watch else None
     try:
-        yield Service(openspec, pack.public_name, pack.recovered)
+        yield Service(
+            openspec,
+            pack.public_name,
+            pack.recovered,
+            tests=settings.tests,
+            reports=settings.reports,
+        )
     finally:
         if watch is not None:
             watch.cancel()

@@ -24,6 +24,12 @@ class OpenSpecSettings(BaseModel):
     max_file_bytes: int = Field(
         16 * 1024 * 1024, gt=0, description="The largest file that is read, in bytes."
     )
+    tests: tuple[str, ...] = Field(
+        (), description="Where tests are, below the project; none: whatever looks like a test."
+    )
+    reports: tuple[str, ...] = Field(
+        (), description="Reports of test runs (JUnit XML) below the project, as paths or patterns."
+    )
     watch: bool = Field(True, description="Tell clients when files of the tree change.")
     debounce: float = Field(
         0.3, ge=0, description="How long changes are gathered before they are told, in seconds."

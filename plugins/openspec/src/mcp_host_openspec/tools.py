@@ -98,13 +98,14 @@ def validate(
         list[Literal["errors", "warnings", "infos", "notes", "items"]] | None,
         Field(description="Only these lists"),
     ] = None,
+    coverage: Annotated[bool, Field(description="Which scenarios have tests")] = False,
     limit: Limit = None,
     cursor: Cursor = None,
     project: Project = None,
 ) -> Answer:
     """Validate changes and specs: every finding with its rule, path and line, and what to do."""
     return service.at(project).validate(
-        name, type, strict=strict, only=only or (), cursor=cursor, limit=limit
+        name, type, strict=strict, only=only or (), coverage=coverage, cursor=cursor, limit=limit
     )
 
 

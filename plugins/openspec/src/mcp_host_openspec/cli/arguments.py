@@ -191,6 +191,24 @@ def _find(find: Parser) -> None:
     _common(find)
 
 
+def _coverage(coverage: Parser) -> None:
+    coverage.add_argument("item", nargs="*", metavar="capability")
+    coverage.add_argument(
+        "--tests", action="append", default=[], metavar="PATH", help="where tests are; repeatable"
+    )
+    coverage.add_argument(
+        "--junit",
+        action="append",
+        default=[],
+        metavar="FILE",
+        help="a report of a run, JUnit XML, or a pattern of such; repeatable",
+    )
+    coverage.add_argument(
+        "--fail-under", type=float, default=0.0, metavar="N", help="end with 1 below N per cent"
+    )
+    _common(coverage)
+
+
 def _diff(diff: Parser) -> None:
     diff.add_argument("item")
     _common(diff)
@@ -336,6 +354,7 @@ COMMANDS: Final[dict[str, tuple[str, Callable[[Parser], None]]]] = {
     "view": ("the tree on one page", _common),
     "validate": ("validate a change or a spec, or all of them", _validate),
     "find": ("find requirements by what they say", _find),
+    "coverage": ("which scenarios have tests", _coverage),
     "new": ("begin a change", _new),
     "status": ("how far the artifacts of a change are", _status),
     "instructions": ("what is needed to write an artifact, to apply or to archive", _instructions),

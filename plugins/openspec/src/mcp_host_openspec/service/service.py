@@ -20,6 +20,7 @@ from . import shapes, workflow_shapes
 from .archive_plan import Options, Plan
 from .assistant_files import AssistantFiles, Choice
 from .budget import Answer, paged, text_page, within
+from .coverage import coverage_of, gone_row, requirement_row, summary
 from .excerpts import change_in_budget, change_part, spec_in_budget, spec_part
 from .losses import ACCEPTABLE, check_accepted
 from .openspec import Kind, OpenSpec
@@ -51,6 +52,10 @@ class Service:
     """The other trees that calls were about."""
     searches: Searches = field(default_factory=Searches)
     """The full-text indexes of the trees."""
+    tests: tuple[str, ...] = ()
+    """Where the project's tests are; none: whatever looks like a test."""
+    reports: tuple[str, ...] = ()
+    """Reports of their runs."""
     notices: tuple[str, ...] = ()
     """What happened to the tree before this call, for its answer."""
 
@@ -196,10 +201,14 @@ class Service:
         *,
         strict: bool,
         only: Collection[str] = (),
+        coverage: bool = False,
         cursor: str | None = None,
         limit: int | None = None,
     ) -> Answer:
-        """The findings on one change or spec, or on all of a kind; `only` those of some kinds."""
+        """The findings on one change or spec, or on all of a kind; `only` those of some kinds.
+
+        With `coverage` also which scenarios of the specs have tests.
+        """
         openspec = self.openspec
         if name is None:
             reports = openspec.validate_all(kind)
@@ -224,7 +233,22 @@ class Service:
             "counts": {key: len(found) for key, found in rows.items()},
             "summary": shapes.summary(items, types),
         }
-        return paged(self._told(answer), tuple(rows), cursor=cursor, limit=limit)
+        keys = (*rows,)
+        if coverage:
+            is_spec = name is not None and types == ["spec"]
+            answer |= self._coverage([name] if name is not None and is_spec else [])
+            keys = ("gone", "uncovered", *rows)
+        return paged(self._told(answer), keys, cursor=cursor, limit=limit)
+
+    def _coverage(self, only: list[str]) -> Answer:
+        """Which scenarios have tests: the counts, the requirements that lack some, stray tests."""
+        found = coverage_of(self.openspec, only=only, tests=self.tests, reports=self.reports)
+        lacking = [one for one in found.requirements if not all(map(one.is_covered, one.scenarios))]
+        return {
+            "coverage": summary(found),
+            "uncovered": [requirement_row(one, with_tests=False) for one in lacking],
+            "gone": [gone_row(*one) for one in found.gone],
+        }
 
     def archive(
         self,
