@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
+from ..declarations.json_schema import pointed
 from ..errors import SettingsError
 from .common import (
     ConfigOption,
@@ -21,6 +22,8 @@ from .common import (
 from .completion import tools_and_packs
 from .listing import items_of, show_lists
 
+DEEPEST = 8
+"""References, unions and lists in one another that a type is told of."""
 COLUMNS = ("TOOL", "", "WHAT IT DOES")
 
 
@@ -90,17 +93,20 @@ def _needed(key: str, of: Mapping[str, Any], required: Any) -> str:
     return f"else {of['default']}" if "default" in of else ""
 
 
-def _type(of: Mapping[str, Any], whole: Mapping[str, Any]) -> str:
+def _type(of: Mapping[str, Any], whole: Mapping[str, Any], depth: int = 0) -> str:
     """The type of an argument in a few words."""
+    if depth > DEEPEST:
+        return "…"
     if "$ref" in of:
-        return _type(whole.get("$defs", {}).get(of["$ref"].rpartition("/")[2], {}), whole)
+        return _type(pointed(dict(whole), of["$ref"]) or {}, whole, depth + 1)
     if "enum" in of:
         return " | ".join(map(str, of["enum"]))
     arms = of.get("anyOf") or of.get("oneOf")
     if arms:
-        return " | ".join(dict.fromkeys(_type(arm, whole) for arm in arms))
+        return " | ".join(dict.fromkeys(_type(arm, whole, depth + 1) for arm in arms))
     if of.get("type") == "array":
-        return f"list of {_type(of.get('items', {}), whole)}"
+        items = of.get("items")
+        return f"list of {_type(items if isinstance(items, dict) else {}, whole, depth + 1)}"
     return str(of.get("const", of.get("type", "any")))
 
 

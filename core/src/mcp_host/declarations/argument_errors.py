@@ -8,17 +8,21 @@ from __future__ import annotations
 import difflib
 import json
 from collections.abc import Mapping, Sequence
+from itertools import islice
 from typing import Any
 
 from pydantic import ValidationError
 
 from ..errors import InvalidInput
 from .json_schema import Schema, alternatives
+from .own_schema import TooManyStepsError, problems
 
 SHOWN = 5
 """How many problems stand in the message."""
 TOLD = 50
 """How many problems stand in the details."""
+LOOKED_FOR = 1000
+"""How many problems are looked for."""
 
 _WORDS = {
     "missing": "is required",
@@ -42,17 +46,19 @@ def explain(error: ValidationError, schema: Schema) -> InvalidInput:
 
 def explain_by_schema(schema: Schema, arguments: Mapping[str, Any]) -> InvalidInput | None:
     """What in these arguments breaks a JSON Schema (draft 2020-12); None where nothing does."""
-    # Its import takes 40 ms, which only tools that bring a schema of their own should pay.
-    from jsonschema import Draft202012Validator
-
-    problems = [
-        {
-            "argument": ".".join(map(str, error.absolute_path)),
-            "problem": _broken_rule(error.validator, error.validator_value, error.instance),
-        }
-        for error in Draft202012Validator(schema).iter_errors(dict(arguments))
-    ]
-    return _invalid(problems) if problems else None
+    try:
+        found = [
+            {
+                "argument": ".".join(map(str, error.absolute_path)),
+                "problem": _broken_rule(error.validator, error.validator_value, error.instance),
+            }
+            for error in islice(problems(schema, dict(arguments)), LOOKED_FOR)
+        ]
+    except TooManyStepsError:
+        return InvalidInput("Invalid arguments: they are too many to be checked")
+    except RecursionError:
+        return InvalidInput("Invalid arguments: they are nested too deeply")
+    return _invalid(found) if found else None
 
 
 def _invalid(

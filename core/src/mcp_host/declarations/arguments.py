@@ -26,6 +26,7 @@ from .errors import DeclarationError
 from .hints import allows_none
 from .input_schema import input_schema
 from .json_schema import Schema, json_types
+from .own_schema import checked_schema
 
 
 class Arguments(ABC):
@@ -174,10 +175,13 @@ class DeclaredArguments(Arguments):
 
 
 class SchemaArguments(Arguments):
-    """Arguments by a schema of the pack's own; the parameter `takes_all` gets them as a whole."""
+    """Arguments by a schema of the pack's own; the parameter `takes_all` gets them as a whole.
+
+    `DeclarationError` says what is wrong with the schema.
+    """
 
     def __init__(self, schema: Schema, takes_all: str | None) -> None:
-        self._schema = schema
+        self._schema = checked_schema(schema)
         self._takes_all = takes_all
 
     @property

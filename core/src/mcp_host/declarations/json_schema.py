@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any, TypeAlias
+from urllib.parse import unquote
 
 Schema: TypeAlias = dict[str, Any]
 
-_SCHEMAS_BY_NAME = ("properties", "patternProperties", "$defs")
-_DATA = ("enum", "const", "default", "examples")
+SCHEMAS_BY_NAME = ("properties", "patternProperties", "dependentSchemas", "$defs")
+DATA = ("enum", "const", "default", "examples")
 
 
 def changed_throughout(schema: Any, change: Callable[[Schema], Schema]) -> Any:
@@ -22,25 +23,46 @@ def changed_throughout(schema: Any, change: Callable[[Schema], Schema]) -> Any:
         return schema
     changed: Schema = {}
     for key, value in schema.items():
-        if key in _SCHEMAS_BY_NAME:
+        if key in SCHEMAS_BY_NAME:
             changed[key] = {name: changed_throughout(sub, change) for name, sub in value.items()}
         else:
-            is_plain = key in _DATA or isinstance(value, str)
+            is_plain = key in DATA or isinstance(value, str)
             changed[key] = value if is_plain else changed_throughout(value, change)
     return change(changed)
 
 
 def alternatives(schema: Schema, whole: Schema) -> list[Schema]:
-    """What a schema inside of `whole` may be, its references and unions followed."""
-    if "$ref" in schema:
-        target: Schema = whole
-        for part in schema["$ref"].removeprefix("#/").split("/"):
-            target = target.get(part, {})
-        return alternatives(target, whole)
-    for union in ("anyOf", "oneOf"):
-        if union in schema:
-            return [found for arm in schema[union] for found in alternatives(arm, whole)]
-    return [schema]
+    """What a schema inside of `whole` may be, its references and unions followed, each once."""
+    found: list[Schema] = []
+    seen: set[int] = set()
+    waiting = [schema]
+    while waiting:
+        part = waiting.pop(0)
+        if id(part) in seen:
+            continue
+        seen.add(id(part))
+        if "$ref" in part:
+            further = [pointed(whole, part["$ref"])]
+        else:
+            further = [arm for union in ("anyOf", "oneOf") for arm in part.get(union, ())]
+            if not further:
+                found.append(part)
+        waiting = [arm for arm in further if isinstance(arm, dict)] + waiting
+    return found
+
+
+def pointed(whole: Schema, reference: str) -> Any:
+    """What a reference of the form `#/a/0` leads to in a schema; None where that is nothing."""
+    place: Any = whole
+    for part in reference.removeprefix("#").split("/")[1:]:
+        key = unquote(part).replace("~1", "/").replace("~0", "~")
+        if isinstance(place, dict) and key in place:
+            place = place[key]
+        elif isinstance(place, list) and key.isdecimal() and int(key) < len(place):
+            place = place[int(key)]
+        else:
+            return None
+    return place
 
 
 def json_types(schema: Schema, whole: Schema) -> set[str]:
