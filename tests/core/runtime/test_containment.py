@@ -203,10 +203,13 @@ async def test_a_call_to_a_failed_pack_hears_why_and_what_to_do() -> None:
         "sample": "sample_pack.plugin",
     }
     async with hosted(packs) as host:
-        for tool, reason in (("broken_any", "import_failed"), ("away_service", "open_failed")):
+        for tool, reason, is_retried in (
+            ("broken_any", "import_failed", False),
+            ("away_service", "open_failed", True),
+        ):
             envelope = await host.error(tool)
 
-            assert (envelope["code"], envelope["retryable"]) == ("unavailable", True)
+            assert (envelope["code"], envelope["retryable"]) == ("unavailable", is_retried)
             assert envelope["details"] == {"reason": reason}
             assert envelope["suggestions"]
         assert not [name for name in host.names() if name.startswith(("broken", "away"))]

@@ -30,9 +30,11 @@ async def wait_until_open(pack: Lifecycle) -> None:
 
 
 def unavailable(pack: str, condition: Condition) -> Unavailable:
-    """Make what a caller of a failed pack is told."""
-    return Unavailable(
+    """Make what a caller of a failed pack is told; retryable only where the host tries again."""
+    error = Unavailable(
         f"The pack '{pack}' is not available: {condition.reason}",
         suggestions=[condition.remedy] if condition.remedy else (),
         details={"reason": condition.code},
     )
+    error.retryable = condition.is_retried
+    return error

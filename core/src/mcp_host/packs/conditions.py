@@ -11,12 +11,16 @@ NOT_SET_UP = "not_set_up"
 
 @dataclass(frozen=True)
 class Condition:
-    """How a pack is: its state, a stable code, a reason for people, and what to do."""
+    """How a pack is: its state, a stable code, a reason for people, and what to do.
+
+    `is_retried` says of a failed one that the host tries again by itself.
+    """
 
     state: State
     code: str = ""
     reason: str = ""
     remedy: str = ""
+    is_retried: bool = False
 
     @property
     def listed(self) -> bool:

@@ -107,4 +107,5 @@ class Lifecycle:
         self.worker.drop()
         again = "" if pause is None else f"it is tried again in {pause:g} s"
         remedy = "; ".join(filter(None, (why.remedy, again)))
-        self.health.became(Condition("failed", code, why.reason, remedy))
+        is_retried = pause is not None
+        self.health.became(Condition("failed", code, why.reason, remedy, is_retried))
