@@ -8,7 +8,7 @@ EDITABLE := -e core -e plugins/todo_db -e "plugins/tasky[postgresql]" -e plugins
 WORKERS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check format lint types docs conformance oracle torture bench wheels clean
+.PHONY: help setup demo test compiled check format lint types docs conformance oracle torture bench wheels clean
 
 help: ## show what can be made
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -25,8 +25,11 @@ $(STAMP): $(MANIFESTS)
 demo: setup ## start the host and watch every pack at work
 	$(BIN)/mcp-host demo
 
-test: setup ## run the tests
+test: setup compiled ## run the tests
 	$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup -m "not torture"
+
+compiled: setup # else each of the thousand servers that the tests start would compile what is new
+	@$(BIN)/python -m compileall -q core/src plugins/*/src
 
 check: format lint types test docs ## everything that must hold before a commit lands
 
@@ -48,10 +51,10 @@ conformance: setup ## the official MCP conformance suite, both protocol eras
 oracle: setup ## compare the OpenSpec pack with all answers of the reference tool
 	$(BIN)/python tests/openspec/oracle.py
 
-torture: setup ## the long kill, race and load runs
+torture: setup compiled ## the long kill, race and load runs
 	$(BIN)/python -m pytest -m torture
 
-bench: setup ## measure speed and memory against the rivals
+bench: setup compiled ## measure speed and memory against the rivals
 	$(BIN)/python -m benchmarks
 
 wheels: setup ## build the wheels of all distributions into dist/

@@ -8,15 +8,15 @@ import subprocess
 import sys
 import termios
 import threading
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-import importlib_metadata
 import pytest
 from mcp_host.declarations.demo import GROUP
 
-DEMONSTRATIONS = sorted(point.name for point in importlib_metadata.entry_points(group=GROUP))
-PACKS = {point.name for point in importlib_metadata.entry_points(group="mcp_host.packs")}
+DEMONSTRATIONS = sorted(point.name for point in metadata.entry_points(group=GROUP))
+PACKS = {point.name for point in metadata.entry_points(group="mcp_host.packs")}
 
 
 def demo(folder: Path, *words: str, **streams: Any) -> subprocess.CompletedProcess[str]:

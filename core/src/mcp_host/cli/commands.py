@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from importlib import import_module
+from importlib import import_module, metadata
 from typing import Any
 
-import importlib_metadata
 import typer
 import typer.main
 from typer.core import TyperCommand, TyperGroup
@@ -87,14 +86,14 @@ class CommandTable(Mapping[str, Any]):
         if name in OWN:
             module, _, attribute = OWN[name].partition(":")
             return _made(name, getattr(import_module(f".{module}", __package__), attribute))
-        points = list(importlib_metadata.entry_points(group=GROUP, name=name))
+        points = list(metadata.entry_points(group=GROUP, name=name))
         if not points:
             raise KeyError(name)
         return _brought(name, points)
 
     def __iter__(self) -> Iterator[str]:
         yield from OWN
-        brought = {point.name for point in importlib_metadata.entry_points(group=GROUP)}
+        brought = {point.name for point in metadata.entry_points(group=GROUP)}
         yield from sorted(brought - OWN.keys())
 
     def __len__(self) -> int:
@@ -120,7 +119,7 @@ def _made(name: str, found: Callable[..., Any] | typer.Typer, **how: Any) -> Any
     return group.commands[name]
 
 
-def _brought(name: str, points: Sequence[importlib_metadata.EntryPoint]) -> Any:
+def _brought(name: str, points: Sequence[metadata.EntryPoint]) -> Any:
     """The command of another distribution; one that says why, where it cannot be had."""
     owners = sorted({point.dist.name for point in points if point.dist is not None})
     if len(points) > 1:

@@ -8,9 +8,8 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
+from importlib import metadata
 from typing import TYPE_CHECKING
-
-import importlib_metadata
 
 from .common import chosen_settings, loaded, quiet_logs, saved_catalogue
 
@@ -20,9 +19,7 @@ if TYPE_CHECKING:
 
 def installed_packs(incomplete: str) -> list[str]:
     """The packs that are installed."""
-    return beginning(
-        incomplete, lambda: importlib_metadata.entry_points(group="mcp_host.packs").names
-    )
+    return beginning(incomplete, lambda: metadata.entry_points(group="mcp_host.packs").names)
 
 
 def tools(incomplete: str) -> list[str]:

@@ -10,10 +10,10 @@ import sys
 import tempfile
 import textwrap
 from collections.abc import Mapping
+from importlib import metadata
 from pathlib import Path
 from typing import Annotated, Any
 
-import importlib_metadata
 import tomli_w
 import typer
 from rich.markup import escape
@@ -65,7 +65,7 @@ def demo(
 
 
 def _demonstrations(names: list[str]) -> dict[str, DemoModule]:
-    found = {point.name: point for point in importlib_metadata.entry_points(group=GROUP)}
+    found = {point.name: point for point in metadata.entry_points(group=GROUP)}
     for name in names:
         if name not in found:
             known = ", ".join(sorted(found)) or "none"

@@ -60,7 +60,7 @@ ANSWER_ERRORS = (KeyError, TypeError, ValueError, AttributeError)
 _PLAIN_TYPES = ("string", "integer", "number", "boolean")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Form(Generic[T]):
     """A question with a form: `shape` is a model of plain fields, or one plain type.
 
@@ -115,7 +115,7 @@ def _is_plain(schema: Mapping[str, Any]) -> bool:
     return schema.get("type") in _PLAIN_TYPES
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Sample:
     """Have the client's model write something; the answer is its text."""
 
@@ -142,7 +142,7 @@ class Sample:
         return "".join(block.get("text", "") for block in blocks)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Root:
     """A folder that the client works in."""
 
@@ -150,7 +150,7 @@ class Root:
     name: str | None = None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Roots:
     """Which folders the client works in; the answer is a list of `Root`."""
 

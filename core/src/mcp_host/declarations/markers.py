@@ -10,7 +10,7 @@ from .asking import Question
 from .json_schema import Schema
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Ask:
     """`sure: Annotated[bool, Ask("Delete {ids}?")]`: the host asks before the body runs.
 
@@ -22,7 +22,7 @@ class Ask:
     question: str | Question | Callable[..., Any]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Complete:
     """`city: Annotated[str, Complete(cities)]`: proposals while a person types.
 
@@ -33,7 +33,7 @@ class Complete:
     propose: Callable[..., Any]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Header:
     """`region: Annotated[str, Header("Region")]`: clients repeat it as `Mcp-Param-Region`.
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from contextvars import ContextVar
+from typing import TYPE_CHECKING
 
-from .call import Call, Next, Result
+if TYPE_CHECKING:
+    from .call import Call, Next, Result
 
 current_call: ContextVar[Call | None] = ContextVar("mcp_host_call", default=None)
 """The call that a log line belongs to; set for the pack's code as well."""

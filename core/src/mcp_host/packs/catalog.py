@@ -27,7 +27,7 @@ What = Literal["tools", "resources", "resourceTemplates", "prompts"]
 LISTS: tuple[What, ...] = tuple(METHODS.values())
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Entry:
     """One contribution under its public name (for a resource: its URI).
 

@@ -26,7 +26,7 @@ class Offer:
     version: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Declared:
     """What a loaded pack has declared; plain data and functions, nothing is open yet."""
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterable
+from importlib import metadata
 from itertools import chain
 from pathlib import Path
-
-import importlib_metadata
 
 from ..startup.saved import Dependencies, names_in
 from .inventory import Inventory
@@ -64,8 +63,8 @@ class _Sources:
 def _metadata_file(distribution: str) -> list[str]:
     """The file that an installer writes anew with every version."""
     try:
-        found = importlib_metadata.distribution(distribution)
-    except importlib_metadata.PackageNotFoundError:
+        found = metadata.distribution(distribution)
+    except metadata.PackageNotFoundError:
         return []
     place = getattr(found, "_path", None)  # the one place that knows; absent, the folder tells
     return [str(Path(place) / "METADATA")] if place is not None else []
@@ -77,6 +76,6 @@ def _is_copy(module: Path, distribution: str) -> bool:
     `module` is the package's own file, or the one file of a pack that has no more.
     """
     place = module.parent if module.name == "__init__.py" else module
-    metadata = _metadata_file(distribution)
+    about = _metadata_file(distribution)
     is_beside = place.parent.name in ("site-packages", "dist-packages")
-    return bool(metadata) and is_beside and Path(metadata[0]).parent.parent == place.parent
+    return bool(about) and is_beside and Path(about[0]).parent.parent == place.parent

@@ -21,7 +21,7 @@ from .secrets import SecretReader, Secrets
 from .tables import RESERVED_PACK_NAME, FileTables, HostTable, HttpTable, PackTable
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Settings:
     """Settings as the host uses them: checked, secrets read, relative paths made absolute.
 

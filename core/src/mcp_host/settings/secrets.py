@@ -27,7 +27,7 @@ SENT_BACK = frozenset(
 """Keys of what clients are shown whose values they send back, or go by."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Secrets:
     """What came from the environment or from files: values to mask, and where they stood."""
 
