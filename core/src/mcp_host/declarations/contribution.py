@@ -31,7 +31,7 @@ class Icon:
         return present(src=self.src, mimeType=self.mime, sizes=list(self.sizes))
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class Contribution(ABC):
     """A name, words about it, and the function that does it."""
 

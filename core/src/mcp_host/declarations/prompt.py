@@ -10,7 +10,7 @@ from .content import Message, Wire
 from .contribution import Contribution, Function, Icon, Resolve, present, words_of
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class Prompt(Contribution):
     """A text that a person picks to start something with."""
 

@@ -16,7 +16,7 @@ from .errors import DeclarationError
 from .uri_template import UriTemplate
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class Resource(Contribution):
     """Something a client may read, by a URI or a template of URIs.
 

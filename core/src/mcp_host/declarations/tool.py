@@ -20,7 +20,7 @@ Published: TypeAlias = Literal["full", "open"] | None
 """How much of the schema of what is returned is published."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class Tool(Contribution):
     """Something a model may call.
 
