@@ -62,5 +62,5 @@ class ErrorEnvelope:
         envelope = self._secrets.redact_data(error.envelope(call.context.request_id))
         if call.kind == "tool" and not isinstance(error, UnknownName):
             body = json.dumps(as_result(envelope), ensure_ascii=False, separators=(",", ":"))
-            return Answered(body.encode(), error.code)
+            return Answered(body.encode(), error.code, is_wire=True)
         raise as_protocol_error(error, envelope, call.name if call.kind == "resource" else None)

@@ -63,10 +63,15 @@ class ProposalsMessage:
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """A call's result as the JSON of the protocol, written where the value was made."""
+    """A call's result as the JSON of the protocol, written where the value was made.
+
+    `is_wire` says that `body` is what the protocol's own models would make of it, and ends with its
+    `_meta`, which is not empty.
+    """
 
     body: bytes
     code: str = "ok"
+    is_wire: bool = False
 
     @property
     def data(self) -> dict[str, Any]:

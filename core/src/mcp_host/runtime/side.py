@@ -28,7 +28,8 @@ from ..errors import (
     MissingCapability,
     Unsupported,
 )
-from . import bounds
+from ..startup.protocol import HANDSHAKE_VERSIONS
+from . import bounds, wire
 from .messages import (
     Answered,
     Asked,
@@ -183,11 +184,16 @@ def _written(message: CallMessage, contribution: Contribution, value: Any) -> An
         raise _too_large(f"at least {least}", least, limit)
     answer = contribution.answer(value, message.target)
     code = "error" if answer.get("isError") else "ok"
-    meta = {**answer.get("_meta", {}), REQUEST_ID_KEY: message.request_id}
-    body = to_json({**answer, "_meta": meta}, inf_nan_mode="null")
+    meta = answer.pop("_meta", {})
+    if message.caller.protocol in HANDSHAKE_VERSIONS:
+        answer.pop("ttlMs", None)  # the handshake era knows no caching
+        answer.pop("cacheScope", None)
+    is_wire = wire.is_wire(answer, meta)
+    answer["_meta"] = {**meta, REQUEST_ID_KEY: message.request_id}  # at the end of the body
+    body = to_json(answer, inf_nan_mode="null")
     if len(body) > limit:
         raise _too_large(str(len(body)), len(body), limit)
-    return Answered(body, code)
+    return Answered(body, code, is_wire)
 
 
 def _least_bytes(value: Any) -> int:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 import uuid
 import warnings
 from collections.abc import Awaitable, Callable
@@ -19,6 +20,7 @@ import mcp_types as types
 from mcp.server.caching import CacheHint
 from mcp.server.request_state import RequestStateBoundary, RequestStateSecurity
 from mcp.shared.exceptions import MCPDeprecationWarning, MCPError
+from mcp_types.methods import serialize_server_result
 from opentelemetry import trace
 from pydantic import BaseModel
 
@@ -32,6 +34,7 @@ from .borrowed import without_spans
 from .changes import Changes
 from .channel import CallChannel
 from .connections import Connections
+from .lane.lane import Lane
 from .questions import LiveQuestions
 from .requests import Ctx, is_modern
 from .server import LegacyAwareServer
@@ -45,6 +48,8 @@ Handler: TypeAlias = Callable[[Ctx, Any], Awaitable[dict[str, Any]]]
 
 LARGE = 64 * 1024
 """Bytes of an answer that is parsed in a thread."""
+LANE_VARIABLE = "MCP_HOST_LANE"
+"""Of the environment; where it is 0, every request goes through the SDK."""
 WATCHED = 10_000
 """How many resources one connection may watch."""
 
@@ -53,7 +58,8 @@ class Adapter:
     """One host, served by the SDK; transports run `server`.
 
     `stateless` says that no session is kept, `stale` that the client was shown lists which have
-    changed since. It is made on the loop that serves.
+    changed since. It is made on the loop that serves. `lane` is None where every request goes
+    through the SDK.
     """
 
     def __init__(
@@ -85,6 +91,11 @@ class Adapter:
         security = RequestStateSecurity(keys=[key]) if key else RequestStateSecurity.ephemeral()
         self.server.middleware.append(RequestStateBoundary(security, default_audience=name))
         self._register(stateless)
+        is_on = host.settings.host.lane and os.environ.get(LANE_VARIABLE) != "0"
+        self.lane = self._lane() if is_on and not _is_traced() else None
+
+    def _lane(self) -> Lane:
+        return Lane(self.host, self.server.server_info_stamp, serialize_server_result)
 
     def attach(self) -> Callable[[], None]:
         """Pass the host's changes on to clients, until the returned function is called."""
@@ -189,6 +200,7 @@ class Adapter:
         connection = self.connections.of(ctx)
         if connection is not None:
             connection.session = ctx.session
+            connection.caller = self.connections.caller(ctx)
             self._changes.tell_if_stale()
 
     async def _set_level(self, ctx: Ctx, params: types.SetLevelRequestParams) -> dict[str, Any]:

@@ -17,12 +17,13 @@ CONNECTIONS = 10_000
 class Connection:
     """One connection: how to reach it outside a call, and what it asked for.
 
-    `session` is None until the client has said that it is initialized.
+    `session` and `caller` are None until the client has said that it is initialized.
     """
 
     def __init__(self) -> None:
         self.id = uuid.uuid4().hex
         self.session: Any = None
+        self.caller: Caller | None = None
         self.level: Level = "debug"
         self.watched: set[str] = set()
 
@@ -43,6 +44,11 @@ class Connections:
             return None
         session_id = headers(ctx).get("mcp-session-id") if ctx.request is not None else STDIO
         return None if session_id is None else self._remembered(session_id)
+
+    @property
+    def stdio(self) -> Connection:
+        """The one connection of a client on standard input and output."""
+        return self._remembered(STDIO)
 
     def reachable(self) -> list[Connection]:
         """The connections that take notifications."""

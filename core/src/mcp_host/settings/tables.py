@@ -82,6 +82,11 @@ class HostTable(_Table):
     catalogue: bool = Field(
         True, description="Save what clients see first, to show it at once at the next start."
     )
+    lane: bool = Field(
+        True,
+        description="Answer usual requests without the SDK; off, all go through it, with the same "
+        "answers. `MCP_HOST_LANE=0` switches it off as well.",
+    )
     log_level: Literal["debug", "info", "warning", "error"] = Field(
         "info", description="The least level that is logged."
     )

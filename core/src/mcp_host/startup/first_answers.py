@@ -11,6 +11,7 @@ import json
 
 from .frames import TooLong
 from .protocol import HANDSHAKE_VERSIONS, LIST_TTL_MS, LISTS, META, MODERN_VERSION, is_id
+from .usual import are_usual_capabilities, is_usual_envelope, is_usual_info
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
     from .catalogue import Catalogue
     from .frames import Id, Line
 
-_ENVELOPE = {META + "protocolVersion", META + "clientCapabilities", META + "clientInfo"}
 _CAPABILITIES: Mapping[str, Any] = {
     "completions": {},
     "logging": {},
@@ -28,13 +28,6 @@ _CAPABILITIES: Mapping[str, Any] = {
     "resources": {"listChanged": True, "subscribe": True},
     "tools": {"listChanged": True},
 }
-_PLAIN_CAPABILITIES: Mapping[str, tuple[str, ...]] = {
-    "elicitation": ("form", "url"),
-    "sampling": ("context", "tools"),
-    "roots": (),
-}
-_INFO = {"name", "version", "title", "description", "websiteUrl"}
-_FREE_CAPABILITIES = ("experimental", "extensions")
 
 
 class FirstAnswers:
@@ -124,8 +117,8 @@ class FirstAnswers:
         version = params.get("protocolVersion")
         fits = (
             isinstance(version, str)
-            and _are_capabilities(params.get("capabilities"))
-            and _is_info(params.get("clientInfo"))
+            and are_usual_capabilities(params.get("capabilities"))
+            and is_usual_info(params.get("clientInfo"))
         )
         if not fits:
             return None
@@ -205,50 +198,6 @@ def _is_request(message: Mapping[str, Any]) -> bool:
 
 def _is_modern(params: Any) -> bool:
     """Whether a request carries the 2026-07-28 envelope and nothing else."""
-    meta = params.get("_meta") if isinstance(params, dict) and set(params) == {"_meta"} else None
     return (
-        isinstance(meta, dict)
-        and set(meta) <= _ENVELOPE
-        and meta.get(META + "protocolVersion") == MODERN_VERSION
-        and _are_capabilities(meta.get(META + "clientCapabilities"))
-        and (META + "clientInfo" not in meta or _is_info(meta[META + "clientInfo"]))
-    )
-
-
-def _are_capabilities(given: Any) -> bool:
-    """Whether these are capabilities that the SDK surely accepts."""
-    if not isinstance(given, dict):
-        return False
-    for name, value in given.items():
-        if name in _FREE_CAPABILITIES:
-            if not (isinstance(value, dict) and all(map(_is_flat, value.values()))):
-                return False
-            continue
-        if name not in _PLAIN_CAPABILITIES or not isinstance(value, dict):
-            return False
-        if name == "roots":
-            if not (
-                set(value) <= {"listChanged"} and all(isinstance(v, bool) for v in value.values())
-            ):
-                return False
-        elif not all(key in _PLAIN_CAPABILITIES[name] and v == {} for key, v in value.items()):
-            return False
-    return True
-
-
-def _is_flat(given: Any) -> bool:
-    """Whether this is a table of what cannot be refused: switches, words and lists of words."""
-    return isinstance(given, dict) and all(
-        isinstance(value, bool | str)
-        or (isinstance(value, list) and all(isinstance(item, str) for item in value))
-        for value in given.values()
-    )
-
-
-def _is_info(given: Any) -> bool:
-    """Whether this is a client's name and version, and at most texts about it."""
-    return (
-        isinstance(given, dict)
-        and {"name", "version"} <= set(given) <= _INFO
-        and all(isinstance(value, str) for value in given.values())
+        isinstance(params, dict) and set(params) == {"_meta"} and is_usual_envelope(params["_meta"])
     )

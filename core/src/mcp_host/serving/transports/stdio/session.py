@@ -19,6 +19,7 @@ from ....startup.frames import Handover, TooLong
 from ....startup.protocol import MODERN_VERSION
 from ...adapter import Adapter
 from ...borrowed import serve_modern_stream
+from ...lane.stdio import StdioLane
 from .faults import Fault, fault, has_id
 from .link import StdioLink
 
@@ -35,6 +36,9 @@ class StdioSession:
         self._drained = drained
         self._ahead: deque[SessionMessage] = deque()
         self._serves_handshake = False
+        self._lane: StdioLane | None = None
+        if adapter.lane is not None:
+            self._lane = StdioLane(adapter.lane, link, adapter.connections.stdio)
 
     async def era(self) -> Literal["handshake", "modern"] | None:
         """Which era the client's first request opens; None where none comes.
@@ -51,6 +55,8 @@ class StdioSession:
                 self._ahead.append(item)
             if isinstance(item.message, types.JSONRPCRequest):
                 self._serves_handshake = not _opens_modern(item.message)
+                if self._lane is not None:
+                    self._lane.is_modern = not self._serves_handshake
                 return "handshake" if self._serves_handshake else "modern"
 
     async def __anext__(self) -> SessionMessage:
@@ -64,9 +70,12 @@ class StdioSession:
                 self._adapter.stop_asking()
                 self._adapter.close_streams()
                 await self._drained()
+                await self.close()
                 raise StopAsyncIteration
             if isinstance(line, TooLong):
                 self._refuse(Fault(None, types.INVALID_REQUEST, "The message is too long"))
+                continue
+            if self._lane is not None and self._lane.takes(line):
                 continue
             message = self._message(line)
             if isinstance(message, types.JSONRPCRequest):
@@ -96,6 +105,11 @@ class StdioSession:
             return message
         self._refuse(Fault(message.id, types.INVALID_REQUEST, "This id is in use already"))
         return None
+
+    async def close(self) -> None:
+        """End what runs in the lane still."""
+        if self._lane is not None:
+            await self._lane.close()
 
     async def _unanswered(self, request_id: str | int) -> None:
         self._link.answered(request_id)
@@ -173,10 +187,12 @@ async def serve(
 
     watching = asyncio.create_task(stop())
     link.start()
+    session = StdioSession(link, adapter, lambda: _drain(host, link, stopping))
     try:
-        await run(adapter.server, StdioSession(link, adapter, lambda: _drain(host, link, stopping)))
+        await run(adapter.server, session)
     finally:
         watching.cancel()
+        await session.close()
 
 
 async def _drain(host: Host, link: StdioLink, stopping: asyncio.Event) -> None:

@@ -1,0 +1,121 @@
+"""From a usual request to the frame of its answer."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic_core import to_json
+
+from ...declarations.context import Caller, ClientChannel
+from ...errors import INTERNAL_ERROR, ProtocolError
+from ...host import Host
+from ...packs.catalog import Entry
+from ...runtime.messages import Answered
+from ...startup.protocol import META, MODERN_VERSION
+from . import frames
+from .requests import Usual
+
+log = logging.getLogger("mcp_host.server")
+
+SERVER_INFO = META + "serverInfo"
+
+Sieve = Callable[[str, str, Mapping[str, Any]], dict[str, Any]]
+"""Makes a result of plain data what the protocol knows: of a method, a version and the result;
+raises `ValueError` where it is none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """The frame of an answer; `error` is its JSON-RPC code where it is an error."""
+
+    frame: bytes
+    error: int | None = None
+
+
+class Lane:
+    """Answers usual requests for one host.
+
+    `info` is what the server tells of itself. `sieve` is for answers of which the pack's side does
+    not know that the protocol takes them as they are.
+    """
+
+    def __init__(self, host: Host, info: Mapping[str, str], sieve: Sieve) -> None:
+        self._host = host
+        self._info = info
+        self._stamp = frames.stamp(SERVER_INFO, info)
+        self._sieve = sieve
+        self._plain_headers: dict[str, tuple[object, bool]] = {}
+
+    def takes(self, request: Usual) -> bool:
+        """Whether the answer to a request can be given here: it is there, and asks nobody."""
+        entry = self._entry(request)
+        return request.method == "ping" or (
+            entry is not None and not entry.contribution.signature.questions
+        )
+
+    def takes_headers(self, request: Usual) -> bool:
+        """Whether no argument of a call is to stand in a header of its own as well."""
+        if request.method != "tools/call":
+            return True
+        schema = self._host.input_schema(request.name)
+        known = self._plain_headers.get(request.name)
+        if known is None or known[0] is not schema:
+            known = self._plain_headers[request.name] = (schema, "x-mcp-header" not in str(schema))
+        return known[1]
+
+    async def answer(self, request: Usual, caller: Caller, channel: ClientChannel) -> Answer:
+        """Answer a request that `takes` has taken; no exception but cancellation comes out."""
+        if request.method == "ping":
+            return Answer(frames.result(request.id, b"{}"))
+        try:
+            answered = await self._call(request, caller, channel)
+            return Answer(self._framed(request, caller, answered))
+        except ProtocolError as told:
+            frame = frames.error(request.id, told.number, str(told), told.data)
+            return Answer(frame, told.number)
+        except Exception:
+            log.exception("%s failed", request.method)
+            return Answer(
+                frames.error(request.id, INTERNAL_ERROR, "Internal error"), INTERNAL_ERROR
+            )
+
+    def _entry(self, request: Usual) -> Entry | None:
+        catalog = self._host.catalog
+        if request.method == "tools/call":
+            return catalog.tools.get(request.name)
+        if request.method == "prompts/get":
+            return catalog.prompts.get(request.name)
+        return catalog.resource(request.name)[0] if request.method == "resources/read" else None
+
+    async def _call(self, request: Usual, caller: Caller, channel: ClientChannel) -> Answered:
+        host, context = self._host, self._host.context(caller, channel)
+        if request.method == "tools/call":
+            return await host.call_tool(request.name, request.arguments, context)
+        if request.method == "prompts/get":
+            return await host.get_prompt(request.name, request.arguments, context)
+        return await host.read(request.name, context)
+
+    def _framed(self, request: Usual, caller: Caller, answered: Answered) -> bytes:
+        is_modern = caller.protocol == MODERN_VERSION
+        if not answered.is_wire:
+            return self._sieved(request, caller.protocol, is_modern, answered)
+        if is_modern:
+            return frames.modern_result(request.id, answered.body, self._stamp)
+        return frames.result(request.id, answered.body)
+
+    def _sieved(self, request: Usual, version: str, is_modern: bool, answered: Answered) -> bytes:
+        """The frame of an answer that the pack's side could not vouch for."""
+        if answered.code == "input_required":
+            raise RuntimeError(f"{request.name} asks what it did not declare")
+        data = {"resultType": "complete", **answered.data} if is_modern else answered.data
+        try:
+            data = self._sieve(request.method, version, data)
+        except ValueError:
+            log.exception("the answer of %s is not what the protocol takes", request.name[:200])
+            raise ProtocolError(INTERNAL_ERROR, "Handler returned an invalid result") from None
+        if is_modern and data["_meta"].get(SERVER_INFO) is None:
+            data["_meta"] = {**data["_meta"], SERVER_INFO: self._info}
+        return frames.result(request.id, to_json(data, inf_nan_mode="null"))
