@@ -72,9 +72,9 @@ def usual(given: dict[str, Any]) -> Usual | None:
         return Usual(request_id, method, name, arguments, None, _NOTHING)  # type: ignore[arg-type]  # one of `NAMES`
     if type(meta) is not dict:
         return None
-    token = meta.pop("progressToken", None)
-    if token is not None and type(token) is not str and type(token) is not int:
-        meta["progressToken"] = token
+    token = meta.get("progressToken")
+    if type(token) is str or type(token) is int:
+        del meta["progressToken"]  # what is left of another one is unusual
     return Usual(request_id, method, name, arguments, token, meta)  # type: ignore[arg-type]  # as above
 
 
