@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
-from mcp_host.testing import stdio_client
+from mcp_host.testing import CallFailed, stdio_client
 from mcp_host_openspec.errors import LockedError, NotFoundError, OpenSpecError, RefusedError
 from mcp_host_openspec.model.names import nearest
 from mcp_host_openspec.service import OpenSpec, Options, Root
@@ -123,3 +123,31 @@ def test_a_change_that_was_archived_meanwhile_is_named_by_where_it_went(
 
     assert plan.target.name in failed.value.suggestions[0]
     assert json.dumps(failed.value.details)
+
+
+async def test_a_slash_that_is_not_escaped_is_met_with_the_uri_that_is_meant(
+    server: list[str], shop: Path
+) -> None:
+    async with stdio_client(server, cwd=shop) as client:
+        with pytest.raises(CallFailed) as failed:
+            await client.read("openspec://specs/area/nested")
+        (hint,) = failed.value.envelope["suggestions"]
+        meant = hint.split("'")[1]
+        assert meant == "openspec://specs/area%2Fnested"
+        assert "nested" in (await client.read(meant))[0]["text"]
+        with pytest.raises(CallFailed) as failed:
+            await client.read("openspec://changes/a/b/tasks")
+        assert "openspec://changes/a%2Fb/tasks" in failed.value.envelope["suggestions"][0]
+
+
+def test_near_names_are_found_among_thousands_in_a_moment() -> None:
+    """The bound is 20 ms on a quiet machine; here it is one of processor time, and wide."""
+    names = [
+        f"{area}-{number:04}-of-it"
+        for number in range(1000)
+        for area in ["auth", "api", "ui", "db"]
+    ]
+    begin = time.process_time()
+    assert nearest("atuh-0101-of-it", names)[0] == "auth-0101-of-it"
+    assert nearest("nope", names) == []
+    assert time.process_time() - begin < 1

@@ -376,10 +376,17 @@ class Host:
             check(entry, caller)
 
     def _known_names(self, call: Call) -> list[str]:
-        """Return the names that this caller may use, of the kind that the call is of."""
+        """Return the names that this caller may use, of the kind that the call is of.
+
+        Those of resources are their URIs and the templates of such.
+        """
         caller = call.context.caller
         if call.kind == "resource":
-            return [str(item["uri"]) for item in self.visible("resources", caller)]
+            templates = self.visible("resourceTemplates", caller)
+            return [
+                *(str(item["uri"]) for item in self.visible("resources", caller)),
+                *(str(item["uriTemplate"]) for item in templates),
+            ]
         what: What = "tools" if call.kind == "tool" else "prompts"
         return [str(item["name"]) for item in self.visible(what, caller)]
 

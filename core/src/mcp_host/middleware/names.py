@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Callable, Iterable
+from urllib.parse import quote
 
 from ..errors import CallError, UnknownName
 from .call import Call, Next, Result
@@ -26,8 +28,21 @@ class Names:
         if call.entry is not None:
             return await following(call)
         name = call.name[:200]
-        near = difflib.get_close_matches(name, list(self._known(call)), 1)
+        known = list(self._known(call))
+        near = _escaped(name, known) or difflib.get_close_matches(name, known, 1)
         raise self._missing(call) or UnknownName(
             f"Unknown {call.kind}: {name}",
             suggestions=[f"Did you mean '{near[0]}'?"] if near else (),
         )
+
+
+def _escaped(uri: str, templates: Iterable[str]) -> list[str]:
+    """The URI with `/` written as %2F inside the one variable of a template that then fits."""
+    for template in sorted(templates, key=len, reverse=True):
+        parts = re.split(r"\{\w+\}", template)
+        if len(parts) != 2 or not (uri.startswith(parts[0]) and uri.endswith(parts[1])):
+            continue
+        value = uri[len(parts[0]) : len(uri) - len(parts[1])]
+        if "/" in value.strip("/") and not set("?#") & set(value):
+            return [f"{parts[0]}{quote(value, safe='%')}{parts[1]}"]
+    return []

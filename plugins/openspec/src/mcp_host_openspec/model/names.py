@@ -63,31 +63,51 @@ def nearest(name: str, candidates: list[str], most: int = 5) -> list[str]:
     """
     typed = name.lower()
     limit = max(_LEAST_EDITS, len(typed) // _LETTERS_PER_EDIT)
+    letters = sorted(Counter(typed).items())
     scored = []
     for candidate in candidates:
         other = candidate.lower()
         if typed and (typed in other or (len(other) >= _SHORTEST_PART and other in typed)):
             scored.append((abs(len(other) - len(typed)) / 100, candidate))
-        elif (edits := _distance(typed, other, limit)) <= limit:
+        elif (
+            abs(len(other) - len(typed)) <= limit
+            and not _lacks(other, letters, limit)
+            and (edits := _distance(typed, other, limit)) <= limit
+        ):
             scored.append((float(edits), candidate))
     return [candidate for _, candidate in sorted(scored)[:most]]
 
 
+def _lacks(text: str, letters: list[tuple[str, int]], limit: int) -> bool:
+    """Whether a text lacks more letters than so many edits could bring."""
+    lacking = 0
+    for letter, count in letters:
+        there = text.count(letter)
+        if there < count:
+            lacking += count - there
+            if lacking > limit:
+                return True
+    return False
+
+
 def _distance(left: str, right: str, limit: int) -> int:
-    """How many single-letter edits lie between two names, or more than the limit."""
-    if abs(len(left) - len(right)) > limit or _letters_apart(left, right) > limit:
-        return limit + 1
-    row = list(range(len(right) + 1))
+    """How many single-letter edits lie between two names, or more than the limit.
+
+    Only cells near the diagonal are worked out: those further off cost more than the limit.
+    """
+    far = limit + 1
+    row = [j if j <= limit else far for j in range(len(right) + 1)]
     for i, a in enumerate(left, 1):
+        low, high = max(1, i - limit), min(len(right), i + limit)
         previous, row[0] = row[0], i
-        for j, b in enumerate(right, 1):
-            previous, row[j] = row[j], min(row[j] + 1, row[j - 1] + 1, previous + (a != b))
-        if min(row) > limit:
-            return limit + 1
+        if low > 1:
+            previous, row[low - 1] = row[low - 1], far
+        best = row[low - 1]
+        for j in range(low, high + 1):
+            cost = previous + (a != right[j - 1])
+            previous = row[j]
+            row[j] = min(row[j - 1] + 1, previous + 1, cost)
+            best = min(best, row[j])
+        if best > limit:
+            return far
     return row[-1]
-
-
-def _letters_apart(left: str, right: str) -> int:
-    """At least how many edits lie between two names, by their letters alone."""
-    ours, theirs = Counter(left), Counter(right)
-    return max((ours - theirs).total(), (theirs - ours).total())
