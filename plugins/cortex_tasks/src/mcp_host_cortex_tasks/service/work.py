@@ -10,7 +10,7 @@ from ..errors import CortexError, InvalidError, RefusedError
 from ..model import Task, task_of_branch
 from ..storage.claims import Claims
 from ..storage.config import Config
-from ..storage.git import Checkout
+from ..storage.git import Checkout, is_git_at_work, locks_of
 from ..storage.journal import Journal, Turn
 from ..storage.kept import Kept
 from ..storage.stores import open_tasks
@@ -273,6 +273,7 @@ class Work:
 
     def carry_out(self, plan: Plan, turn: Turn) -> None:
         """Do a plan's steps. Where that is interrupted, our claim says what is still to do."""
+        self._clear_locks(plan)
         try:
             plan.carry_out(self.journal, turn)
         except CortexError as error:
@@ -281,6 +282,18 @@ class Work:
             if begun and error.details.get("cause", error.reason) not in unheard:
                 self._tell_pending(plan)
             raise
+
+    def _clear_locks(self, plan: Plan) -> None:
+        """Remove git's locks that a dead command of ours held, and no others."""
+        git = self.checkout
+        locks = locks_of(git, *([plan.branch] if plan.branch else []))
+        dead = self.journal.dead() if locks else []
+        for lock in locks:
+            with suppress(OSError):
+                ours = any(lock.stat().st_mtime >= entry.began for entry in dead)
+                if ours and not is_git_at_work(git):
+                    lock.unlink()
+                    plan.warnings.append(f"A lock that a killed command left is removed: {lock}.")
 
     def _tell_pending(self, plan: Plan) -> None:
         left = tuple(f"{plan.command} {name}" for name in plan.left)

@@ -101,6 +101,17 @@ class Journal:
             return None if entry.finished or entry.running else entry
         return None
 
+    def dead(self) -> list[Entry]:
+        """Return the runs that were begun here, on this machine, and ended without finishing."""
+        here = this_process().rpartition("/")[0]
+        found = (_read(path) for path in sorted(self._folder.glob("*.json")))
+        return [
+            entry
+            for entry in found
+            if entry is not None and not entry.finished and not entry.undone
+            and entry.process.rpartition("/")[0] == here and not is_alive(entry.process)
+        ]  # fmt: skip
+
     def last(self, *, undone: bool = False) -> Entry | None:
         """Return the newest entry that was not undone (or, with `undone`, whatever it is)."""
         for path in sorted(self._folder.glob("*.json"), reverse=True):

@@ -168,26 +168,41 @@ def _command(arguments: tuple[str, ...]) -> str:
 
 
 def _silent(pid: int, asking: Asking, seen: dict[int, float]) -> str | None:
-    """Return the program that was asked for a password and has been silent too long."""
+    """Return the program that was asked for a password and has been silent too long.
+
+    It is one of those that git may ask, or whatever git's speaker of HTTP has begun.
+    """
     now = time.monotonic()
-    for child in _descendants(pid):
-        try:
-            words = Path(f"/proc/{child}/cmdline").read_bytes().split(b"\0")[:3]
-        except OSError:
-            continue
-        named = [one for one in asking.programs if os.fsencode(one) in words]
-        if named and now - seen.setdefault(child, now) > asking.limit:
-            return named[0]
+    for parent in (pid, *_descendants(pid)):
+        speaker = _words_of(parent, "comm")[:1]
+        for child in _children(parent):
+            words = _words_of(child, "cmdline")[:3]
+            named = [one for one in asking.programs if os.fsencode(one) in words]
+            begun = bool(speaker) and speaker[0].startswith(b"git-remote-http")
+            if (named or begun) and now - seen.setdefault(child, now) > asking.limit:
+                told = [*named, *asking.programs, *(os.fsdecode(word) for word in words)]
+                return told[0] if told else "A credential helper"
     return None
+
+
+def _words_of(pid: int, what: str) -> list[bytes]:
+    try:
+        return Path(f"/proc/{pid}/{what}").read_bytes().split(b"\0")
+    except OSError:
+        return []
+
+
+def _children(pid: int) -> list[int]:
+    try:
+        told = Path(f"/proc/{pid}/task/{pid}/children").read_text(encoding="ascii")
+    except OSError:
+        return []
+    return [int(one) for one in told.split()]
 
 
 def _descendants(pid: int) -> Iterator[int]:
     """Yield a process's children and theirs, where the system tells (Linux)."""
-    try:
-        children = Path(f"/proc/{pid}/task/{pid}/children").read_text(encoding="ascii").split()
-    except OSError:
-        return
-    for child in map(int, children):
+    for child in _children(pid):
         yield child
         yield from _descendants(child)
 
