@@ -145,7 +145,7 @@ def test_what_packs_print_never_reaches_the_output_of_a_command(home: Home) -> N
     assert {resource["uri"] for resource in resources} == {"loud://text", "host://packs"}
     assert [prompt["name"] for prompt in prompts] == ["loud_ask"]
     (loud,) = [pack for pack in packs["packs"] if pack["name"] == "loud"]
-    assert (loud["state"], loud["tools"], loud["distribution"]) == ("ready", 1, "loud-pack")
+    assert (loud["state"], loud["tools"], loud["distribution"]) == ("checked", 1, "loud-pack")
     assert doctor["healthy"] is True
 
 
@@ -466,7 +466,7 @@ def test_people_get_a_table_of_packs_with_what_to_do_about_those_not_enabled(des
     shown = desk.run("packs", *DESK)
 
     lines = {line.split()[0]: line for line in shown.out.splitlines() if line.strip()}
-    assert "ready" in lines["desk"]
+    assert "checked" in lines["desk"]
     assert "mcp-host enable todo_db" in lines["todo_db"]
     assert "not opened: `mcp-host doctor`" in shown.out
 
@@ -494,7 +494,7 @@ def test_what_packs_says_to_do_without_a_settings_file_can_be_done(home: Home) -
     words = told["desk"]["remedy"].split()
 
     assert home.run(*words[1:]).code == 0
-    assert "ready" in home.run("packs").out
+    assert "checked" in home.run("packs").out
 
 
 def test_commands_wait_for_a_slow_import_and_say_which_pack_does_not_end_its_own(
@@ -512,3 +512,27 @@ def test_commands_wait_for_a_slow_import_and_say_which_pack_does_not_end_its_own
         1,
         ["endless: importing endless_pack_plugin took longer than 2 s"],
     )
+
+
+def test_packs_and_doctor_say_the_same_of_the_same_state(home: Home) -> None:
+    home.add_pack("broken", "raise RuntimeError('at once')")
+    home.write(
+        '[packs.desk]\nsettings = { mood = "busy" }\n[packs.broken]\n[packs.away]\n'
+        "[packs.off]\nenabled = false\n"
+    )
+    asked = [
+        home.run(command, "--json", "--config", "mcp-host.toml") for command in ("packs", "doctor")
+    ]
+    shown = [home.run(command, "--config", "mcp-host.toml").out for command in ("packs", "doctor")]
+
+    packs, doctor = ({pack["name"]: pack for pack in one.json["packs"]} for one in asked)
+    assert (packs["desk"]["state"], doctor["desk"]["state"]) == ("checked", "degraded")
+    for name in ("broken", "away", "off"):
+        told = [
+            {k: of[name].get(k) for k in ("state", "code", "reason", "remedy")}
+            for of in (packs, doctor)
+        ]
+        assert told[0] == told[1]
+        for page in shown:
+            assert told[0]["state"] in page
+            assert told[0]["reason"][:40] in page

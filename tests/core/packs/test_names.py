@@ -133,7 +133,7 @@ def test_two_distributions_that_offer_one_name_fail_it_until_the_settings_choose
     assert torn["code"] == "ambiguous"
     assert torn["reason"] == "rival-pack and sample-pack both offer a pack 'sample'"
     assert "in [packs.sample]" in torn["remedy"]
-    assert (chosen["state"], chosen["tools"]) == ("ready", 1)
+    assert (chosen["state"], chosen["tools"]) == ("checked", 1)
     assert absent["code"] == "not_installed"
 
 

@@ -38,6 +38,7 @@ WIDTH = 160
 
 STATE_STYLES = {
     "ready": "green",
+    "checked": "green",
     "opening": "cyan",
     "degraded": "yellow",
     "failed": "red",

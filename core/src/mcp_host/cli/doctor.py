@@ -106,7 +106,7 @@ def _show(output: Output, host: Host, reports: list[dict[str, Any]], catalogue: 
         version = f" {report['version']}" if report.get("version") else ""
         output.styled(f"\n[{style}]●[/] [bold]{report['name']}[/]{version}: [{style}]{state}[/]")
         for text in (report.get("reason"), report.get("remedy")):
-            if text and state != "disabled":
+            if text:
                 output.styled(f"  {escaped(text)}")
         for finding in report["findings"]:
             output.styled(f"  {escaped(finding['problem'])}")

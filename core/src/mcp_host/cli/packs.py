@@ -18,6 +18,9 @@ from .common import (
     quiet_logs,
 )
 
+CHECKED = "checked"
+"""What stands in place of `opening`, since no pack is opened."""
+
 
 def packs(config: ConfigOption = None, as_json: JsonOption = False) -> None:
     """List the packs: enabled ones are imported and checked, none is opened."""
@@ -46,7 +49,7 @@ def packs(config: ConfigOption = None, as_json: JsonOption = False) -> None:
         ],
         'no packs are installed; for example: pip install "mcp-host[tasky]"',
     )
-    if any(report["state"] == "ready" for report in reports):
+    if any(report["state"] == CHECKED for report in reports):
         output.text("Checked, not opened: `mcp-host doctor` opens every enabled pack.")
 
 
@@ -68,7 +71,7 @@ def _not_enabled(offer: Offer, settings: Settings) -> dict[str, Any]:
 
 
 def _checked(report: dict[str, Any]) -> dict[str, Any]:
-    """A pack that passed its checks is ready as far as this command looks."""
+    """What passed its checks would now be opened, which this command does not do."""
     if report["state"] == "opening" and report.get("code") != "loading":
-        return {**report, "state": "ready", "code": "", "reason": ""}
+        return {**report, "state": CHECKED, "code": "", "reason": ""}
     return report
