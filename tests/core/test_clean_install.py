@@ -5,11 +5,14 @@ import os
 import subprocess
 import sys
 import venv
+import zipfile
 from collections.abc import Mapping
+from email import message_from_bytes
 from pathlib import Path
 
 import pytest
 from mcp_host.testing import stdio_client
+from packaging.requirements import Requirement
 
 ROOT = Path(__file__).parents[2]
 BIN = "Scripts" if os.name == "nt" else "bin"
@@ -43,6 +46,23 @@ def test_an_extra_brings_its_own_pack_alone(programs: Path) -> None:
     found = subprocess.check_output([programs / "python", "-c", listing], text=True)
 
     assert found.split() == ["mcp-host", "mcp-host-todo-db"]
+
+
+def test_every_wheel_has_its_licence_and_bounds_between_host_and_packs(programs: Path) -> None:
+    for wheel in programs.parents[1].glob("wheels/*.whl"):
+        with zipfile.ZipFile(wheel) as packed:
+            (file,) = [name for name in packed.namelist() if name.endswith("/METADATA")]
+            about = message_from_bytes(packed.read(file))
+            licence = packed.read(file.replace("METADATA", "licenses/LICENSE"))
+        needed = [Requirement(text) for text in about.get_all("Requires-Dist", ())]
+        between = [need for need in needed if need.name.startswith("mcp-host")]
+
+        assert about["License-Expression"] == "MIT"
+        assert licence == (ROOT / "LICENSE").read_bytes()
+        assert between
+        for need in between:
+            assert need.specifier.contains(str(about["Version"])), need
+            assert not need.specifier.contains("1.0.0"), need
 
 
 def test_the_host_finds_the_pack(programs: Path, tmp_path: Path) -> None:
