@@ -5,7 +5,7 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from . import people, work
+from . import people, projects, work
 from .access import PREFIX
 from .logins import Passwords, Tokens
 from .tables import open_database
@@ -21,6 +21,7 @@ def make_app(database: str, secret: str, *, registration: bool = True) -> FastAP
     passwords = Passwords()
     people_routes = people.make_router(passwords, app.state.tokens, registration=registration)
     app.include_router(people_routes, prefix=PREFIX)
+    app.include_router(projects.make_router(), prefix=PREFIX)
     app.include_router(work.make_router(), prefix=PREFIX)
     app.add_middleware(BodyLimit)
     app.add_exception_handler(RequestValidationError, _invalid)

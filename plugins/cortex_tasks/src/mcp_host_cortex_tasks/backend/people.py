@@ -1,27 +1,26 @@
-"""Login, users, organizations and projects."""
+"""Login, users and organizations."""
 
 from datetime import UTC, datetime
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, HTTPException, Request
 from fastapi.security import OAuth2PasswordRequestForm
-from sqlalchemy import func, select
+from sqlalchemy import select
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
-from .access import Caller, Database, project_for
+from .access import Caller, Database
 from .logins import Failures, Passwords, Tokens
 from .shapes import (
     ChangedUser,
     NewNamed,
     NewUser,
     OrganizationOut,
-    ProjectOut,
     RenewedUser,
     Token,
     UserOut,
 )
-from .tables import Organization, Project, TaskRow, UserRow
+from .tables import Organization, Project, ProjectMember, UserRow
 
 
 def make_router(passwords: Passwords, tokens: Tokens, *, registration: bool) -> APIRouter:
@@ -62,6 +61,8 @@ def make_router(passwords: Passwords, tokens: Tokens, *, registration: bool) -> 
         )
         session.add(user)
         _commit(session)
+        if new.organization_id is None:
+            _own(session, user)
         return UserOut.model_validate(user)
 
     @router.get("/users/me")
@@ -90,7 +91,6 @@ def make_router(passwords: Passwords, tokens: Tokens, *, registration: bool) -> 
         return RenewedUser(**shown.model_dump(), access_token=token)
 
     _add_organizations(router)
-    _add_projects(router)
     return router
 
 
@@ -112,52 +112,6 @@ def _add_organizations(router: APIRouter) -> None:
         return OrganizationOut.model_validate(made)
 
 
-def _add_projects(router: APIRouter) -> None:
-    @router.get("/projects/")
-    def read_projects(session: Database, me: Caller) -> list[ProjectOut]:
-        mine = Project.organization_id == me.organization_id
-        rows = session.scalars(select(Project).where(mine).order_by(Project.id))
-        return [ProjectOut.model_validate(row) for row in rows]
-
-    @router.post("/projects/")
-    def make_project(session: Database, me: Caller, new: NewNamed) -> ProjectOut:
-        if me.organization_id is None:
-            raise HTTPException(400, "You belong to no organization")
-        if new.organization_id not in (None, me.organization_id):
-            raise HTTPException(403, "No access to organization")
-        made = Project(
-            name=new.name,
-            description=new.description,
-            organization_id=me.organization_id,
-            created_at=datetime.now(UTC),
-        )
-        session.add(made)
-        session.commit()
-        return ProjectOut.model_validate(made)
-
-    @router.get("/projects/{project_id}")
-    def read_project(session: Database, me: Caller, project_id: int) -> ProjectOut:
-        return ProjectOut.model_validate(project_for(session, me, project_id))
-
-    @router.patch("/projects/{project_id}")
-    def change_project(session: Database, me: Caller, project_id: int, new: NewNamed) -> ProjectOut:
-        project = project_for(session, me, project_id)
-        project.name = new.name
-        project.description = new.description
-        session.commit()
-        return ProjectOut.model_validate(project)
-
-    @router.delete("/projects/{project_id}")
-    def delete_project(session: Database, me: Caller, project_id: int) -> ProjectOut:
-        project = project_for(session, me, project_id)
-        tasks = select(func.count()).select_from(TaskRow).where(TaskRow.project_id == project_id)
-        if session.scalar(tasks):
-            raise HTTPException(409, "The project has tasks")
-        session.delete(project)
-        session.commit()
-        return ProjectOut.model_validate(project)
-
-
 def _organization(session: Session, new: NewUser) -> int:
     """Return the organization to join, or a new one of one's own with a project to begin in."""
     if new.organization_id is not None:
@@ -169,6 +123,14 @@ def _organization(session: Session, new: NewUser) -> int:
     session.flush()
     session.add(Project(name="Default", organization_id=own.id, created_at=datetime.now(UTC)))
     return own.id
+
+
+def _own(session: Session, user: UserRow) -> None:
+    """Make a user the owner of the project that they begin in."""
+    mine = Project.organization_id == user.organization_id
+    for project in session.scalars(select(Project).where(mine)):
+        session.add(ProjectMember(project_id=project.id, user_id=user.id, owner=True))
+    session.commit()
 
 
 def _commit(session: Session) -> None:

@@ -106,7 +106,24 @@ class ProjectOut(Shape):
     name: str
     description: str | None
     organization_id: int
+    owner_id: int | None
+    members: list[UserOut]
     created_at: datetime
+
+
+class NewMember(Shape):
+    """Somebody to be in a project."""
+
+    user_id: Number
+
+
+class Overview(Shape):
+    """How the caller's tasks stand."""
+
+    total: int
+    by_status: dict[str, int]
+    by_priority: dict[str, int]
+    overdue: int
 
 
 class NewTask(Shape):

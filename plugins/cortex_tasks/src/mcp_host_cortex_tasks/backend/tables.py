@@ -74,6 +74,15 @@ class Project(Base):
     created_at: Mapped[datetime]
 
 
+class ProjectMember(Base):
+    """Somebody in a project; one of them owns it."""
+
+    __tablename__ = "project_members"
+    project_id: Mapped[int] = mapped_column(ForeignKey("projects.id"), primary_key=True)
+    user_id: Mapped[int] = mapped_column(ForeignKey("users.id"), primary_key=True, index=True)
+    owner: Mapped[bool]
+
+
 collaborators = Table(
     "task_collaborators",
     Base.metadata,

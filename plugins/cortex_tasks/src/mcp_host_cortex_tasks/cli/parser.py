@@ -23,6 +23,7 @@ def make_parser() -> Parser:
     _auth(groups.add_parser("auth", help="log in and out of the backend"))
     _config(groups.add_parser("config", help="your settings"))
     _tasks(groups.add_parser("tasks", help="your tasks, their branches and pull requests"))
+    _projects(groups.add_parser("projects", help="the projects of the backend"))
     _kept(groups.add_parser("kept", help="what ctx took out of sight, for 30 days"))
     undo = _command(groups, "undo", "work:undo", "take the last command back")
     _dry_run(undo)
@@ -151,6 +152,14 @@ def _tasks(parser: Parser) -> None:
     stand = _command(commands, "status", "work:status", "tell which task's branch this is")
     stand.add_argument("--offline", action="store_true", help="ask no forge")
     _task(stand)
+
+
+def _projects(parser: Parser) -> None:
+    commands = parser.add_subparsers(metavar="COMMAND", required=True, parser_class=Parser)
+    _command(commands, "list", "projects:list_projects", "show the projects")
+    new = _command(commands, "new", "projects:new", "make a project")
+    new.add_argument("name")
+    new.add_argument("--organization", metavar="NAME", help="make that first, and belong to it")
 
 
 def _kept(parser: Parser) -> None:

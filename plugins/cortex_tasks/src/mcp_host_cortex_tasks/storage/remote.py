@@ -237,7 +237,10 @@ class RemoteTasks:
             raise InvalidError(
                 "A task needs a project, and no default is set.",
                 reason="project_required",
-                suggestions=["ctx config set default_project_id NUMBER"],
+                suggestions=[
+                    "ctx projects list, then: ctx config set default_project_id NUMBER",
+                    "Without any: ctx projects new NAME",
+                ],
             )
         fields: dict[str, object] = {
             "title": draft.title,
@@ -322,6 +325,37 @@ def register(url: str, username: str, email: str, password: str, *, timeout: flo
     """Make a user of the backend."""
     fields = {"username": username, "email": email, "password": password}
     return parse_user(Backend(url, timeout=timeout).call("POST", "users/", fields))
+
+
+def projects(backend: Backend) -> list[dict[str, object]]:
+    """Return the projects that the caller can see, each with its number and name."""
+    rows = backend.call("GET", "projects/")
+    if not isinstance(rows, list):
+        raise bad_answer("the projects should be an array")
+    return [_project(row) for row in rows]
+
+
+def make_project(backend: Backend, name: str) -> dict[str, object]:
+    """Make a project in the caller's organization."""
+    organization = backend.call("GET", "users/me")
+    home = organization.get("organization_id") if isinstance(organization, Mapping) else None
+    fields = {"name": name, **({"organization_id": home} if home else {})}
+    return _project(backend.call("POST", "projects/", fields))
+
+
+def make_organization(backend: Backend, name: str) -> None:
+    """Make an organization and let the caller belong to it."""
+    made = backend.call("POST", "organizations/", {"name": name})
+    me = backend.call("GET", "users/me")
+    number = made.get("id") if isinstance(made, Mapping) else None
+    if number is not None and isinstance(me, Mapping) and me.get("organization_id") != number:
+        backend.call("PUT", "users/me", {"organization_id": number})
+
+
+def _project(row: object) -> dict[str, object]:
+    if not isinstance(row, Mapping) or not isinstance(row.get("id"), int):
+        raise bad_answer("a project should be an object with its number")
+    return {"id": row["id"], "name": str(row.get("name") or "")}
 
 
 def project_ids(url: str, token: str, *, timeout: float = 20) -> list[int]:
