@@ -33,6 +33,7 @@ CORE_RANKS = {
     "testing": 9,
     "standalone": 9,
     "serving": 8,
+    "pages": 8,
     "host": 7,
     "middleware": 6,
     "runtime": 5,

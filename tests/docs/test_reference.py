@@ -139,6 +139,8 @@ def callables() -> Iterator[tuple[str, str, Any]]:
         for heading in of(page, level):
             for name in set(heading.split(", ")) & set(module.__all__):
                 thing = getattr(module, name)
+                if not callable(thing):
+                    continue
                 if not inspect.isclass(thing) or "__init__" in vars(thing):
                     yield heading, name, thing
                 fields = set(getattr(thing, "__dataclass_fields__", ()))

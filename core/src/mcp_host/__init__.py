@@ -73,6 +73,13 @@ if TYPE_CHECKING:  # the same as in the mapping below, for type checkers and edi
         Unsupported as Unsupported,
     )
     from .hookspecs import hookimpl as hookimpl
+    from .pages.events import PageEvents as PageEvents
+    from .pages.messages import (
+        PageRequest as PageRequest,
+        PageResponse as PageResponse,
+    )
+    from .pages.server import PageServer as PageServer
+    from .pages.styles import PAGE_STYLES as PAGE_STYLES
     from .standalone import Standalone as Standalone
 
 __version__ = VERSION
@@ -115,6 +122,10 @@ _NAMES = {
         "Unsupported",
     ),
     "hookspecs": ("hookimpl",),
+    "pages.events": ("PageEvents",),
+    "pages.messages": ("PageRequest", "PageResponse"),
+    "pages.server": ("PageServer",),
+    "pages.styles": ("PAGE_STYLES",),
     "standalone": ("Standalone",),
 }
 """The names by the modules that have them."""

@@ -8,8 +8,9 @@ import typer
 
 from .. import __version__
 from ..errors import TaskyError
-from . import maintenance, project, tasks, transfer
+from . import maintenance, pictures, project, tasks, transfer
 from .plan import plain
+from .ui import ui
 
 app = typer.Typer(
     name="tasky",
@@ -36,6 +37,10 @@ for _action, _did, _about in (
     ("release", "released", "Give claims back; --force frees those of others."),
 ):
     app.command(_action)(tasks.change(_action, _did, _about))
+app.command()(pictures.board)
+app.command()(pictures.graph)
+app.command()(pictures.watch)
+app.command()(ui)
 app.command()(tasks.log)
 app.command()(tasks.undo)
 app.command("import")(transfer.import_tasks)

@@ -5,6 +5,7 @@ import json
 import unicodedata
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import datetime
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -55,6 +56,17 @@ def plain(text: object) -> str:
     return "".join(
         one if one in "\n\t" or unicodedata.category(one) != "Cc" else "�" for one in str(text)
     )
+
+
+def local_time(tasks: Tasks, at: str) -> str:
+    """Return an instant in the project's zone, to the minute."""
+    moment = datetime.fromisoformat(at).astimezone(tasks.plan.zone)
+    return moment.strftime("%Y-%m-%d %H:%M")
+
+
+def print_line(value: Any) -> None:
+    """Print JSON on one line, for programs that read line by line."""
+    typer.echo(json.dumps(value, ensure_ascii=False))
 
 
 def print_json(value: Any) -> None:

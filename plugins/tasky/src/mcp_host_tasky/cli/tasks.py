@@ -8,10 +8,21 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from ..service import Search
-from .plan import HERE, AsJson, Folder, opened, person, plain, print_json
+from ..service import Search, Tasks
+from .plan import HERE, AsJson, Folder, local_time, opened, person, plain, print_json
 
 _SHOWN = 80
+_RELATIONS = (
+    "blockers",
+    "blocked_by",
+    "blocks",
+    "subtasks",
+    "subtask_of",
+    "discovered_from",
+    "discovered",
+)
+_TIMES = ("created_at", "updated_at", "claimed_until")
+_COLOURS = {"pending": "yellow", "completed": "green", "cancelled": "dim"}
 TaskIds = Annotated[list[str], typer.Argument(help="Ids, or unique beginnings of ids.")]
 TaskId = Annotated[str, typer.Argument(help="An id, or a unique beginning of one.")]
 Force = Annotated[bool, typer.Option("--force", help="Also what an agent has claimed.")]
@@ -95,11 +106,11 @@ def show(task_ids: TaskIds, folder: Folder = HERE, as_json: AsJson = False) -> N
     """Show tasks in full."""
     with opened(folder) as tasks:
         views = tasks.get(task_ids)
-    if as_json:
-        print_json(views)
-        return
-    for view in views:
-        _show(view)
+        if as_json:
+            print_json(views)
+            return
+        for view in views:
+            _show(tasks, view)
 
 
 def add(
@@ -245,10 +256,10 @@ def take_next(
     """Choose the first task that can be begun, claim it, and show it."""
     with opened(folder) as tasks:
         (view,) = tasks.edit([{"action": "next", "tags": tag}], person())
-    if as_json:
-        print_json(view)
-    else:
-        _show(view)
+        if as_json:
+            print_json(view)
+        else:
+            _show(tasks, view)
 
 
 def log(
@@ -260,6 +271,7 @@ def log(
     """Show who changed what."""
     with opened(folder) as tasks:
         events = tasks.history(task_id, limit=limit)
+        times = [local_time(tasks, str(event["at"])) for event in events]
     if as_json:
         print_json(events)
         return
@@ -267,11 +279,11 @@ def log(
     table.add_column("when", no_wrap=True)
     for title in ("who", "did", "task", "changes"):
         table.add_column(title)
-    for event in events:
+    for event, at in zip(events, times, strict=True):
         undone = f" (undone by {event['undone_by']})" if "undone_by" in event else ""
         cells = (
             str(event["event_id"]),
-            str(event["at"])[:16].replace("T", " "),
+            at,
             str(event["caller"]),
             f"{event['action']}{undone}",
             f"{str(event['task_id'])[:8]} {event['name']}",
@@ -297,12 +309,41 @@ def undo(
     _tell("restored", views, as_json)
 
 
-def _show(view: Mapping[str, Any]) -> None:
+def _show(tasks: Tasks, view: Mapping[str, Any]) -> None:
+    """Print a task: of the tasks that it relates to the names, and times in the project's zone."""
+    related = {name: _listed(view.get(name)) for name in _RELATIONS}
+    known = tasks.known(sorted({one for ids in related.values() for one in ids}))
     table = Table(show_header=False, title=Text(plain(view["name"])))
     for name, value in view.items():
-        if name != "name" and value not in (None, []):
-            table.add_row(name, Text(plain(_cell(value))))
+        if name == "name" or value in (None, []):
+            continue
+        shown = Text(plain(_cell(value)))
+        if name in related:
+            shown = Text("\n").join(_named(one, known.get(one)) for one in related[name])
+        elif name in _TIMES:
+            shown = Text(local_time(tasks, str(value)))
+        elif name == "status":
+            shown.stylize(_COLOURS.get(str(value), ""))
+        elif name == "notes":
+            lines = (f"{local_time(tasks, one['at'])} {one['by']}: {one['text']}" for one in value)
+            shown = Text(plain("\n".join(lines)))
+        table.add_row(name, shown)
     Console().print(table)
+
+
+def _listed(value: Any) -> list[str]:
+    return [str(one) for one in value] if isinstance(value, list) else [str(value)] * bool(value)
+
+
+def _named(task_id: str, known: Mapping[str, Any] | None) -> Text:
+    """Return an id with the task's name beside it, in the colour of its status."""
+    text = Text(task_id[:8], style="dim")
+    if known:
+        status = str(known["status"])
+        text.append(f" {plain(known['name'])}", style=_COLOURS.get(status, "default"))
+        if status != "pending":
+            text.append(f" ({status})", style="dim")
+    return text
 
 
 def _tell(did: str, views: Sequence[dict[str, Any]], as_json: bool) -> None:

@@ -231,7 +231,8 @@ class Wanted:
 
     `ready_for` is an actor's key: pending, nothing open blocks it, nobody else holds it at `now`;
     an empty key holds nothing. `claimed_by` is a claimant's name, `held_by` an actor's key, whose
-    agents count as well; `now` and `latest_lease` bound the leases that run.
+    agents count as well; `held` is by anybody; `waiting` is pending and cannot be begun, because it
+    or one that it is part of waits; `now` and `latest_lease` bound the leases that run.
     """
 
     status: Status | None = None
@@ -243,6 +244,8 @@ class Wanted:
     ready_for: str | None = None
     claimed_by: str | None = None
     held_by: str | None = None
+    held: bool = False
+    waiting: bool = False
     now: str = ""
     latest_lease: str = ""
 

@@ -34,6 +34,7 @@ _FILTERS = (
     "tags",
     "ready",
     "claimed_by",
+    "waiting",
     "sort",
 )
 
@@ -73,7 +74,9 @@ def wanted(
         priority=inputs.priority(asked.priority) if asked.priority is not None else None,
         tags=inputs.tags(asked.tags),
         ready_for=caller.acting().key if asked.ready else None,
-        claimed_by=asked.claimed_by if asked.claimed_by not in (None, "me") else None,
+        claimed_by=asked.claimed_by if asked.claimed_by not in (None, "me", "*") else None,
+        held=asked.claimed_by == "*",
+        waiting=asked.waiting,
         held_by=_own_key(caller) if asked.claimed_by == "me" else None,
         now=seconds(now),
         latest_lease=latest_lease(now),

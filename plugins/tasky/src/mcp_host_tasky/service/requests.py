@@ -47,7 +47,8 @@ class Caller(NamedTuple):
 
 
 class Search(NamedTuple):
-    """A search as it was asked, dates still in the asker's words."""
+    """A search as it was asked, dates still in the asker's words. `claimed_by` is a name, `me`, or
+    `*` for anybody."""
 
     status: str | None = None
     search: str | None = None
@@ -57,6 +58,7 @@ class Search(NamedTuple):
     tags: Sequence[str] = ()
     ready: bool = False
     claimed_by: str | None = None
+    waiting: bool = False
     sort: str | None = None
     limit: int | None = None
     cursor: str | None = None

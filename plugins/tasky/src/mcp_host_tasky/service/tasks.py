@@ -8,9 +8,10 @@ from functools import partial
 from typing import Protocol
 
 from ..errors import ConflictError
-from ..model import Status, owned_key
+from ..model import Status, Wanted, latest_lease, owned_key
+from ..model.dates import seconds
 from ..storage import Changes, Guard, Reading, Store, Writing, no_guard
-from . import budget, creation, edits, inputs, queries, relations, transfer
+from . import budget, creation, edits, graph as graphs, inputs, queries, relations, transfer
 from .draft import Draft, refuse_too_many, resolve, unknown
 from .formats import Format, Record
 from .plan import Plan
@@ -180,6 +181,15 @@ class Tasks:
                 views = with_sources(reading, views)
         return only_fields(views, fields) if fields else views
 
+    def known(self, task_ids: Sequence[str]) -> dict[str, View]:
+        """Return name and status of those of the tasks that are there, by their ids."""
+        with self._store.read() as reading:
+            found = reading.tasks(task_ids)
+        return {
+            task_id: {"name": task.name, "status": task.status.value}
+            for task_id, task in found.items()
+        }
+
     def history(
         self, task_id: str | None = None, *, before: int | None = None, limit: int = 50
     ) -> list[View]:
@@ -190,6 +200,22 @@ class Tasks:
             if full_id and not events and not reading.tasks([full_id]):
                 raise unknown(task_id or "")
         return [event_view(event) for event in events]
+
+    def graph(self, around: str | None = None, limit: int = graphs.MOST) -> View:
+        """Return what waits for what, around a task or in the whole plan, up to so many tasks."""
+        with self._store.read() as reading:
+            now = self._now(reading)
+            wanted = Wanted(now=seconds(now), latest_lease=latest_lease(now))
+            task_id = resolve(reading, around) if around else None
+            if task_id and not reading.tasks([task_id]):
+                raise unknown(around or "")
+            return graphs.graph_of(reading, wanted, task_id, limit)
+
+    def events_after(self, event_id: int, limit: int = 200) -> list[View]:
+        """Return the events after this one, the oldest first, the newest so many of them."""
+        with self._store.read() as reading:
+            events = reading.events(after=event_id, limit=limit)
+        return [event_view(event) for event in reversed(events)]
 
     def touched_after(self, event_id: int, limit: int = 1_000) -> list[str]:
         """Return the ids of the tasks that look different since this event."""

@@ -142,15 +142,24 @@ class JsonView:
             return False
         if wanted.held_by is not None and not _is_holder(claim, wanted.held_by):
             return False
+        if wanted.held and claim is None:
+            return False
+        if wanted.waiting and not self._is_waiting(task):
+            return False
         return not wanted.words or self._says(task, wanted.words)
 
     def _is_ready(self, task: Task, wanted: Wanted) -> bool:
-        if not task.is_open or self.open_among(task.blockers):
-            return False
-        if task.subtask_of and self._holds_up(task.subtask_of):
+        if not task.is_open or self._is_waiting(task):
             return False
         claim = _live(task, wanted)
         return claim is None or (claim.holder != "" and claim.holder == wanted.ready_for)
+
+    def _is_waiting(self, task: Task) -> bool:
+        if not task.is_open:
+            return False
+        if self.open_among(task.blockers):
+            return True
+        return task.subtask_of is not None and self._holds_up(task.subtask_of)
 
     def _holds_up(self, task_id: str) -> bool:
         """Whether a task, or one that it is part of, waits for one that is not part of it; a

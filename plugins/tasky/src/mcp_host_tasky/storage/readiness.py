@@ -13,6 +13,8 @@ from typing import Any, Protocol
 
 from .store import Changes
 
+# No plain comparison: that would lead SQLite to the index of statuses.
+IS_PENDING = "CASE WHEN {}.status = 'pending' THEN 1 ELSE 0 END = 1"
 # A tree that a merge tied into a circle is not walked for ever.
 _MOST_LEVELS = 100_000
 
@@ -110,7 +112,7 @@ def _waiting_outside(view: View, ids: set[str]) -> set[str]:
     pairs = view.rows(
         "SELECT waits.task_id, waits.blocker_id FROM waits "
         "JOIN tasks AS blocker ON blocker.task_id = waits.blocker_id "
-        f"WHERE waits.task_id {clause} AND blocker.status = 'pending'",
+        f"WHERE waits.task_id {clause} AND {IS_PENDING.format('blocker')}",
         (value,),
     )
     clause, value = view.among(sorted({blocker for _, blocker in pairs}))

@@ -27,7 +27,7 @@ from ..model import (
     words_of,
     written,
 )
-from .readiness import count_unblocked, hold_up
+from .readiness import IS_PENDING, count_unblocked, hold_up
 from .store import COUNTED, SHORT_IDS, Changes
 
 TASK = (
@@ -208,6 +208,10 @@ def common_conditions(wanted: Wanted, number: str) -> Where:
             wanted.latest_lease,
             *own,
         )
+    if wanted.held:
+        where.need(LIVE, wanted.now, wanted.latest_lease)
+    if wanted.waiting:
+        where.need("status = 'pending' AND (open_blockers > 0 OR held_up = 1)")
     for tag in wanted.tags:
         where.need(f"{number} IN (SELECT number FROM tagged WHERE tag = ?)", tag)
     return where
@@ -310,7 +314,7 @@ class SqlView:
         sql = (
             "SELECT waits.blocker_id, waits.task_id FROM waits "
             "JOIN tasks AS other ON other.task_id = waits.task_id "
-            f"WHERE waits.blocker_id {clause} AND other.status = 'pending' LIMIT ?"
+            f"WHERE waits.blocker_id {clause} AND {IS_PENDING.format('other')} LIMIT ?"
         )
         return _grouped(self.rows(sql, (value, limit)))
 

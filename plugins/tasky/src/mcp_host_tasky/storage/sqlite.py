@@ -272,7 +272,7 @@ class SqliteView(SqlView):
     def _few(self, wanted: Wanted) -> list[int] | None:
         """Return the numbers that one of the conditions leaves, when they are few."""
         probes: list[tuple[str, Any]] = []
-        if wanted.claimed_by is not None or wanted.held_by is not None:
+        if wanted.claimed_by is not None or wanted.held_by is not None or wanted.held:
             probes.append(("SELECT number FROM tasks WHERE claimed_until > ?", wanted.now))
         if wanted.words:
             probes.append(("SELECT rowid FROM words WHERE words MATCH ?", self._match(wanted)))

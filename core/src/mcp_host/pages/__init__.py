@@ -1,0 +1,1 @@
+"""The page kit: one local page of a pack, offline and live, which no other site can reach."""
