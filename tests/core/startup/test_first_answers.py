@@ -318,7 +318,7 @@ def test_a_flood_is_read_until_enough_is_kept_and_the_rest_waits_in_its_pipe(met
     page = [{"name": "x" * 10_000}]
     shown = Catalogue("s", "1", None, None, {what: {what: page} for what in LISTS.values()})
     (source, feed), (answers, sink), (wake, loaded) = (os.pipe() for _ in range(3))
-    loop = FirstLoop(source, sink, 1 << 20, FirstAnswers(shown), lambda: False)
+    loop = FirstLoop(source, sink, 1 << 20, FirstAnswers(shown), lambda: False, lambda: None)
     handed_over: list[Any] = []
     thread = threading.Thread(target=lambda: handed_over.append(loop.run(wake)), daemon=True)
     thread.start()

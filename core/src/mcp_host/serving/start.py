@@ -168,10 +168,10 @@ class _Start:
         wake, loaded = os.pipe()
         usual = sys.getswitchinterval()
         sys.setswitchinterval(SWITCH_INTERVAL)
-        threading.Thread(
+        loading = threading.Thread(
             target=self._load_the_rest, args=(loaded,), name="loading", daemon=True
-        ).start()
-        stays = self._transport.answer(self._shown, wake, self._may_leave)
+        )
+        stays = self._transport.answer(self._shown, wake, self._may_leave, loading.start)
         sys.setswitchinterval(usual)
         os.close(wake)
         if not stays:

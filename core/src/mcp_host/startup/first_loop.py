@@ -18,14 +18,18 @@ if TYPE_CHECKING:
 
 FULL = 8 * 1024 * 1024
 """Bytes that are kept of a client, either way; then it is read no more until the SDK is there."""
+HEAD_START = 20
+"""Milliseconds of silence after which the rest is loaded, although nothing needs it yet."""
 
 
 class FirstLoop:
     """Reads one client's lines and writes the first answers, until it is woken.
 
     `limit` is the longest line in bytes. `may_leave` says whether the process may end as soon as
-    the client does, when nothing of it waits for an answer. Once `stopping` is set, nothing more is
-    read.
+    the client does, when nothing of it waits for an answer. `begin` has the rest loaded, which
+    competes with the answers: it is called once, when a list has been answered, when something
+    waits for the rest, or when the client says nothing for a moment. Once `stopping` is set,
+    nothing more is read.
     """
 
     def __init__(
@@ -35,12 +39,14 @@ class FirstLoop:
         limit: int,
         answers: FirstAnswers,
         may_leave: Callable[[], bool],
+        begin: Callable[[], None],
     ) -> None:
         self._source = source
         self._sink = sink
         self._answers = answers
         self._splitter = Splitter(limit)
         self._may_leave = may_leave
+        self._begin: Callable[[], None] | None = begin
         self._out = bytearray()
         self._kept = 0
         self._ended = False
@@ -52,7 +58,7 @@ class FirstLoop:
         poll.register(wake, select.POLLIN)
         while True:
             self._watch(poll)
-            ready = dict(poll.poll())
+            ready = dict(poll.poll(HEAD_START if self._begin is not None else None))
             if self._sink in ready and self._out:
                 self._flush()
             if self._source in ready and not self._ended and not self.stopping:
@@ -61,11 +67,18 @@ class FirstLoop:
                 return self._handover()
             if self._nothing_left() and self._may_leave():
                 return None
+            if self._begin is not None and (not ready or self._needs_the_rest()):
+                self._begin()
+                self._begin = None
 
     @property
     def owes(self) -> bool:
         """Whether somebody waits for an answer."""
         return bool(self._answers.waiting or self._answers.refuses or self._out)
+
+    def _needs_the_rest(self) -> bool:
+        has_listed = self._answers.listed and not self._out
+        return has_listed or bool(self._answers.waiting) or self._ended or self.stopping
 
     def _nothing_left(self) -> bool:
         return (self._ended or self.stopping) and not self.owes

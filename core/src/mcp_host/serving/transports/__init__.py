@@ -43,9 +43,16 @@ class Transport:
         Raises `SettingsError` where it is not to be had.
         """
 
-    def answer(self, catalogue: Catalogue, wake: int, may_leave: Callable[[], bool]) -> bool:
+    def answer(
+        self,
+        catalogue: Catalogue,
+        wake: int,
+        may_leave: Callable[[], bool],
+        begin: Callable[[], None],
+    ) -> bool:
         """Answer what can be answered until the descriptor `wake` is readable.
 
+        `begin` has the rest loaded; it is to be called once, when that delays no answer any more.
         `may_leave` says whether the process may end as soon as the client does. Returns False where
         the client has left and nothing is to be served any more.
         """

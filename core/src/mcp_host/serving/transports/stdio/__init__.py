@@ -41,8 +41,15 @@ class Stdio(Transport):
     def claim(self, read_settings: Callable[[], Settings]) -> None:
         self._descriptors = stdout.claim()
 
-    def answer(self, catalogue: Catalogue, wake: int, may_leave: Callable[[], bool]) -> bool:
-        loop = FirstLoop(*self._descriptors, FIRST_LIMIT, FirstAnswers(catalogue), may_leave)
+    def answer(
+        self,
+        catalogue: Catalogue,
+        wake: int,
+        may_leave: Callable[[], bool],
+        begin: Callable[[], None],
+    ) -> bool:
+        answers = FirstAnswers(catalogue)
+        loop = FirstLoop(*self._descriptors, FIRST_LIMIT, answers, may_leave, begin)
         for name in ("SIGINT", "SIGTERM", "SIGHUP"):
             number = getattr(signal, name, None)
             if number is not None and signal.getsignal(number) is not signal.SIG_IGN:
