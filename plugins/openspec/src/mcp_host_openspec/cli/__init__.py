@@ -3,8 +3,13 @@
 It starts fast: only what a command needs is imported, and a server needs nothing of the others.
 """
 
+from __future__ import annotations
+
 import sys
-from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -18,6 +23,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
         from .completion import complete
 
         return complete(given[1:])
+    if arguments is None:
+        from .answers import COMMANDS, answered
+
+        if given and given[0] in COMMANDS:
+            return answered(given, _run)
+    return _run(given)
+
+
+def _run(arguments: Sequence[str]) -> int:
     from .run import run
 
-    return run(given)
+    return run(arguments)
