@@ -94,6 +94,7 @@ class _Starting:
         with self._work.turn(self._task.id, here=not self._apart) as turn:
             turn.take()
             self.__dict__.pop("_local", None)  # others may have been at work until now
+            self._git.look_again()
             return self._settle(turn)
 
     def _is_somewhere(self) -> bool:

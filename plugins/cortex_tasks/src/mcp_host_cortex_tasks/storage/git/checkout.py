@@ -25,6 +25,10 @@ _SIGNS = {
     "BISECT_LOG": "bisect",
 }
 _MEANINGFUL = re.compile(r"@|(?:FETCH_|ORIG_|MERGE_|REBASE_|CHERRY_PICK_|REVERT_)?HEAD|refs/.*")
+# The commands that may change git's configuration, or end a branch with what it has there.
+_WRITERS = frozenset(
+    ("config", "push", "switch", "branch", "worktree", "remote", "rebase", "merge", "fetch")
+)
 
 
 class Checkout:
@@ -50,6 +54,7 @@ class Checkout:
         self.common = common
         self.private = private
         self.reach_limit = reach_limit
+        self._read: dict[str, list[str]] | None = None
         self.hook_limit = hook_limit
 
     @classmethod
@@ -81,7 +86,11 @@ class Checkout:
         `given` is what it reads from its standard input, nothing unless told; `more` what its
         environment has besides; of `asking` a program that does not answer is ended.
         """
-        return run(at or self.root, arguments, limit, given, more=more, asking=asking)
+        try:
+            return run(at or self.root, arguments, limit, given, more=more, asking=asking)
+        finally:
+            if _WRITERS & set(arguments):
+                self._read = None
 
     def lines(self, *arguments: str, longest: int) -> Iterator[bytes]:
         """Yield what a command prints line by line, a line that is longer than that in pieces."""
@@ -159,21 +168,38 @@ class Checkout:
             self.ask("config", "--remove-section", section)
 
     def config(self, key: str) -> str | None:
-        """Return a value of git's own configuration."""
-        answer = self.run("config", "--get", key)
-        return answer.out.rstrip("\n") if answer.ok else None
+        """Return a value of git's own configuration, the last where there are several."""
+        values = self._settings.get(_canonical(key))
+        return values[-1] if values else None
 
     def config_of_branches(self, key: str) -> dict[str, str]:
         """Return the value of one key for every branch that git's own configuration has it for."""
-        answer = self.run("config", "-z", "--get-regexp", rf"^branch\..*\.{key}$")
-        pairs = (item.partition("\n") for item in answer.out.split("\0") if item)
+        end = f".{key.lower()}"
         return {
-            name.removeprefix("branch.").removesuffix(f".{key}"): value for name, _, value in pairs
+            name.removeprefix("branch.").removesuffix(end): values[-1]
+            for name, values in self._settings.items()
+            if name.startswith("branch.") and name.endswith(end)
         }
 
     def values_of(self, key: str) -> list[str]:
         """Return every value of a key in git's own configuration."""
-        return self.run("config", "--get-all", key).out.splitlines()
+        return list(self._settings.get(_canonical(key), ()))
+
+    @property
+    def _settings(self) -> dict[str, list[str]]:
+        """Git's whole configuration, read once until a command of ours may have changed it."""
+        if self._read is None:
+            found: dict[str, list[str]] = {}
+            answer = run(self.root, ("config", "-z", "--list"), LOCAL_LIMIT)
+            for item in answer.out.split("\0"):
+                name, _, value = item.partition("\n")
+                found.setdefault(name, []).append(value)
+            self._read = found
+        return self._read
+
+    def look_again(self) -> None:
+        """Forget what was read of git's configuration: others may have changed it."""
+        self._read = None
 
     def reflog(self, branch: str) -> list[tuple[str, str]]:
         """Return where git remembers a local branch to have been, and why; newest first."""
@@ -286,3 +312,10 @@ def _discover(folder: Path) -> tuple[str, str, str, bool]:
         reason="not_a_repository",
         suggestions=["Change to a repository, or make one: git init"],
     )
+
+
+def _canonical(key: str) -> str:
+    """Return a key as git lists it: in lower case but for the name in its middle."""
+    section, _, rest = key.partition(".")
+    middle, dot, name = rest.rpartition(".")
+    return f"{section.lower()}.{middle}{dot}{name.lower()}"

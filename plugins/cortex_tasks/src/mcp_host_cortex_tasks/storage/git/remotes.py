@@ -19,12 +19,14 @@ _DEFAULT = re.compile(r"^ref: refs/heads/(\S+)\tHEAD$", re.MULTILINE)
 
 
 class Remote:
-    """One remote by its name. `told_default` is the default branch that it named last."""
+    """One remote by its name. `told_default` is the default branch that it named last, `was_asked`
+    whether it was asked for that at all."""
 
     def __init__(self, git: "Checkout", name: str) -> None:
         self._git = git
         self.name = name
         self.told_default: str | None = None
+        self.was_asked = False
 
     def __str__(self) -> str:
         return self.name
@@ -55,6 +57,7 @@ class Remote:
 
         None when it cannot be reached. It tells its default branch as well.
         """
+        self.was_asked = True
         wanted = ["HEAD", *(f"refs/heads/{name}" for name in branches), *refs]
         try:
             answer = self._reach("ls-remote", "--symref", "--end-of-options", self.name, *wanted)
@@ -73,7 +76,7 @@ class Remote:
 
     def default(self, *, ask: bool) -> str | None:
         """Return the name of its default branch: as it tells, else as it was last seen here."""
-        if ask and self.told_default is None:
+        if ask and not self.was_asked:
             self.tips()
         if self.told_default is not None:
             return self.told_default
