@@ -240,6 +240,35 @@ async def test_outside_a_repository_every_tool_is_listed_and_says_so(
     assert at_home.task(number)["status"] == "TODO"
 
 
+@pytest.mark.parametrize("without", ["backend", "login", "repository"])
+async def test_while_it_is_not_set_up_every_listed_resource_can_be_read_and_says_what_to_do(
+    at_home: Ctx, repo: Repo, tmp_path: Path, without: str
+) -> None:
+    folder = tmp_path / "plain" if without == "repository" else repo.folder
+    folder.mkdir(exist_ok=True)
+    if without == "backend":
+        at_home.config_file.write_text("{}")
+    elif without == "login":
+        at_home("auth", "logout")
+    async with alone(folder) as host:
+        assert condition(host).code == "not_set_up"
+        remedy = condition(host).remedy
+        read = {uri: await host.read(uri) for uri in host.names("resources")}
+        called = await host.error("list_tasks") if without == "backend" else None
+
+    told = [content for contents in read.values() for content in contents if "_meta" in content]
+    assert (
+        len(told) == 1
+    )  # git tells where one stands without a backend, and the backend without git
+    for content in told:
+        envelope = content["_meta"]["mcp-host/error"]
+        assert json.loads(content["text"]) == envelope
+        assert (envelope["suggestions"], envelope["retryable"]) == ([remedy], False)
+    if called is not None:
+        assert (called["code"], called["retryable"]) == ("unavailable", False)
+        assert called["details"]["reason"] == "no_backend"
+
+
 async def test_without_a_login_the_answer_names_the_command_that_makes_one(
     at_home: Ctx, repo: Repo
 ) -> None:

@@ -401,3 +401,14 @@ async def test_lists_are_paged_when_they_are_told_to_and_a_foreign_cursor_is_ref
     assert len({t["name"] for t in everything}) == len(everything) > 20
     assert foreign["error"]["code"] == -32602
     assert "nextCursor" not in page
+
+
+async def test_no_output_schema_has_a_list_of_types_which_some_clients_do_not_read() -> None:
+    @tool
+    def some() -> Page[str]:
+        return Page([], total=0)
+
+    async with hosted({"made": pack_of(some)}) as host:
+        schema = host.listed("made_some")["outputSchema"]
+
+    assert schema["properties"]["next_cursor"] == {"anyOf": [{"type": "string"}, {"type": "null"}]}

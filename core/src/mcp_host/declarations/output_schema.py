@@ -66,7 +66,7 @@ class OutputSchema:
 _PAGE: Schema = {
     "total": {"type": "integer"},
     "truncated": {"type": "boolean"},
-    "next_cursor": {"type": ["string", "null"]},
+    "next_cursor": {"anyOf": [{"type": "string"}, {"type": "null"}]},
 }
 
 

@@ -93,6 +93,12 @@ class UnavailableError(CortexError):
     retryable = True
 
 
+class NotSetUpError(UnavailableError):
+    """What is needed was never set up: a person must do it first."""
+
+    retryable = False
+
+
 class TimedOutError(CortexError):
     """A git command or a request took longer than it may."""
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from .errors import CortexError
 from .service import Service
-from .service.setup import what_is_missing
+from .service.setup import Missing, what_is_missing
 from .service.watch import Watch
 
 if TYPE_CHECKING:
@@ -41,12 +41,15 @@ async def open_service(settings: "CortexSettings", pack: "PackHandle") -> AsyncI
     """Yield the service of the project's folder, which is watched once somebody reads of it."""
     folder = settings.root or Path.cwd()
 
+    def missing(error: CortexError | None) -> Missing | None:
+        return what_is_missing(folder, settings.home, error)
+
     def noticed(error: CortexError | None) -> None:
-        missing = what_is_missing(folder, settings.home, error)
-        if missing is None:
+        found = missing(error)
+        if found is None:
             pack.recovered()
         else:
-            pack.degraded(missing.reason, code="not_set_up", remedy=missing.remedy)
+            pack.degraded(found.reason, code="not_set_up", remedy=found.remedy)
 
     watch = Watch(folder, pack.changed, every=settings.poll)
     service = Service(
@@ -61,6 +64,7 @@ async def open_service(settings: "CortexSettings", pack: "PackHandle") -> AsyncI
         changed=pack.changed,
         noticed=noticed,
         watched=watch.begin,
+        missing=missing,
         named=pack.public_name,
     )
     noticed(None)

@@ -1,11 +1,13 @@
 """The tasks and the state of the repository, to be read and watched."""
 
 import json
-from typing import TYPE_CHECKING, Annotated
+from collections.abc import Awaitable, Mapping
+from typing import TYPE_CHECKING, Annotated, Any
 
-from mcp_host import Complete, resource
+from mcp_host import Complete, Text, resource
 from pydantic import Field
 
+from .errors import CortexError
 from .model import task_id
 from .model.uris import STATUS, TASKS
 
@@ -25,10 +27,10 @@ TaskNumber = Annotated[str, Field(description="The task's number"), Complete(num
 
 
 @resource(TASKS, mime=MIME, title="My tasks")
-async def tasks(service: "Service", /) -> str:
+async def tasks(service: "Service", /) -> Text:
     """Every task assigned to you or shared with you."""
     service.watched(None)
-    return json.dumps(await service.tasks(), ensure_ascii=False)
+    return await _or_what_is_missing(service, service.tasks())
 
 
 @resource(f"{TASKS}/{{id}}", mime=MIME, title="A task")
@@ -40,12 +42,37 @@ async def task(service: "Service", /, id: TaskNumber) -> str:
 
 
 @resource(STATUS, mime=MIME, title="Where I stand")
-async def status(service: "Service", /) -> str:
+async def status(service: "Service", /) -> Text:
     """The current branch, its task, and what is not submitted yet."""
-    standing = await service.status()
-    number = standing["task_id"]
-    service.watched(number if isinstance(number, int) else None)
-    return json.dumps(standing, ensure_ascii=False)
+
+    async def standing() -> Mapping[str, Any]:
+        found = await service.status()
+        number = found["task_id"]
+        service.watched(number if isinstance(number, int) else None)
+        return found
+
+    return await _or_what_is_missing(service, standing())
+
+
+async def _or_what_is_missing(service: "Service", reading: Awaitable[Mapping[str, Any]]) -> Text:
+    """Return what is read, or what to do where the pack is not set up.
+
+    Clients read what is listed, and some give up on all of it where one resource fails.
+    """
+    try:
+        return Text(json.dumps(await reading, ensure_ascii=False), MIME)
+    except CortexError as error:
+        missing = service.missing(error)
+        if missing is None:
+            raise
+        envelope = {
+            "success": False,
+            "error": f"Cortex is not set up here: {missing.reason}",
+            "code": error.code,
+            "retryable": False,
+            "suggestions": [missing.remedy],
+        }
+        return Text(json.dumps(envelope, ensure_ascii=False), MIME, {"mcp-host/error": envelope})
 
 
 ALL = (tasks, task, status)

@@ -23,6 +23,7 @@ from ..errors import (
 from ..model import check_message, task_id
 from ..model.redaction import redact, redact_all
 from ..model.uris import STATUS, TASKS
+from .setup import Missing
 
 MAX_OUTPUT = 32 * 1024 * 1024
 
@@ -76,8 +77,8 @@ class Service:
 
     `use_title` lets a task's title serve as the message of a commit that is given none.
     `changed` hears the address of what a call has changed, `noticed` how every call ended, and
-    `watched` that somebody wants to hear of changes. `named` gives the name that clients know a
-    tool by.
+    `watched` that somebody wants to hear of changes. `missing` tells what is not set up, after a
+    call that ended so. `named` gives the name that clients know a tool by.
     """
 
     def __init__(
@@ -94,6 +95,7 @@ class Service:
         changed: Callable[[str], None] = lambda uri: None,
         noticed: Callable[[CortexError | None], None] = lambda error: None,
         watched: Callable[[int | None], None] = lambda number: None,
+        missing: Callable[[CortexError | None], Missing | None] = lambda error: None,
         named: Callable[[str], str] = lambda tool: tool,
     ) -> None:
         self._run = run
@@ -109,6 +111,7 @@ class Service:
         self._changed = changed
         self._noticed = noticed
         self.watched = watched
+        self.missing = missing
         self.named = named
 
     async def tasks(self) -> Facts:
@@ -333,13 +336,16 @@ def _told(data: Facts) -> CortexError:
     kind = by_code(code) if isinstance(code, str) else _by_words(message)
     details = redact_all(data.get("details"))
     suggestions = redact_all(data.get("suggestions"))
-    return kind(
+    error = kind(
         message or "ctx failed and did not say why.",
         suggestions=[text for text in suggestions if isinstance(text, str)]
         if isinstance(suggestions, list)
         else [],
         details=details if isinstance(details, dict) else {},
     )
+    if isinstance(data.get("retryable"), bool):
+        error.retryable = data["retryable"]
+    return error
 
 
 def _by_words(message: str) -> type[CortexError]:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import NoReturn
 from urllib.parse import urlsplit
 
-from ..errors import InvalidError, LoginNeededError, UnsupportedError
+from ..errors import InvalidError, LoginNeededError, NotSetUpError, UnsupportedError
 from .hosts import is_loopback
 
 LOCAL = "local"
@@ -198,7 +198,7 @@ class Config:
         """The backend's address or `local`; raise when nothing is set."""
         url = self.text("url")
         if url is None:
-            raise InvalidError(
+            raise NotSetUpError(
                 "No backend is set.",
                 reason="no_backend",
                 suggestions=[
