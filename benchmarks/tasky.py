@@ -36,6 +36,7 @@ GOALS = {
     "page of 50, the second": 10,
     "page of a status": 10,
     "ready": 10,
+    "ready, what unblocks most": 50,
     "get one": 10,
     "get 50": 10,
     "create one": 10,
@@ -55,6 +56,7 @@ GOALS = {
     "ready and a priority": 50,
     "three words and ready": 50,
     "claimed by me": 50,
+    "next": 50,
 }
 VOCABULARY = 50_000
 COUNTS = (1_000, 10_000, 100_000)
@@ -138,6 +140,8 @@ class _Calls:
         self._time("page of 50, the second", "search_tasks", lambda: {"cursor": cursor})
         self._time("page of a status", "search_tasks", lambda: {"status": "pending"})
         self._time("ready", "search_tasks", lambda: {"ready": True})
+        most = {"ready": True, "sort": "unblocks"}
+        self._time("ready, what unblocks most", "search_tasks", lambda: most)
         self._time("get one", "get_tasks", lambda: {"task_ids": self._some(1)})
         self._time("get 50", "get_tasks", lambda: {"task_ids": self._some(50)})
 
@@ -172,6 +176,8 @@ class _Calls:
             lambda: {"operations": [self._edit(one) for one in self._some(50)]},
         )
         self._time("claim", "edit_tasks", self._claim)
+        following = {"action": "next", "lease_seconds": 1}
+        self._time("next", "edit_tasks", lambda: {"operations": [following]})
 
     def _claim(self) -> dict[str, Any]:
         rows = self._call("search_tasks", {"ready": True, "limit": 200})[0]["structuredContent"]

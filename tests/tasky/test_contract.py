@@ -134,10 +134,10 @@ def test_what_leads_back_counts_as_it_is_now(plan: Tasks, field: str) -> None:
     assert get(plan, top)[field] == ([foot] if field == "blockers" else foot)
 
 
-def test_a_chain_of_thousands_is_checked_for_cycles(plan: Tasks) -> None:
+def test_a_chain_of_a_thousand_is_checked_for_cycles(plan: Tasks) -> None:
     chain = [
         {"name": f"{n}", "ref": f"r{n}", "blockers": [f"r{n - 1}"] if n else []}
-        for n in range(2000)
+        for n in range(1000)
     ]
     ids = [str(view["task_id"]) for view in plan.create(chain, ME)]
 

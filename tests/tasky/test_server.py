@@ -232,6 +232,16 @@ async def alone(tmp_path: Path) -> AsyncIterator[StdioClient]:
         yield client
 
 
+async def test_two_hundred_creates_at_once_wait_for_their_turn(alone: StdioClient) -> None:
+    async def one(number: int) -> str:
+        (view,) = await alone.value("create_tasks", tasks=[{"name": f"at once {number}"}])
+        return str(view["task_id"])
+
+    ids = await asyncio.gather(*map(one, range(200)))
+
+    assert len(set(ids)) == 200
+
+
 async def test_there_are_exactly_five_tools_and_their_list_is_small(alone: StdioClient) -> None:
     tools = await alone.tools()
 

@@ -20,6 +20,7 @@ log = logging.getLogger(__name__)
 
 # Writes that follow each other closely are told of together.
 _TOGETHER_SECONDS = 0.05
+_OPENING_SECONDS = 5.0
 
 
 @asynccontextmanager
@@ -44,8 +45,20 @@ async def open_service(settings: "TaskySettings", pack: "PackHandle") -> AsyncIt
     )
     listener = Listener(degraded, pack.recovered, wrote)
     service = Service(served, Home.of_user(), listener, pack.public_name)
-    with suppress(TaskyError):  # told as degraded; each call tries again
-        await asyncio.to_thread(service.tasks)
+    opening = asyncio.create_task(asyncio.to_thread(service.tasks))
+    try:
+        # A file system without locks keeps a store waiting for longer than the host waits for a
+        # pack: the server lives, and each call tries again.
+        await asyncio.wait_for(asyncio.shield(opening), _OPENING_SECONDS)
+    except TimeoutError:
+        opening.add_done_callback(_ignore)
+        pack.degraded(
+            "The plan's store does not open.",
+            code="store_slow",
+            remedy="Check its disk: a file system without locks, or one that is far away.",
+        )
+    except TaskyError:
+        pass  # told as degraded; each call tries again
     watch = asyncio.create_task(_watch(service, pack, written, settings.watch_seconds))
     try:
         yield service
@@ -54,6 +67,12 @@ async def open_service(settings: "TaskySettings", pack: "PackHandle") -> AsyncIt
         with suppress(asyncio.CancelledError):
             await watch
         await asyncio.to_thread(service.close)
+
+
+def _ignore(opening: "asyncio.Task[object]") -> None:
+    """Take note of how a late opening ended; each call tells by itself."""
+    if not opening.cancelled():
+        opening.exception()
 
 
 async def _watch(

@@ -32,6 +32,7 @@ def create(work: Work, items: Sequence[object]) -> None:
         if task.blockers or task.subtask_of:
             with work.item(index):
                 work.draft.refuse_cycles(task)
+                work.warn(index, work.draft.waits_within(task))
         work.touched(task.task_id, work.stamp(index), {"ref": specs[index].ref})
 
 

@@ -332,6 +332,24 @@ class Draft:
                     return True
         return False
 
+    def waits_within(self, task: Task) -> str | None:
+        """Say where a task waits for one that it is part of, or for a part of its own."""
+        above = {one.task_id: one for one in self._above(task)}
+        for blocker in task.blockers[:_SHOWN_PATH]:
+            if blocker in above:
+                whole = above[blocker].name
+                return (
+                    f"“{task.name}” waits for “{whole}”, which it is part of: it cannot be begun "
+                    "before the whole is closed."
+                )
+            part = self.task(blocker)
+            if part and task.task_id in {one.task_id for one in self._above(part)}:
+                return (
+                    f"“{task.name}” waits for its own part “{part.name}”, which a part need not be "
+                    "waited for: completing a task with open parts warns by itself."
+                )
+        return None
+
     def _above(self, task: Task) -> list[Task]:
         """Return the task that this one is part of, and so on upwards."""
         found: dict[str, Task] = {}
@@ -544,6 +562,17 @@ def resolve(reading: Reading, said: str, field: str = "task_id") -> str:
             suggestions=[f"{task.task_id} {task.name}" for task in known.values()],
         )
     return found[0]
+
+
+def resolve_past(reading: Reading, said: str) -> str:
+    """Return the full id that an id or its beginning means, of a task that is there or was."""
+    try:
+        return resolve(reading, said)
+    except NotFoundError:
+        found = reading.past_ids_from(said.strip().lower(), 2)
+        if len(found) != 1:
+            raise
+        return found[0]
 
 
 def unknown(said: str, field: str = "task_id") -> NotFoundError:

@@ -133,6 +133,7 @@ def _update(work: Work, task: Task, operation: Operation, stamp: Stamp) -> None:
     completion.close_parent(work, task, stamp)
     if (after.blockers, after.subtask_of) != (task.blockers, task.subtask_of):
         work.draft.refuse_cycles(after)
+        work.warn(stamp.item, work.draft.waits_within(after))
 
 
 def _check_revision(task: Task, expected: int | None) -> None:

@@ -5,6 +5,7 @@ import hashlib
 import json
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
@@ -13,11 +14,11 @@ from ..model import LIMITS, Day, Summary, Task, Wanted, latest_lease, parse_when
 from ..model.dates import Moment, micros, seconds
 from ..storage import Guard, Reading
 from . import inputs
-from .draft import resolve, unknown
+from .draft import resolve, resolve_past, unknown
 from .plan import Plan
 from .readiness import LOOKED_AT, Unblocks, ranked, unblocked_by
 from .requests import Caller, Search
-from .views import FIELDS, ON_REQUEST, View, full_views
+from .views import FIELDS, ON_REQUEST, View, deleted_view, full_views
 from .write import Collecting
 
 _MOST_WORDS = 20
@@ -218,6 +219,19 @@ def all_found(reading: Reading, said: Sequence[str]) -> list[Task]:
     if failures:
         raise failed_items(failures, len(said), "task_id", "")
     return [found[task_id] for task_id in dict.fromkeys(ids.values())]
+
+
+def deleted(reading: Reading, said: Sequence[str]) -> dict[str, View]:
+    """Return what is left of those of the tasks that were deleted: name, state and history."""
+    found: dict[str, View] = {}
+    for one in said:
+        with suppress(TaskyError):
+            task_id = resolve_past(reading, one)
+            if task_id not in reading.tasks([task_id]):
+                event = next(iter(reading.events(task_id=task_id, limit=1)), None)
+                if event:
+                    found[one] = {**deleted_view(task_id), "name": event.name}
+    return found
 
 
 def with_related(

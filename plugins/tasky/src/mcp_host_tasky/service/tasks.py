@@ -12,7 +12,7 @@ from ..model import Status, Wanted, latest_lease, owned_key
 from ..model.dates import seconds
 from ..storage import Changes, Guard, Reading, Store, Writing, no_guard
 from . import budget, creation, edits, graph as graphs, inputs, queries, relations, transfer
-from .draft import Draft, refuse_too_many, resolve, unknown
+from .draft import Draft, refuse_too_many, resolve, resolve_past, unknown
 from .formats import Format, Record
 from .plan import Plan
 from .proofs import Proofs, UnprovenError
@@ -171,15 +171,22 @@ class Tasks:
         queries.check_depth(depth)
         with self._store.read(guard) as reading:
             now = self._now(reading)
-            views = full_views(reading, queries.all_found(reading, task_ids), now)
+            has_history = fields is not None and "history" in fields
+            gone = queries.deleted(reading, task_ids) if has_history else {}
+            there = [one for one in task_ids if one not in gone]
+            views = full_views(reading, queries.all_found(reading, there), now)
             views = queries.with_related(reading, views, depth, now, guard)
-            if fields and "history" in fields:
+            views += gone.values()
+            if has_history:
                 for view in views:
                     events = reading.events(task_id=str(view["task_id"]), limit=_HISTORY)
                     view["history"] = [event_view(event) for event in events]
             if fields and "source" in fields:
                 views = with_sources(reading, views)
-        return only_fields(views, fields) if fields else views
+        if not fields:
+            return views
+        # Of a task that is gone the fields say nothing, but that it is.
+        return [*only_fields(views[: len(views) - len(gone)], fields), *gone.values()]
 
     def known(self, task_ids: Sequence[str]) -> dict[str, View]:
         """Return name and status of those of the tasks that are there, by their ids."""
@@ -195,7 +202,7 @@ class Tasks:
     ) -> list[View]:
         """Return events, the newest first, of one task or of the plan."""
         with self._store.read() as reading:
-            full_id = resolve(reading, task_id) if task_id else None
+            full_id = resolve_past(reading, task_id) if task_id else None
             events = reading.events(task_id=full_id, before=before, limit=limit)
             if full_id and not events and not reading.tasks([full_id]):
                 raise unknown(task_id or "")

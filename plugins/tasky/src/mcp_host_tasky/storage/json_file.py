@@ -11,11 +11,16 @@ import os
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TypeAlias
+
+try:
+    import fcntl
+except ImportError:  # Windows, whose file systems all have locks
+    fcntl = None  # type: ignore[assignment]
 
 from filelock import FileLock, Timeout
 
@@ -36,6 +41,7 @@ _POLL_SECONDS = 0.003
 _HEAD_BYTES = 200
 _TRIES = 200
 _ID_LENGTH = 36
+_NO_LOCKS = (errno.ENOSYS, errno.ENOLCK, errno.EOPNOTSUPP)
 _PROTECTED = (errno.EACCES, errno.EPERM, errno.EROFS)
 # Of a plan with more files than this, those that an editor changed in place are looked for no more
 # often than once a second; what Tasky or git changes is seen at once.
@@ -110,6 +116,7 @@ class JsonFile:
         self._shared = shared
         self._words: dict[str, tuple[Task, str]] = {}
         self._one_writer = threading.Lock()
+        self._has_locks = False
         self._locks = [FileLock(f"{self._path}.lock", thread_local=False)]
         if shared is not None:
             self._locks.append(FileLock(f"{shared}.lock", thread_local=False))
@@ -260,15 +267,27 @@ class JsonFile:
             for lock in self._locks:
                 try:
                     Path(lock.lock_file).parent.mkdir(parents=True, exist_ok=True)
+                    self._check_locks(lock.lock_file)
                     lock.acquire(timeout=_WAIT_SECONDS, poll_interval=_POLL_SECONDS)
                 except Timeout as error:
                     raise _busy(self._path) from error
                 except OSError as error:
+                    if error.errno in _NO_LOCKS:
+                        raise without_locks(self._path) from error
                     if error.errno in _PROTECTED and self._path.exists():
                         raise read_only(self._path, str(error.strerror)) from error
                     raise unusable(self._path, error) from error
                 stack.callback(lock.release)
             yield
+
+    def _check_locks(self, file: str) -> None:
+        """Ask once whether the file system has locks: without them, filelock would take a file that
+        is there for a lock that somebody holds."""
+        if self._has_locks or fcntl is None:
+            return
+        with Path(file).open("a") as probe, suppress(BlockingIOError):
+            fcntl.flock(probe, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        self._has_locks = True
 
     def _save(self, place: _Place, view: JsonView) -> None:
         plan, seen = view.plan, self._seen
@@ -295,7 +314,14 @@ class JsonFile:
         if taken != seen.claims:
             place.claims.write(taken)
         put(place.ready, plan.local_text(), place.head)
-        place.journal.write(texts, before, {place.local.name: place.ready.name})
+        try:
+            place.journal.write(texts, before, {place.local.name: place.ready.name})
+        except UnavailableError:
+            if (
+                not place.journal.path.exists()
+            ):  # nothing counts yet: a full disk is not filled more
+                place.ready.unlink(missing_ok=True)
+            raise
         if claims != taken:
             place.claims.write(claims)
         files = {name: one for name, one in seen.files.items() if name not in texts}
@@ -401,6 +427,15 @@ def _beginning(path: Path) -> bytes:
 
 def _changed_at(mark: _Mark) -> str:
     return micros(datetime.fromtimestamp(mark[2] / 1e9, UTC))
+
+
+def without_locks(path: Path) -> UnavailableError:
+    return UnavailableError(
+        f"{path} cannot be used: its file system has no locks, without which two would write at "
+        "once.",
+        reason="store_unusable",
+        suggestions=["Keep the plan on a local disk."],
+    )
 
 
 def _busy(path: Path) -> BusyError:

@@ -32,6 +32,10 @@ class JsonView:
     def ids_from(self, prefix: str, limit: int) -> list[str]:
         return sorted(key for key in self.plan.tasks if key.startswith(prefix))[:limit]
 
+    def past_ids_from(self, prefix: str, limit: int) -> list[str]:
+        known = {event.task_id for event in self.plan.events.values()}
+        return sorted(key for key in known if key.startswith(prefix))[:limit]
+
     def short_ids(self, ids: Collection[str]) -> dict[str, str]:
         found = {task_id: task_id for task_id in ids}
         left = list(found)

@@ -504,9 +504,14 @@ def _replace(path: Path, text: str, mode: int) -> None:
     temporary = path.with_name(path.name + ".tmp")
     # Opened with its mode, not changed to it later: there is no moment when others may read it.
     descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, mode)
-    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-        temporary.chmod(mode)  # one that was left behind may have had another
-        file.write(text)
-        file.flush()
-        os.fsync(file.fileno())
-    temporary.replace(path)
+    try:
+        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+            temporary.chmod(mode)  # one that was left behind may have had another
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(path)
+    except OSError:
+        with contextlib.suppress(OSError):
+            temporary.unlink(missing_ok=True)  # on a full disk it would take the room of others
+        raise

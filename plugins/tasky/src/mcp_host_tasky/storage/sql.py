@@ -263,6 +263,14 @@ class SqlView:
         )
         return [row[0] for row in found]
 
+    def past_ids_from(self, prefix: str, limit: int) -> list[str]:
+        found = self.rows(
+            "SELECT DISTINCT task_id FROM events WHERE task_id >= ? AND task_id < ? "
+            "ORDER BY task_id LIMIT ?",
+            (prefix, prefix + "~", limit),
+        )
+        return [row[0] for row in found]
+
     def short_ids(self, ids: Collection[str]) -> dict[str, str]:
         found: dict[str, str] = {task_id: task_id for task_id in ids}
         left = list(found)

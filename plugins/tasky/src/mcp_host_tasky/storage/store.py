@@ -57,6 +57,9 @@ class Reading(Protocol):
 
     def ids_from(self, prefix: str, limit: int) -> list[str]: ...
 
+    def past_ids_from(self, prefix: str, limit: int) -> list[str]:
+        """Ids that begin so, of tasks that events tell of, whether they are still there or not."""
+
     def short_ids(self, ids: Collection[str]) -> dict[str, str]:
         """The shortest beginning of each id that no other task has, of 8 characters or more."""
 
