@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from functools import partial
 
 from mcp.server.auth.middleware.auth_context import AuthContextMiddleware
 from mcp.server.auth.middleware.bearer_auth import BearerAuthBackend, RequireAuthMiddleware
 from mcp.server.streamable_http_manager import StreamableHTTPASGIApp
+from mcp.shared.inbound import ERROR_CODE_HTTP_STATUS
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.middleware.authentication import AuthenticationMiddleware
@@ -17,6 +19,7 @@ from starlette.types import ASGIApp
 
 from ....settings.tables import HttpTable
 from ...adapter import Adapter
+from ...lane.http import HttpLane
 from . import PATH
 from .guard import Guard
 from .handshake import session_manager
@@ -48,7 +51,16 @@ def application(
         middleware=[_cors(http)] if http.allowed_origins else [],
         lifespan=lifespan,
     )
-    return Guard(app, http, port)
+    if adapter.lane is None:
+        return Guard(app, http, port)
+    identify = partial(_identity, verifier) if http.tokens else None
+    lane = HttpLane(app, adapter.lane, PATH, http.max_body_bytes, identify, ERROR_CODE_HTTP_STATUS)
+    return Guard(lane, http, port)
+
+
+def _identity(verifier: Verifier, token: str) -> tuple[str, frozenset[str]] | None:
+    found = verifier.find(token)
+    return None if found is None else (found.subject, frozenset(found.scopes))
 
 
 def _cors(http: HttpTable) -> Middleware:
