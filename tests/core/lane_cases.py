@@ -240,7 +240,7 @@ def comparable(value: Any) -> Any:
     """Without what is new for each call."""
     if isinstance(value, dict):
         return {
-            key: "an id" if key in (REQUEST_ID, "request_id") else comparable(inner)
+            key: "new" if key in (REQUEST_ID, "request_id", "requestState") else comparable(inner)
             for key, inner in value.items()
         }
     if isinstance(value, list):
