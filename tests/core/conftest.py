@@ -5,9 +5,11 @@ import sys
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+import mcp_host.testing
 import pytest
 from mcp_host.testing import StdioClient, stdio_client
 
@@ -30,6 +32,18 @@ def anyio_backend() -> str:
 def sample_packs_can_be_imported(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("sample", "misbehaving", "desk"):
         monkeypatch.syspath_prepend(PACKS / name)
+
+
+@pytest.fixture(params=["thread", "process"])
+def hosted(request: pytest.FixtureRequest) -> core_home.Hosting:
+    """Makes hosts whose packs live in threads, and then in processes of their own."""
+    return partial(mcp_host.testing.hosted, isolation=request.param)
+
+
+@pytest.fixture
+def hosted_in_threads() -> core_home.Hosting:
+    """As `hosted`, for tests that look at the objects of a pack."""
+    return mcp_host.testing.hosted
 
 
 @dataclass

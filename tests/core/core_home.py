@@ -12,12 +12,15 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, TypeAlias
 from uuid import uuid4
 
 import pytest
 from mcp_host import hookimpl
-from mcp_host.testing import HttpServer, Person, StdioClient, http_server, stdio_client
+from mcp_host.testing import Hosted, HttpServer, Person, StdioClient, http_server, stdio_client
+
+Hosting: TypeAlias = Callable[..., AbstractAsyncContextManager[Hosted]]
+"""Makes a host in the test's own process; as `mcp_host.testing.hosted`."""
 
 PACKS = Path(__file__).resolve().parent.parent / "packs"
 LONGEST = 30.0

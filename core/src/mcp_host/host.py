@@ -47,9 +47,10 @@ from .runtime.health import Health
 from .runtime.lifecycle import Lifecycle, Limits
 from .runtime.mailbox import Mailbox
 from .runtime.messages import Answered, ProposalsMessage, Proposed
+from .runtime.process_worker import ProcessWorker
 from .runtime.programs import ProgramRunner
 from .runtime.side import as_call_error
-from .runtime.worker import ThreadWorker
+from .runtime.worker import ThreadWorker, Worker
 from .startup import folders
 
 log = logging.getLogger("mcp_host")
@@ -166,6 +167,7 @@ class Host:
         await asyncio.gather(*self._openings.values(), return_exceptions=True)
         closing = (lifecycle.close() for lifecycle in self.running.values())
         await asyncio.gather(*closing, return_exceptions=True)
+        await asyncio.to_thread(self.inventory.close)
 
     async def _decided(self, packs: Sequence[Pack]) -> None:
         await self._loaded(packs)
@@ -202,7 +204,30 @@ class Host:
     def _lifecycle(self, pack: Pack, declared: Declared) -> Lifecycle:
         health = Health(partial(self._condition_changed, pack))
         mailbox = Mailbox(_PackListener(self, pack, health), asyncio.get_running_loop())
-        handle = PackHandle(
+        host = self.settings.host
+        folder = (Path(folders.data()) / pack.name, Path(folders.cache()) / pack.name)
+        worker: Worker
+        if declared.apart is not None:
+            apart = declared.apart
+            worker = ProcessWorker(
+                declared, apart, folder, mailbox, health.abandoned, let_go=host.grace
+            )
+        else:
+            handle = self._handle(pack, declared, mailbox, folder)
+            worker = ThreadWorker(declared, handle, mailbox, health.abandoned)
+        is_retried = self._retries and not self.inventory.is_required(pack)
+        return Lifecycle(
+            pack.name,
+            worker,
+            health,
+            Limits(host.start_timeout, host.grace, host.retry_after if is_retried else None),
+            hint="" if self.alone else UNEXPECTED,
+        )
+
+    def _handle(
+        self, pack: Pack, declared: Declared, mailbox: Mailbox, folder: tuple[Path, Path]
+    ) -> PackHandle:
+        return PackHandle(
             pack.name,
             changed=mailbox.changed,
             lists_changed=mailbox.lists_changed,
@@ -211,17 +236,8 @@ class Host:
             ),
             recovered=lambda: mailbox.report(None),
             public_name=Naming(declared, self.alone is None).public,
-            folders=(Path(folders.data()) / pack.name, Path(folders.cache()) / pack.name),
+            folders=folder,
             programs=ProgramRunner(self.settings.secrets.variables),
-        )
-        host = self.settings.host
-        is_retried = self._retries and not self.inventory.is_required(pack)
-        return Lifecycle(
-            pack.name,
-            ThreadWorker(declared, handle, mailbox, health.abandoned),
-            health,
-            Limits(host.start_timeout, host.grace, host.retry_after if is_retried else None),
-            hint="" if self.alone else UNEXPECTED,
         )
 
     def _condition_changed(self, pack: Pack, condition: Condition) -> None:

@@ -7,9 +7,10 @@ from importlib import import_module
 from typing import Any
 
 import pytest
+from core_home import Hosting
 from mcp_host.runtime import bounds
 from mcp_host.runtime.messages import ENTRIES, REASON_BYTES
-from mcp_host.testing import CallFailed, Hosted, hosted
+from mcp_host.testing import CallFailed, Hosted
 
 pytestmark = pytest.mark.anyio
 
@@ -24,12 +25,23 @@ def border(sample_packs_can_be_imported: None) -> Any:
 
 
 @pytest.fixture
-async def host(border: Any) -> AsyncIterator[Hosted]:
+async def either_host(border: Any, hosted: Hosting) -> AsyncIterator[Hosted]:
+    """As `host`, and once more with both packs in processes of their own."""
+    border.GATE.clear()
+    try:
+        async with hosted(PACKS, SMALL) as running, asyncio.timeout(60):
+            yield running
+    finally:
+        border.GATE.set()
+
+
+@pytest.fixture
+async def host(border: Any, hosted_in_threads: Hosting) -> AsyncIterator[Hosted]:
     """A good pack beside one whose objects run code, and that storms as long as it is open."""
     border.RAN.clear()
     border.GATE.clear()
     try:
-        async with hosted(PACKS, SMALL) as running, asyncio.timeout(60):
+        async with hosted_in_threads(PACKS, SMALL) as running, asyncio.timeout(60):
             yield running
     finally:
         border.GATE.set()
@@ -71,9 +83,11 @@ async def test_no_code_of_a_pack_runs_in_the_hosts_thread(host: Hosted, border: 
     assert all(thread.startswith("pack-border") for thread in threads)
 
 
-async def test_what_has_no_end_is_cut(host: Hosted) -> None:
-    envelope = await host.error("border_laden")
-    proposed = await host.complete({"type": "ref/prompt", "name": "border_complete"}, "word", "a")
+async def test_what_has_no_end_is_cut(either_host: Hosted) -> None:
+    envelope = await either_host.error("border_laden")
+    proposed = await either_host.complete(
+        {"type": "ref/prompt", "name": "border_complete"}, "word", "a"
+    )
 
     assert envelope["code"] == "conflict"
     assert len(envelope["suggestions"]) == ENTRIES
@@ -86,31 +100,31 @@ async def test_what_has_no_end_is_cut(host: Hosted) -> None:
     ("tool", "arguments"), [("large", {"size": 10_000}), ("many", {"items": 3_000})]
 )
 async def test_an_answer_over_the_limit_is_an_error_that_says_how_long_it_was(
-    host: Hosted, tool: str, arguments: dict[str, Any]
+    either_host: Hosted, tool: str, arguments: dict[str, Any]
 ) -> None:
-    envelope = await host.error(f"border_{tool}", **arguments)
+    envelope = await either_host.error(f"border_{tool}", **arguments)
 
     assert (envelope["code"], envelope["retryable"]) == ("unsupported", False)
     assert envelope["details"]["reason"] == "answer_too_large"
     assert envelope["details"]["bytes"] > envelope["details"]["limit"] == 10_000
-    assert await host.value(f"border_{tool}", **dict.fromkeys(arguments, 10))
+    assert await either_host.value(f"border_{tool}", **dict.fromkeys(arguments, 10))
 
 
-async def test_a_flood_of_a_call_delays_nobody_and_ends_with_the_call(host: Hosted) -> None:
-    flood = asyncio.create_task(host.error("border_floods"))
+async def test_a_flood_of_a_call_delays_nobody_and_ends_with_the_call(either_host: Hosted) -> None:
+    flood = asyncio.create_task(either_host.error("border_floods"))
 
     for _ in range(20):
-        await answers(host)
+        await answers(either_host)
 
     assert (await flood)["code"] == "timeout"
-    await answers(host)
+    await answers(either_host)
 
 
-async def test_a_storm_of_conditions_is_told_in_few_bounded_words(host: Hosted) -> None:
-    while host.host.packs["border"].condition.state != "degraded":
-        await host.next_change("host://packs")
+async def test_a_storm_of_conditions_is_told_in_few_bounded_words(either_host: Hosted) -> None:
+    while either_host.host.packs["border"].condition.state != "degraded":
+        await either_host.next_change("host://packs")
 
-    reason = host.host.packs["border"].condition.reason
+    reason = either_host.host.packs["border"].condition.reason
     assert reason.startswith("stormy zzz")
     assert len(reason.encode()) <= REASON_BYTES
 

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from mcp_host.testing import CallFailed, Hosted, hosted
+from core_home import Hosting
+from mcp_host.testing import CallFailed, Hosted
 
 if TYPE_CHECKING:
     from conftest import Machine
@@ -112,7 +113,10 @@ def test_every_broken_pack_of_the_folder_is_in_the_table() -> None:
     offered = {point.name for point in points.entry_points}
 
     others = {"is_lost", "never_ends", "reads_a_fifo"}
-    assert offered - FAULTS.keys() == {"tools", "slow_import", *(f"opening_{o}" for o in others)}
+    assert offered - FAULTS.keys() == {
+        *("tools", "slow_import", "process", "dying"),
+        *(f"opening_{o}" for o in others),
+    }
 
 
 CLIENTS_VIEW = {
@@ -179,7 +183,7 @@ async def test_beside_every_broken_pack_the_others_answer(
         assert "written by a tool" in client.stderr
 
 
-async def test_an_error_that_is_hard_to_write_is_told_as_far_as_it_can_be() -> None:
+async def test_an_error_that_is_hard_to_write_is_told_as_far_as_it_can_be(hosted: Hosting) -> None:
     async with hosted({"tools": "misbehaving.tools"}) as host:
         envelope = await host.error("tools_odd")
 
@@ -189,14 +193,16 @@ async def test_an_error_that_is_hard_to_write_is_told_as_far_as_it_can_be() -> N
         assert (envelope["code"], envelope["retryable"]) == ("conflict", True)
 
 
-async def test_code_of_a_pack_that_checks_arguments_runs_in_the_packs_threads() -> None:
+async def test_code_of_a_pack_that_checks_arguments_runs_in_the_packs_threads(
+    hosted: Hosting,
+) -> None:
     async with hosted({"tools": "misbehaving.tools"}) as host:
         where = await host.value("tools_checked_in", thread="")
 
         assert where == "pack-tools-sync"
 
 
-async def test_a_call_to_a_failed_pack_hears_why_and_what_to_do() -> None:
+async def test_a_call_to_a_failed_pack_hears_why_and_what_to_do(hosted: Hosting) -> None:
     packs = {
         "broken": "misbehaving.raises_on_import",
         "away": "misbehaving.opening:raises",
@@ -216,7 +222,7 @@ async def test_a_call_to_a_failed_pack_hears_why_and_what_to_do() -> None:
 
 
 async def test_a_pack_that_opens_slowly_is_listed_at_once_and_its_calls_wait_for_it(
-    tmp_path: Path,
+    tmp_path: Path, hosted: Hosting
 ) -> None:
     os.mkfifo(tmp_path / "sign")
     tables = {"packs": {"slow": {"settings": {"sign": str(tmp_path / "sign")}}}}
@@ -232,7 +238,7 @@ async def test_a_pack_that_opens_slowly_is_listed_at_once_and_its_calls_wait_for
 
 
 async def test_a_call_to_a_pack_that_is_still_imported_waits_for_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, hosted: Hosting
 ) -> None:
     monkeypatch.delitem(sys.modules, "misbehaving.slow_import", raising=False)
     os.mkfifo(tmp_path / "sign")
@@ -256,7 +262,11 @@ async def test_a_call_to_a_pack_that_is_still_imported_waits_for_it(
     ("tables", "alone"), [({"packs": {"slow": {"prefix": ""}}}, False), ({}, True)]
 )
 async def test_a_name_without_prefix_waits_for_the_pack_that_may_have_it(
-    tables: dict[str, Any], alone: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tables: dict[str, Any],
+    alone: bool,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    hosted: Hosting,
 ) -> None:
     monkeypatch.delitem(sys.modules, "misbehaving.slow_import", raising=False)
     os.mkfifo(tmp_path / "sign")
@@ -270,7 +280,7 @@ async def test_a_name_without_prefix_waits_for_the_pack_that_may_have_it(
         assert await calls == ["late", ["late"]]
 
 
-async def test_who_watches_the_packs_hears_of_one_that_fails_late() -> None:
+async def test_who_watches_the_packs_hears_of_one_that_fails_late(hosted: Hosting) -> None:
     quick = {"host": {"start_timeout": 0.2}}
     async with hosted({"hangs": "misbehaving.hangs_on_import"}, quick, settled=False) as host:
         while json.loads(await host.text("host://packs"))[0]["state"] != "failed":
@@ -278,7 +288,7 @@ async def test_who_watches_the_packs_hears_of_one_that_fails_late() -> None:
 
 
 async def test_a_pack_that_could_not_be_opened_is_tried_again_until_it_can(
-    tmp_path: Path,
+    tmp_path: Path, hosted: Hosting
 ) -> None:
     tables = {
         "host": {"retry_after": 0.05},
@@ -297,7 +307,7 @@ async def test_a_pack_that_could_not_be_opened_is_tried_again_until_it_can(
 
 
 async def test_a_pack_whose_background_task_dies_is_failed_and_opened_again(
-    tmp_path: Path,
+    tmp_path: Path, hosted: Hosting
 ) -> None:
     tables = {
         "host": {"retry_after": 0.05, "grace": 0.1},

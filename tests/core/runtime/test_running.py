@@ -9,7 +9,8 @@ from random import Random
 from typing import Any
 
 import pytest
-from mcp_host.testing import Hosted, hosted
+from core_home import Hosting
+from mcp_host.testing import Hosted
 
 pytestmark = pytest.mark.anyio
 
@@ -40,7 +41,7 @@ async def until(host: Hosted, state: str) -> None:
     ],
 )
 async def test_a_tool_that_does_not_let_go_is_answered_at_its_deadline(
-    tool: str, retryable: bool, details: Any
+    tool: str, retryable: bool, details: Any, hosted: Hosting
 ) -> None:
     async with hosted(SAMPLE) as host, asyncio.timeout(FAR_BELOW_HALF_A_MINUTE):
         envelope = await host.error(f"sample_{tool}")
@@ -62,7 +63,7 @@ async def test_a_tool_that_does_not_let_go_is_answered_at_its_deadline(
     ids=["the host's", "the tool's own", "the pack's", "the tool's setting"],
 )
 async def test_the_most_particular_timeout_counts(
-    tables: dict[str, Any], tool: str, seconds: str
+    tables: dict[str, Any], tool: str, seconds: str, hosted: Hosting
 ) -> None:
     arguments = {"gate": "never"} if tool == "hold" else {}
     async with hosted(SAMPLE, tables) as host:
@@ -71,14 +72,16 @@ async def test_the_most_particular_timeout_counts(
         assert envelope["error"] == f"sample_{tool} took longer than {seconds} s"
 
 
-async def test_a_call_that_times_out_is_cancelled_in_its_pack_and_frees_its_place() -> None:
+async def test_a_call_that_times_out_is_cancelled_in_its_pack_and_frees_its_place(
+    hosted: Hosting,
+) -> None:
     async with hosted(SAMPLE, settings({"max_concurrency": 1}, timeout=0.1)) as host:
         await host.error("sample_hold", gate="never")
 
         assert await host.value("sample_reached", gate="never cancelled: True")
 
 
-async def test_a_pack_that_blocks_its_own_loop_holds_up_no_other() -> None:
+async def test_a_pack_that_blocks_its_own_loop_holds_up_no_other(hosted: Hosting) -> None:
     tables = {"packs": {"tools": {"tools": {"blocks": {"timeout": 1.2}}}}}  # it blocks for 1.5 s
     async with hosted({**SAMPLE, "tools": "misbehaving.tools"}, tables) as host:
         blocked = asyncio.create_task(host.error("tools_blocks"))
@@ -91,8 +94,10 @@ async def test_a_pack_that_blocks_its_own_loop_holds_up_no_other() -> None:
         assert await waiting == "quick"
 
 
-async def test_256_calls_of_a_caller_wait_and_the_next_hears_busy_and_when_to_come_back() -> None:
-    async with hosted(SAMPLE, settings(max_concurrency=2)) as host:
+async def test_256_calls_of_a_caller_wait_and_the_next_hears_busy_and_when_to_come_back(
+    hosted_in_threads: Hosting,
+) -> None:
+    async with hosted_in_threads(SAMPLE, settings(max_concurrency=2)) as host:
         calls = [asyncio.create_task(host.value("sample_hold", gate="g")) for _ in range(2 + 256)]
         await asyncio.wait(calls, timeout=0)
 
@@ -105,8 +110,10 @@ async def test_256_calls_of_a_caller_wait_and_the_next_hears_busy_and_when_to_co
         assert await asyncio.gather(*calls) == ["g"] * (2 + 256)
 
 
-async def test_a_call_taken_back_passes_its_place_on_whether_it_ran_or_waited() -> None:
-    async with hosted(SAMPLE, settings(max_concurrency=1)) as host:
+async def test_a_call_taken_back_passes_its_place_on_whether_it_ran_or_waited(
+    hosted_in_threads: Hosting,
+) -> None:
+    async with hosted_in_threads(SAMPLE, settings(max_concurrency=1)) as host:
         running, waiting, last = (
             asyncio.create_task(host.value("sample_hold", gate=gate)) for gate in "abc"
         )
@@ -121,8 +128,8 @@ async def test_a_call_taken_back_passes_its_place_on_whether_it_ran_or_waited() 
         assert "b" not in service(host).reached
 
 
-async def test_whoever_waits_no_more_leaves_room_in_the_line() -> None:
-    async with hosted(SAMPLE, settings(max_concurrency=1)) as host:
+async def test_whoever_waits_no_more_leaves_room_in_the_line(hosted_in_threads: Hosting) -> None:
+    async with hosted_in_threads(SAMPLE, settings(max_concurrency=1)) as host:
         running = asyncio.create_task(host.value("sample_hold", gate="g"))
         await asyncio.wait([running], timeout=0)
         for _ in range(3):
@@ -139,9 +146,11 @@ async def test_whoever_waits_no_more_leaves_room_in_the_line() -> None:
         assert await asyncio.gather(running, last) == ["g", "x"]
 
 
-async def test_after_a_storm_of_calls_taken_back_every_place_is_free() -> None:
+async def test_after_a_storm_of_calls_taken_back_every_place_is_free(
+    hosted_in_threads: Hosting,
+) -> None:
     order = Random(1)
-    async with hosted(SAMPLE, settings(max_concurrency=4)) as host:
+    async with hosted_in_threads(SAMPLE, settings(max_concurrency=4)) as host:
         for _ in range(40):
             calls = [asyncio.create_task(host.value("sample_hold", gate="no")) for _ in range(20)]
             for call in order.sample(calls, len(calls)):
@@ -158,9 +167,11 @@ async def test_after_a_storm_of_calls_taken_back_every_place_is_free() -> None:
         assert host.host.packs["sample"].condition.state == "ready"
 
 
-async def test_a_pack_with_32_calls_abandoned_is_busy_until_one_comes_back() -> None:
+async def test_a_pack_with_32_calls_abandoned_is_busy_until_one_comes_back(
+    hosted_in_threads: Hosting,
+) -> None:
     tables = settings(tools={"hang": {"timeout": 0.05}})
-    async with hosted(SAMPLE, tables) as host:
+    async with hosted_in_threads(SAMPLE, tables) as host:
         await asyncio.gather(*(host.error("sample_hang") for _ in range(32)))
 
         envelope = await host.error("sample_echo")
@@ -176,7 +187,7 @@ async def test_a_pack_with_32_calls_abandoned_is_busy_until_one_comes_back() -> 
         assert await host.value("sample_big", size=1) == "x"
 
 
-async def test_a_degraded_pack_serves_on_and_says_why_until_it_recovers() -> None:
+async def test_a_degraded_pack_serves_on_and_says_why_until_it_recovers(hosted: Hosting) -> None:
     async with hosted(SAMPLE) as host:
         before = host.names()
 
@@ -191,7 +202,7 @@ async def test_a_degraded_pack_serves_on_and_says_why_until_it_recovers() -> Non
         await until(host, "ready")
 
 
-async def test_two_hosts_in_one_process_share_nothing() -> None:
+async def test_two_hosts_in_one_process_share_nothing(hosted: Hosting) -> None:
     async with hosted(SAMPLE) as one, hosted(SAMPLE, settings(prefix="other")) as two:
         await one.value("sample_suffer", reason="only here")
         await until(one, "degraded")
@@ -204,16 +215,20 @@ async def test_two_hosts_in_one_process_share_nothing() -> None:
 # -- programs that a pack runs
 
 
-async def test_a_program_gets_its_input_and_tells_its_output_and_code() -> None:
+async def test_a_program_gets_its_input_and_tells_its_output_and_code(
+    hosted_in_threads: Hosting,
+) -> None:
     copy = "import sys; sys.stdout.write(sys.stdin.read()[::-1]); sys.exit(3)"
-    async with hosted(SAMPLE) as host:
+    async with hosted_in_threads(SAMPLE) as host:
         done = await service(host).run([sys.executable, "-c", copy], stdin=b"abc")
 
         assert (done.returncode, done.stdout, done.timed_out) == (3, b"cba", False)
 
 
-async def test_a_program_is_ended_at_its_deadline_and_when_it_writes_too_much() -> None:
-    async with hosted(SAMPLE) as host, asyncio.timeout(FAR_BELOW_HALF_A_MINUTE):
+async def test_a_program_is_ended_at_its_deadline_and_when_it_writes_too_much(
+    hosted_in_threads: Hosting,
+) -> None:
+    async with hosted_in_threads(SAMPLE) as host, asyncio.timeout(FAR_BELOW_HALF_A_MINUTE):
         run = service(host).run
 
         slow = await run([sys.executable, "-c", "import time; time.sleep(60)"], timeout=0.2)
@@ -224,13 +239,13 @@ async def test_a_program_is_ended_at_its_deadline_and_when_it_writes_too_much() 
 
 
 async def test_a_program_whose_call_is_taken_back_ends_with_all_that_it_started(
-    tmp_path: Path,
+    tmp_path: Path, hosted_in_threads: Hosting
 ) -> None:
     fifo = tmp_path / "fifo"
     os.mkfifo(fifo)
     child = "import sys, time; held = open(sys.argv[1], 'w'); time.sleep(60)"
     parent = "import subprocess, sys; subprocess.run([sys.executable, '-c', *sys.argv[1:]])"
-    async with hosted(SAMPLE) as host:
+    async with hosted_in_threads(SAMPLE) as host:
         argv = [sys.executable, "-c", parent, child, str(fifo)]
         running = asyncio.create_task(service(host).run(argv))
         with await asyncio.to_thread(fifo.open) as reader:  # the grandchild has begun
@@ -241,13 +256,13 @@ async def test_a_program_whose_call_is_taken_back_ends_with_all_that_it_started(
 
 
 async def test_a_program_sees_a_listed_environment_and_no_secret(
-    monkeypatch: pytest.MonkeyPatch,
+    monkeypatch: pytest.MonkeyPatch, hosted_in_threads: Hosting
 ) -> None:
     for name, value in {"LC_SECRET": "0", "MY_TOKEN": "t", "LC_ALL": "C"}.items():
         monkeypatch.setenv(name, value)
     tables = settings(settings={"pages": {"env": "LC_SECRET"}})
     show = "import json, os; print(json.dumps(dict(os.environ)))"
-    async with hosted(SAMPLE, tables) as host:
+    async with hosted_in_threads(SAMPLE, tables) as host:
         done = await service(host).run([sys.executable, "-c", show], env={"GIVEN": "yes"})
 
         seen = json.loads(done.stdout)

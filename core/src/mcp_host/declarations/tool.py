@@ -68,7 +68,7 @@ class Tool(Contribution):
         return {
             "name": name,
             **self._words(resolve),
-            "inputSchema": _resolved(self.signature.arguments.schema, resolve),
+            "inputSchema": resolved(self.signature.arguments.schema, resolve),
             **present(outputSchema=output_schema, annotations=annotations),
         }
 
@@ -146,19 +146,19 @@ def tool(
     return make if function is None else make(function)
 
 
-def _resolved(schema: Any, resolve: Resolve) -> Any:
-    """The schema with sibling tools named in its descriptions by their public names."""
+def resolved(schema: Any, resolve: Resolve) -> Any:
+    """Return a schema with sibling tools named in its descriptions by their public names."""
     if isinstance(schema, list):
-        return [_resolved(item, resolve) for item in schema]
+        return [resolved(item, resolve) for item in schema]
     if not isinstance(schema, dict):
         return schema
-    resolved: Schema = {}
+    made: Schema = {}
     for key, value in schema.items():
         if isinstance(value, str):
-            resolved[key] = resolve(value) if key == "description" else value
+            made[key] = resolve(value) if key == "description" else value
         else:
-            resolved[key] = _resolved(value, resolve)
-    return resolved
+            made[key] = resolved(value, resolve)
+    return made
 
 
 def _contents(value: Any) -> list[Wire]:

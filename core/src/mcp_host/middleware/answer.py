@@ -17,6 +17,7 @@ from ..errors import (
 )
 from ..runtime.messages import Answered, Failed
 from ..runtime.side import INTERNAL, as_call_error
+from ..runtime.worker import CallLost
 from ..settings.secrets import Secrets
 from .call import Call, Next, Result
 
@@ -55,7 +56,7 @@ class ErrorEnvelope:
         except Exception:
             error = InternalError(INTERNAL)
             log.exception("%s %s failed in the host", call.kind, call.name[:200])
-        if isinstance(error, TimedOut):
+        if isinstance(error, TimedOut | CallLost):
             error.retryable = call.may_be_repeated if said is None else said
             if not error.retryable:
                 error.details.setdefault("outcome", "unknown")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ..declarations.handle import PackHandle
 from ..declarations.prompt import Prompt
@@ -14,6 +14,9 @@ from ..declarations.tool import Tool
 from ..errors import McpHostError
 from ..settings.tables import PackTable
 from .conditions import Condition
+
+if TYPE_CHECKING:
+    from .apart import Apart
 
 
 @dataclass(frozen=True)
@@ -28,13 +31,16 @@ class Offer:
 
 @dataclass(frozen=True, eq=False)
 class Declared:
-    """What a loaded pack has declared; plain data and functions, nothing is open yet."""
+    """What a loaded pack has declared; plain data and functions, nothing is open yet.
+
+    `apart` is its process, where it has one; then its functions stand for those over there.
+    """
 
     name: str
     offer: Offer
     table: PackTable
     settings: Any = None
-    settings_model: type[Any] | None = None
+    settings_model: Any = None
     opens: Callable[[PackHandle], AbstractAsyncContextManager[Any]] | None = None
     tools: tuple[Tool, ...] = ()
     resources: tuple[Resource, ...] = ()
@@ -43,6 +49,7 @@ class Declared:
     errors: Mapping[type[BaseException], str] = field(default_factory=dict)
     acts_as_server_user: bool = False
     checks: tuple[Callable[[], Any], ...] = ()
+    apart: Apart | None = None
 
 
 class LoadError(McpHostError):

@@ -10,6 +10,7 @@ from itertools import chain
 from pathlib import Path
 
 from ..startup.saved import Dependencies, names_in
+from .declared import Declared
 from .inventory import Inventory
 
 OWN_DISTRIBUTIONS = ("mcp-host", "mcp", "mcp-types", "pydantic", "pydantic-core")
@@ -24,9 +25,9 @@ def dependencies(inventory: Inventory, variables: Iterable[str] = ()) -> Depende
     for name in (*OWN_DISTRIBUTIONS, *(offer.distribution for offer in offers)):
         sources.files += _metadata_file(name)
     sources.add(Path(__file__).with_name("__init__.py"), "mcp-host")
-    for offer in offers:
-        module = sys.modules.get(offer.module.partition(":")[0].partition(".")[0])
-        if place := getattr(module, "__file__", None):
+    for declared in loaded:
+        offer = declared.offer
+        if place := _place(declared):
             sources.add(Path(place), offer.distribution)
     read = [getattr(declared.settings_model, "reads_environment", ()) for declared in loaded]
     secrets = inventory.settings.secrets
@@ -37,6 +38,15 @@ def dependencies(inventory: Inventory, variables: Iterable[str] = ()) -> Depende
         secret_variables=tuple(sorted(secrets.variables)),
         secret_files=tuple(sorted(secrets.files)),
     )
+
+
+def _place(declared: Declared) -> str | None:
+    """Return the file of the outermost module that a pack is in."""
+    if declared.apart is not None:
+        place = declared.apart.told.get("file")
+        return place if isinstance(place, str) else None
+    module = sys.modules.get(declared.offer.module.partition(":")[0].partition(".")[0])
+    return getattr(module, "__file__", None)
 
 
 class _Sources:

@@ -9,7 +9,7 @@ import logging
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..errors import McpHostError
 from ..settings.loading import Settings
@@ -28,6 +28,9 @@ from .declared import Declared, LoadError, Offer, Outcome
 from .lists import Lists
 from .loading import Loading
 from .own_pack import own_pack
+
+if TYPE_CHECKING:
+    from ..children.supervisor import Supervisor
 
 log = logging.getLogger("mcp_host")
 
@@ -99,6 +102,7 @@ class Inventory:
         self.catalog = Catalog(settings.secrets)
         self.packs: dict[str, Pack] = {}
         self.fatal: str | None = None
+        self._supervisor: Supervisor | None = None
         self._late: list[tuple[str, Outcome]] = []
         self._follower: Callable[[str, Outcome], None] | None = None
         self._arrival = threading.Condition()
@@ -117,12 +121,31 @@ class Inventory:
             own = own_pack(self.report)
             self.packs[own.name] = Pack(own.name, own.table, OPENING)
             self.take_in(own.name, own)
-        loading = Loading(self.settings, self._arrives_late, self._offers)
+        loading = Loading(
+            self.settings,
+            self._arrives_late,
+            self._offers,
+            supervisor=self._the_supervisor,
+            prefixed=self.alone is None,
+        )
         for name, outcome in loading.load().items():
             if outcome is not None:
                 self.take_in(name, outcome)
         if self.fatal:
             raise RequiredPackError(self.fatal)
+
+    def _the_supervisor(self) -> Supervisor:
+        """Return what starts the packs' processes; there is none before a pack needs one."""
+        if self._supervisor is None:
+            from ..children.supervisor import Supervisor  # as rarely needed as it is
+
+            self._supervisor = Supervisor()
+        return self._supervisor
+
+    def close(self) -> None:
+        """End the packs' processes."""
+        if self._supervisor is not None:
+            self._supervisor.close()
 
     @property
     def is_loading(self) -> bool:
@@ -166,6 +189,8 @@ class Inventory:
             Naming(outcome, self.alone is None).resolve(outcome.instructions)
             self.catalog.add(outcome, prefixed=self.alone is None)
         except LoadError as error:
+            if outcome.apart is not None:
+                outcome.apart.end()
             self._refuse(pack, error.condition)
             return
         pack.declared, pack.condition = outcome, OPENING

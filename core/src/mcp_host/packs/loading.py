@@ -5,20 +5,18 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
-from ..declarations.contribution import Contribution
-from ..declarations.errors import DeclarationError
-from ..errors import SettingsError
 from ..settings.loading import Settings
-from ..settings.pack_settings import NoProjectError, about_project, pack_settings, project_root
 from ..settings.tables import PackTable
 from .conditions import Condition
 from .declared import Declared, LoadError, Offer, Outcome
+from .declaring import Step, declare
 from .discovery import chosen, discover
-from .hooks import Hooks, first_line
-from .importing import imported
+from .hooks import Hooks
+
+if TYPE_CHECKING:
+    from ..children.supervisor import Supervisor
 
 log = logging.getLogger("mcp_host.packs")
 
@@ -27,15 +25,13 @@ PATIENCE = 0.8
 LEAST = 0.05
 """Seconds that they wait for each pack, however many were slow before it."""
 
-Step = Callable[[str], None]
-"""Hears what is done next, in words for people."""
-
 
 class Loading:
     """Packs being loaded, each in a thread of its own so that none can hold up the others.
 
     `load` returns what is known after a moment's patience; whatever comes later, in time or too
-    late, is told to `later`, from another thread.
+    late, is told to `later`, from another thread. Packs with a process of their own begin first,
+    all at once, since their processes share nothing; `supervisor` starts them.
     """
 
     def __init__(
@@ -43,10 +39,15 @@ class Loading:
         settings: Settings,
         later: Callable[[str, Outcome], None],
         offers: Mapping[str, Sequence[Offer]] | None = None,
+        *,
+        supervisor: Callable[[], Supervisor],
+        prefixed: bool,
     ) -> None:
         self._settings = settings
         self._later = later
         self._offers = offers
+        self._supervisor = supervisor
+        self._prefixed = prefixed
         self._hooks = Hooks()
 
     def load(self) -> dict[str, Outcome | None]:
@@ -55,30 +56,47 @@ class Loading:
         offers = self._offers
         if offers is None:
             offers = discover(enabled.keys()) if enabled else {}
+        begun: dict[str, Attempt | Condition] = {
+            name: self._begun(name, table, offers)
+            for name, table in enabled.items()
+            if self._settings.is_apart(name)
+        }
         outcomes: dict[str, Outcome | None] = {}
         patience = PATIENCE
         for name, table in enabled.items():
             allowed = max(patience, LEAST)
-            outcomes[name] = self._one(name, table, offers, allowed)
+            attempt = begun.get(name) or self._begun(name, table, offers)
+            outcomes[name] = self._outcome(name, attempt, allowed)
             if outcomes[name] is None:
                 patience -= allowed
         return outcomes
 
-    def _one(
-        self,
-        name: str,
-        table: PackTable,
-        offers: Mapping[str, Sequence[Offer]],
-        patience: float,
-    ) -> Outcome | None:
+    def _begun(
+        self, name: str, table: PackTable, offers: Mapping[str, Sequence[Offer]]
+    ) -> Attempt | Condition:
+        """Begin to load a pack; a condition where that cannot be."""
+        offer: Offer | None = None
         try:
-            offer = chosen(name, table, offers)
+            if table.python is None:  # else its own environment knows where it is
+                offer = chosen(name, table, offers)
         except LoadError as error:
             return error.condition
-        limit = self._settings.host.start_timeout
-        attempt = Attempt(lambda step: declare(offer, self._settings, self._hooks, step), limit)
+        attempt = Attempt(self._asking(name, offer), self._settings.host.start_timeout)
         attempt.start()
-        outcome = attempt.wait(min(patience, limit))
+        return attempt
+
+    def _asking(self, name: str, offer: Offer | None) -> Callable[[Step], Declared]:
+        """Return what asks a pack: here, or in a process of its own."""
+        if offer is not None and not self._settings.is_apart(name):
+            return lambda step: declare(offer, self._settings, self._hooks, step)
+        from .apart import Apart  # a host without such packs starts faster without
+
+        return Apart(name, offer, self._settings, self._supervisor(), self._prefixed).declare
+
+    def _outcome(self, name: str, attempt: Attempt | Condition, patience: float) -> Outcome | None:
+        if isinstance(attempt, Condition):
+            return attempt
+        outcome = attempt.wait(min(patience, self._settings.host.start_timeout))
         if outcome is None:
             watch = threading.Thread(
                 target=lambda: self._later(name, attempt.result()), daemon=True
@@ -149,84 +167,3 @@ class Attempt:
             if self._outcome is None:
                 self._outcome = outcome
             self._changed.notify_all()
-
-
-def declare(offer: Offer, settings: Settings, hooks: Hooks, step: Step) -> Declared:
-    """Import a pack and ask it everything but to open; `LoadError` says what is wrong.
-
-    What fails leaves nothing of the pack registered.
-    """
-    step(f"importing {offer.module}")
-    plugin = _imported(offer)
-    step("reading its hooks")
-    hooks.register(offer, plugin)
-    try:
-        step("asking for its settings")
-        model = hooks.settings(plugin)
-        own = _own_settings(offer.name, model, settings)
-        step("asking for its tools, resources and prompts")
-        declared = Declared(
-            name=offer.name,
-            offer=offer,
-            table=settings.packs[offer.name],
-            settings=own,
-            settings_model=model,
-            opens=hooks.opener(plugin, own),
-            tools=hooks.tools(plugin, own),
-            resources=hooks.resources(plugin, own),
-            prompts=hooks.prompts(plugin, own),
-            instructions=hooks.instructions(plugin, own),
-            errors=hooks.errors(plugin),
-            acts_as_server_user=hooks.acts_as_server_user(plugin),
-            checks=hooks.checks(plugin, own),
-        )
-        step("reading the signatures of its tools, resources and prompts")
-        _verify(declared)
-    except BaseException:
-        hooks.unregister(plugin)
-        raise
-    return declared
-
-
-def _imported(offer: Offer) -> Any:
-    try:
-        return imported(offer.module)
-    except BaseException as error:
-        log.warning("pack %s could not be imported", offer.name, exc_info=error)
-        raise LoadError(
-            "import_failed",
-            f"importing {offer.module} raised {type(error).__name__}: {error}",
-            f"the fault is in {offer.distribution or offer.module}; the log of `mcp-host serve` "
-            "has the traceback",
-        ) from error
-
-
-def _own_settings(name: str, model: type[Any] | None, settings: Settings) -> Any:
-    try:
-        root: Path | None = None
-        if about_project(model) and not settings.packs[name].settings.get("root"):
-            root = project_root(settings, name)
-        return pack_settings(name, model, settings, root)
-    except NoProjectError as error:
-        raise LoadError("no_project", str(error)) from None
-    except SettingsError as error:
-        where = f" in {settings.source}" if settings.source else ""
-        raise LoadError("settings_invalid", str(error), f"correct it{where}") from None
-
-
-def _verify(declared: Declared) -> None:
-    contributions: list[Contribution] = [
-        *declared.tools,
-        *declared.resources,
-        *declared.prompts,
-    ]
-    for contribution in contributions:
-        try:
-            contribution.verify(has_service=declared.opens is not None)
-        except DeclarationError as error:
-            raise LoadError("declaration_invalid", str(error)) from error
-        except Exception as error:
-            raise LoadError(
-                "declaration_invalid",
-                f"{contribution.name}: {type(error).__name__}: {first_line(error)}",
-            ) from error

@@ -20,6 +20,8 @@ log = logging.getLogger("mcp_host.packs")
 
 LAST_RETRY = 300.0
 """The longest pause in seconds before a pack that failed is tried again."""
+FIRST_RESTART = 1.0
+"""The first pause in seconds before a pack is started again whose process ended."""
 
 
 @dataclass(frozen=True)
@@ -48,29 +50,28 @@ class Lifecycle:
         self.health = health
         self._limits = limits
         self._hint = hint
+        self._pause: float | None = None
+        self._opened_at = 0.0
 
     async def run(self) -> None:
         """Open the pack, and after a failure again and again, ever more rarely; until cancelled.
 
         A service that ends while it is open, since a background task of it died, is a failure too.
         """
-        pause = self._limits.retry_after
         while True:
-            began = time.monotonic()
-            if await self._open(pause):
-                await self._lost(pause)
-            if self._limits.retry_after is None or pause is None:
+            if await self._open():
+                await self._lost()
+            if self._pause is None:
                 return
-            was_open_long = time.monotonic() - began > LAST_RETRY
-            await asyncio.sleep(pause)
-            pause = self._limits.retry_after if was_open_long else min(pause * 2, LAST_RETRY)
+            await asyncio.sleep(self._pause)
 
     async def close(self) -> None:
         """Close the pack in the task that opened it."""
         await self.worker.close(self._limits.close)
 
-    async def _open(self, pause: float | None) -> bool:
+    async def _open(self) -> bool:
         try:
+            await self.worker.start()
             async with asyncio.timeout(self._limits.open):
                 await self.worker.open()
         except asyncio.CancelledError:
@@ -81,31 +82,44 @@ class Lifecycle:
             if not why.expected:
                 trace = {"traceback": why.traceback}
                 log.warning("pack %s could not be opened: %s", self.name, why.reason, extra=trace)
-            self._fail("open_failed", self._with_hint(why), pause)
+            self._fail(why.code or "open_failed", self._with_hint(why))
             return False
         except TimeoutError:
             reason = f"it did not open within {self._limits.open:g} s"
-            self._fail(
-                "open_timeout", Reason(reason, "look at what its `mcp_host_open` waits for"), pause
-            )
+            remedy = "look at what its `mcp_host_open` waits for"
+            self._fail("open_timeout", Reason(reason, remedy))
             return False
+        self._opened_at = time.monotonic()
         self.health.became(READY)
         return True
 
-    async def _lost(self, pause: float | None) -> None:
-        """Wait until the service ends without having been told to, and say so."""
+    async def _lost(self) -> None:
+        """Wait until the service, or the process it is in, ends by itself, and say so."""
         why = await self.worker.lost()
         trace = {"traceback": why.traceback}
         log.warning("pack %s ended by itself: %s", self.name, why.reason, extra=trace)
-        reason = f"what it had opened ended by itself: {why.reason}"
-        self._fail("service_lost", Reason(reason, self._with_hint(why).remedy), pause)
+        reason = why.reason if why.code else f"what it had opened ended by itself: {why.reason}"
+        known = Reason(reason, self._with_hint(why).remedy, code=why.code)
+        if time.monotonic() - self._opened_at > LAST_RETRY:
+            self._pause = None
+        self._fail(why.code or "service_lost", known)
 
     def _with_hint(self, why: Reason) -> Reason:
         return why if why.expected or why.remedy else replace(why, remedy=self._hint)
 
-    def _fail(self, code: str, why: Reason, pause: float | None) -> None:
+    def _fail(self, code: str, why: Reason) -> None:
         self.worker.drop()
+        pause = self._pause = self._next_pause(why)
         again = "" if pause is None else f"it is tried again in {pause:g} s"
         remedy = "; ".join(filter(None, (why.remedy, again)))
         is_retried = pause is not None
         self.health.became(Condition("failed", code, why.reason, remedy, is_retried))
+
+    def _next_pause(self, why: Reason) -> float | None:
+        """Return the seconds until the pack is tried again: twice as many after each failure."""
+        first = self._limits.retry_after
+        if first is None:
+            return None
+        if self._pause is not None:
+            return min(self._pause * 2, LAST_RETRY)
+        return min(first, FIRST_RESTART) if why.code else first

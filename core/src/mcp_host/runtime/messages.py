@@ -12,9 +12,10 @@ from typing import Any, Literal, TypeAlias
 
 from pydantic_core import from_json
 
+from ..children.frames import BORDER
 from ..declarations.context import Caller
 
-VERSION = 1
+VERSION = BORDER
 """Of the messages; a side that speaks another version is refused."""
 
 REASON_BYTES = 2048
@@ -119,12 +120,16 @@ class Proposed:
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """Why a pack could not be opened or was lost; `expected` where the pack has declared it."""
+    """Why a pack could not be opened or was lost; `expected` where the pack has declared it.
+
+    `code` is that of the pack's state, where what happened has one of its own.
+    """
 
     reason: str
     remedy: str = ""
     expected: bool = False
     traceback: str = ""
+    code: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -52,12 +52,22 @@ class ServiceError(McpHostError):
         self.why = why
 
 
+class CallLost(Unavailable):
+    """The process that a call ran in ended before it had answered."""
+
+
 class Worker(Protocol):
     """A pack's side as the host sees it; every method belongs to the host's loop.
 
     The host waits for none of them longer than it wants to: whatever the pack does, a cancelled
     method returns at once. What comes back is plain and bounded, whatever the pack made.
     """
+
+    async def start(self) -> None:
+        """Have a place where the pack lives; `ServiceError` says why there is none.
+
+        Bounds itself: it ends also where the pack hangs.
+        """
 
     async def open(self) -> None:
         """Open the service; `ServiceError` says why it cannot be."""
@@ -118,6 +128,9 @@ class ThreadWorker:
     def service(self) -> Any:
         """What the pack opened; None before, and for a pack without a service."""
         return self._service_task.service if self._service_task is not None else None
+
+    async def start(self) -> None:
+        """As `Worker.start`: the threads are made as they are needed."""
 
     async def open(self) -> None:
         """As `Worker.open`."""

@@ -15,8 +15,8 @@ from .keys import Keys
 RUNS = frozenset(
     (
         *("args", "argv", "arguments", "bin", "binary", "command", "commands", "entry", "exec"),
-        *("executable", "file", "hook", "hooks", "interpreter", "module", "program", "run"),
-        *("script", "scripts", "server"),
+        *("executable", "file", "hook", "hooks", "interpreter", "module", "program", "python"),
+        *("run", "script", "scripts", "server"),
     )
 )
 """Words of keys whose values are run, whatever they look like."""

@@ -42,6 +42,12 @@ class Settings:
         """Where relative paths start."""
         return self.source.parent if self.source else Path.cwd()
 
+    def is_apart(self, pack: str) -> bool:
+        """Whether a pack has a process of its own."""
+        table = self.packs[pack]
+        isolation = table.isolation or self.host.isolation
+        return isolation == "process" or table.python is not None
+
     def replace(self, **changes: Any) -> Settings:
         """A copy with some attributes changed."""
         return dataclasses.replace(self, **changes)

@@ -12,6 +12,15 @@ from .secrets import SecretText
 
 PACK_NAME = r"^[a-z][a-z0-9_]{0,31}$"
 RESERVED_PACK_NAME = "host"
+SIZE = r"^[0-9]{1,9}(\.[0-9]{1,3})? ?(KiB|MiB|GiB|KB|MB|GB)$"
+UNITS = {
+    "KiB": 2**10,
+    "MiB": 2**20,
+    "GiB": 2**30,
+    "KB": 10**3,
+    "MB": 10**6,
+    "GB": 10**9,
+}
 SCOPE = r"^(\*|[a-z][a-z0-9_]{0,31}:(read|write))$"
 
 Seconds = Annotated[float, Field(gt=0, le=86400)]
@@ -86,6 +95,9 @@ class HostTable(_Table):
         True,
         description="Answer usual requests without the SDK; off, all go through it, with the same "
         "answers. `MCP_HOST_LANE=0` switches it off as well.",
+    )
+    isolation: Literal["thread", "process"] = Field(
+        "thread", description="Where packs live that do not say: in threads, or processes."
     )
     log_level: Literal["debug", "info", "warning", "error"] = Field(
         "info", description="The least level that is logged."
@@ -193,10 +205,40 @@ class PackTable(_Table):
     shared: bool = Field(
         False, description="Serve it beyond this machine although it acts as the server's user."
     )
+    isolation: Literal["thread", "process"] | None = Field(
+        None,
+        description="Where the pack lives: in threads of the host, or in a process of its own; "
+        "`[host] isolation` where it does not say.",
+    )
+    python: str | None = Field(
+        None,
+        min_length=1,
+        description="The interpreter of an environment of its own; the pack is a process then.",
+    )
+    memory: str | None = Field(
+        None,
+        pattern=SIZE,
+        description='Memory of its process and those it starts, such as "512MiB"; over it, '
+        "the process is ended and started again.",
+    )
+    open_files: Annotated[int, Field(ge=16, le=1_000_000)] | None = Field(
+        None, description="Files that its process may have open at once."
+    )
+    processes: Count | None = Field(
+        None, description="Processes that it may have at once, its own among them."
+    )
     tools: dict[str, ToolTable] = Field(default_factory=dict, description="Settings of one tool.")
     settings: dict[str, Any] = Field(
         default_factory=dict, description="The pack's own settings, checked by its model."
     )
+
+    @property
+    def memory_bytes(self) -> int | None:
+        """The memory that its process may use, in bytes."""
+        if self.memory is None:
+            return None
+        number = self.memory.rstrip("KMGiB ")
+        return int(float(number) * UNITS[self.memory.removeprefix(number).strip()])
 
 
 class FileTables(_Table):

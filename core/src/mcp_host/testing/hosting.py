@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from ..declarations.context import Caller, Level
 from ..errors import ERROR_KEY, ProtocolError
@@ -154,13 +154,17 @@ async def hosted(
     alone: bool = False,
     settled: bool = True,
     environment: Mapping[str, str] | None = None,
+    isolation: Literal["thread", "process"] = "thread",
 ) -> AsyncIterator[Hosted]:
     """A host with these packs: names, each with its plugin module.
 
     `tables` are settings in the shape of mcp-host.toml; relative paths in them start at `root`,
     which is also the project's folder. `alone` serves a single pack as its own server does.
+    `isolation` is where packs live whose table does not say: a process imports them anew, from
+    where this one would.
     """
     data = json.loads(json.dumps(dict(tables or {})))
+    data.setdefault("host", {}).setdefault("isolation", isolation)
     for name in packs:
         data.setdefault("packs", {}).setdefault(name, {}).setdefault("enabled", True)
     if root is not None:

@@ -1,0 +1,123 @@
+"""A pack's process as the host holds it: its socket, and how it ended."""
+
+from __future__ import annotations
+
+import signal
+import socket
+import threading
+import time
+from collections.abc import Callable, Mapping
+from concurrent.futures import Future
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+from .frames import Frame, Frames
+
+LAST_WORD = 5.0
+"""Seconds until the supervisor has told how a child ended whose socket was closed."""
+
+
+@dataclass(frozen=True)
+class Launch:
+    """How a child is started.
+
+    `argv` is the command of an interpreter of its own, to which the child's program is added; None
+    has the child forked from the supervisor. `path` is where a forked child imports from. `limits`
+    are `memory` (bytes), `open_files` and `processes`.
+    """
+
+    environment: Mapping[str, str]
+    path: tuple[str, ...] = ()
+    argv: tuple[str, ...] | None = None
+    limits: Mapping[str, int] | None = None
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How a child ended: its exit code, or a signal's number below 0.
+
+    `over` names the limit that it was ended for.
+    """
+
+    status: int
+    over: str = ""
+
+    @property
+    def words(self) -> str:
+        """How it ended, as in "SIGSEGV" or "exit code 3"."""
+        if self.status >= 0:
+            return f"exit code {self.status}"
+        try:
+            return signal.Signals(-self.status).name
+        except ValueError:
+            return f"signal {-self.status}"
+
+
+class ChildLostError(Exception):
+    """The child has ended, or has closed its end."""
+
+
+class Child:
+    """One child; `ended` is set, in another thread, when its process is no more.
+
+    `receive` and `send` block, and serve until somebody else takes over `socket` and `frames`.
+    """
+
+    def __init__(self, end: socket.socket, kill: Callable[[], None]) -> None:
+        self.socket = end
+        self.frames = Frames()
+        self.ended: Future[Ended] = Future()
+        self.pid = 0
+        self.known = threading.Event()
+        self._kill = kill
+
+    def send(self, message: bytes) -> None:
+        """Send a frame; `ChildLostError` where nobody takes it."""
+        try:
+            self.socket.settimeout(LAST_WORD)
+            self.socket.sendall(message)
+        except OSError as error:
+            raise ChildLostError(str(error)) from None
+
+    def receive(self, timeout: float) -> Frame:
+        """Return the next frame. Raises `TimeoutError`, `FrameError` and `ChildLostError`."""
+        ends_at = time.monotonic() + timeout
+        while (one := self.frames.next()) is None:
+            self.socket.settimeout(max(0.001, ends_at - time.monotonic()))
+            try:
+                data = self.socket.recv(256 * 1024)
+            except TimeoutError:
+                raise
+            except OSError as error:
+                raise ChildLostError(str(error)) from None
+            if not data:
+                raise ChildLostError("it closed its end")
+            self.frames.feed(data)
+        return one
+
+    def kill(self) -> None:
+        """End it now, with all that it has started."""
+        self._kill()
+
+    def close(self) -> None:
+        """Close the host's end, which ends a child that listens."""
+        with suppress(OSError):
+            self.socket.close()
+
+    def how_it_ended(self) -> Ended:
+        """Return how it ended; it is ended where it has not yet."""
+        if not self.ended.done():
+            with suppress(TimeoutError):
+                return self.ended.result(0.5)  # its socket closes a moment before it is reaped
+            self.kill()
+        try:
+            return self.ended.result(LAST_WORD)
+        except TimeoutError:
+            return Ended(-signal.SIGKILL)
+
+
+def started(message: Mapping[str, Any], child: Child) -> None:
+    """Note that the supervisor has started a child."""
+    child.pid = int(message["pid"])
+    child.known.set()

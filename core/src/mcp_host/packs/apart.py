@@ -1,0 +1,235 @@
+"""A pack in a process of its own: what the process is told first, and what it declares.
+
+Importing the pack never happens in the host's process.
+"""
+
+from __future__ import annotations
+
+import datetime
+import logging
+import os
+import signal
+import sys
+import threading
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from ..children.child import Child, ChildLostError, Launch
+from ..children.frames import BORDER, FrameError, frame
+from ..children.supervisor import Supervisor
+from ..settings.loading import Settings
+from . import told
+from .declared import Declared, LoadError, Offer
+from .declaring import Step
+
+STARTING = "starting its process"
+LOG = "log"
+MOST_WORDS, MOST_TRACEBACK = 2048, 16 * 1024
+"""The most characters of a line of a process's log, and of its traceback."""
+
+log = logging.getLogger("mcp_host.packs")
+
+
+class Apart:
+    """One pack's process: how it is started, what it is told, and the first child that was.
+
+    `offer` is None where the pack's own environment knows it. `prefixed` says that public names
+    have a prefix.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        offer: Offer | None,
+        settings: Settings,
+        supervisor: Supervisor,
+        prefixed: bool,
+    ) -> None:
+        self.name = name
+        self.supervisor = supervisor
+        self.start_timeout = settings.host.start_timeout
+        self.told: Mapping[str, Any] = {}
+        self._table = settings.packs[name]
+        self._settings = settings
+        self._offer = offer
+        self._prefixed = prefixed
+        self._lock = threading.Lock()
+        self._first: Child | None = None
+
+    @property
+    def request(self) -> dict[str, Any]:
+        """What a child is told first: which pack it is, and its settings."""
+        offer, settings, table = self._offer, self._settings, self._table
+        return {
+            "declare": self.name,
+            "offer": None
+            if offer is None
+            else [offer.name, offer.module, offer.distribution, offer.version],
+            "table": table.model_dump(mode="json", exclude={"settings"}, exclude_unset=True),
+            "settings": with_dates_marked(table.settings),
+            "problem": settings.problems.get(self.name),
+            "root": None if settings.host.root is None else str(settings.host.root),
+            "source": None if settings.source is None else str(settings.source),
+            "log_level": settings.host.log_level,
+            "prefixed": self._prefixed,
+            "secret_variables": sorted(settings.secrets.variables),
+        }
+
+    def start(self) -> Child:
+        """Start a child; it has still to be sent `request`."""
+        return self.supervisor.start(self._launch())
+
+    def take(self) -> Child | None:
+        """Return the child that has declared, once; None where it was taken before."""
+        with self._lock:
+            child, self._first = self._first, None
+            return child
+
+    def end(self) -> None:
+        """End the child that has declared, where it was not taken."""
+        child = self.take()
+        if child is not None:
+            child.kill()
+            child.close()
+
+    def declare(self, step: Step) -> Declared:
+        """Start a child and have it declare; `LoadError` says why it does not."""
+        step(STARTING)
+        try:
+            child = self.start()
+        except OSError as error:
+            raise LoadError("process_failed", f"its process cannot be started: {error}") from None
+        now = STARTING
+        try:
+            child.send(frame(self.request))
+            while True:
+                head, _ = child.receive(self.start_timeout)
+                if "step" in head:
+                    now = str(head["step"])[:2048]
+                    step(now)
+                elif LOG in head:
+                    write_log(self.name, head)
+                else:
+                    break
+            declared = self.declared(head)
+        except TimeoutError:
+            child.kill()
+            raise LoadError(
+                "load_timeout",
+                f"{now} took longer than {self.start_timeout:g} s",
+                "look at what the pack does at that moment, or disable it",
+            ) from None
+        except ChildLostError:
+            raise _crashed(child, now) from None
+        except FrameError as error:
+            child.kill()
+            raise LoadError("process_failed", f"its process does not speak: {error}") from None
+        except LoadError:
+            child.close()
+            raise
+        self._first = child
+        return declared
+
+    def declared(self, head: Mapping[str, Any]) -> Declared:
+        """Return what a child declares in a message; `LoadError` where it says that it cannot."""
+        if "refused" in head:
+            code, reason, remedy = (str(part)[:4096] for part in head["refused"])
+            raise LoadError(code, reason, remedy)
+        if head.get("border") != BORDER:
+            raise LoadError(
+                "border_unknown",
+                f"its process speaks version {str(head.get('border'))[:20]} of the border's "
+                f"messages, and the host {BORDER}",
+                "install the same version of mcp-host for both",
+            )
+        about = head["declared"]
+        own = about["settings"]
+        offer = Offer(self.name, about["module"], about["distribution"], about["version"])
+        self.told = about
+        return Declared(
+            name=self.name,
+            offer=offer,
+            table=self._table,
+            settings_model=None
+            if own is None
+            else told.ToldSettings(own["schema"], tuple(own["reads_environment"])),
+            tools=told.tools(about["tools"]),
+            resources=told.resources(about["resources"]),
+            prompts=told.prompts(about["prompts"]),
+            instructions=str(about["instructions"]),
+            acts_as_server_user=about["acts_as_server_user"] is True,
+            checks=(told.elsewhere,) * about["checks"],
+            apart=self,
+        )
+
+    def _launch(self) -> Launch:
+        secret = self._settings.secrets.variables
+        environment = {name: value for name, value in os.environ.items() if name not in secret}
+        table = self._table
+        limits = {
+            "memory": table.memory_bytes,
+            "open_files": table.open_files,
+            "processes": table.processes,
+        }
+        return Launch(
+            environment=environment,
+            path=tuple(sys.path),
+            argv=None if table.python is None else (self._interpreter(table.python),),
+            limits={name: most for name, most in limits.items() if most is not None},
+        )
+
+    def _interpreter(self, named: str) -> str:
+        """Return the interpreter's absolute path; a virtual environment's link is not followed."""
+        return os.path.normpath(self._settings.folder / Path(named).expanduser())
+
+
+def write_log(pack: str, message: Mapping[str, Any]) -> None:
+    """Write what a pack's process has logged; raises where the message says nothing like that."""
+    for line in message[LOG]:
+        logger = logging.getLogger(str(line["logger"])[:256])
+        level = int(line["level"])
+        if logger.isEnabledFor(level):
+            extra = {"pack": pack, "traceback": str(line["traceback"])[:MOST_TRACEBACK]}
+            logger.log(level, "%s", str(line["message"])[:MOST_WORDS], extra=extra)
+    if message["dropped"]:
+        log.warning("pack %s: %d lines were dropped", pack, int(message["dropped"]))
+
+
+def _crashed(child: Child, step: str) -> LoadError:
+    ended = child.how_it_ended()
+    child.close()
+    how = over(ended.over) if ended.over else f"crashed ({ended.words})"
+    remedy = "its last words, if any, are in the log of `mcp-host serve`"
+    if ended.status == -signal.SIGKILL and not ended.over:
+        remedy = "something outside ended it: the system, where memory ran out, or a person"
+    return LoadError("crashed", f"{how} while {step}", remedy)
+
+
+def over(limit: str) -> str:
+    """Say which limit a process was ended for."""
+    return f"ended: it used more than its {limit.replace('_', ' ')}"
+
+
+def with_dates_marked(value: Any) -> Any:
+    """Return settings as JSON data: TOML's dates and times, which JSON lacks, are marked."""
+    if isinstance(value, Mapping):
+        return {key: with_dates_marked(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [with_dates_marked(item) for item in value]
+    for kind in (datetime.datetime, datetime.date, datetime.time):
+        if isinstance(value, kind):
+            return {"\0": [kind.__name__, value.isoformat()]}
+    return value
+
+
+def with_dates(value: Any) -> Any:
+    """Return settings that `with_dates_marked` made, as they were."""
+    if isinstance(value, dict):
+        if "\0" in value:
+            kind, text = value["\0"]
+            return getattr(datetime, kind).fromisoformat(text)
+        return {key: with_dates(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [with_dates(item) for item in value]
+    return value

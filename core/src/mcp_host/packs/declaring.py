@@ -1,0 +1,103 @@
+"""Asks a pack everything but to open, and checks the answers; where, is for others to say."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from ..declarations.contribution import Contribution
+from ..declarations.errors import DeclarationError
+from ..errors import SettingsError
+from ..settings.loading import Settings
+from ..settings.pack_settings import NoProjectError, about_project, pack_settings, project_root
+from .declared import Declared, LoadError, Offer
+from .hooks import Hooks, first_line
+from .importing import imported
+
+log = logging.getLogger("mcp_host.packs")
+
+Step: TypeAlias = Callable[[str], None]
+"""Hears what is done next, in words for people."""
+
+
+def declare(offer: Offer, settings: Settings, hooks: Hooks, step: Step) -> Declared:
+    """Import a pack and ask it everything but to open; `LoadError` says what is wrong.
+
+    What fails leaves nothing of the pack registered.
+    """
+    step(f"importing {offer.module}")
+    plugin = _imported(offer)
+    step("reading its hooks")
+    hooks.register(offer, plugin)
+    try:
+        step("asking for its settings")
+        model = hooks.settings(plugin)
+        own = _own_settings(offer.name, model, settings)
+        step("asking for its tools, resources and prompts")
+        declared = Declared(
+            name=offer.name,
+            offer=offer,
+            table=settings.packs[offer.name],
+            settings=own,
+            settings_model=model,
+            opens=hooks.opener(plugin, own),
+            tools=hooks.tools(plugin, own),
+            resources=hooks.resources(plugin, own),
+            prompts=hooks.prompts(plugin, own),
+            instructions=hooks.instructions(plugin, own),
+            errors=hooks.errors(plugin),
+            acts_as_server_user=hooks.acts_as_server_user(plugin),
+            checks=hooks.checks(plugin, own),
+        )
+        step("reading the signatures of its tools, resources and prompts")
+        _verify(declared)
+    except BaseException:
+        hooks.unregister(plugin)
+        raise
+    return declared
+
+
+def _imported(offer: Offer) -> Any:
+    try:
+        return imported(offer.module)
+    except BaseException as error:
+        log.warning("pack %s could not be imported", offer.name, exc_info=error)
+        raise LoadError(
+            "import_failed",
+            f"importing {offer.module} raised {type(error).__name__}: {error}",
+            f"the fault is in {offer.distribution or offer.module}; the log of `mcp-host serve` "
+            "has the traceback",
+        ) from error
+
+
+def _own_settings(name: str, model: type[Any] | None, settings: Settings) -> Any:
+    try:
+        root: Path | None = None
+        if about_project(model) and not settings.packs[name].settings.get("root"):
+            root = project_root(settings, name)
+        return pack_settings(name, model, settings, root)
+    except NoProjectError as error:
+        raise LoadError("no_project", str(error)) from None
+    except SettingsError as error:
+        where = f" in {settings.source}" if settings.source else ""
+        raise LoadError("settings_invalid", str(error), f"correct it{where}") from None
+
+
+def _verify(declared: Declared) -> None:
+    contributions: list[Contribution] = [
+        *declared.tools,
+        *declared.resources,
+        *declared.prompts,
+    ]
+    for contribution in contributions:
+        try:
+            contribution.verify(has_service=declared.opens is not None)
+        except DeclarationError as error:
+            raise LoadError("declaration_invalid", str(error)) from error
+        except Exception as error:
+            raise LoadError(
+                "declaration_invalid",
+                f"{contribution.name}: {type(error).__name__}: {first_line(error)}",
+            ) from error

@@ -1,0 +1,184 @@
+"""What a pack in a process of its own has declared, as it is told to the host: plain data.
+
+The host gets the same kinds of contribution as from a pack in threads, but for their functions,
+which stay where they are.
+"""
+
+from __future__ import annotations
+
+import copy
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, NoReturn
+
+from ..declarations.arguments import SchemaArguments
+from ..declarations.content import Wire
+from ..declarations.contribution import Contribution, Resolve
+from ..declarations.prompt import Prompt
+from ..declarations.resource import Resource
+from ..declarations.signature import Signature
+from ..declarations.tool import Tool, resolved
+from .declared import Declared
+
+SCHEMA_NAMES = "#/$defs/{pack}.{{model}}"
+
+
+def elsewhere(**_: Any) -> NoReturn:
+    """Stand for a function that is in another process."""
+    raise NotImplementedError("this function is in the pack's own process")
+
+
+@dataclass(frozen=True)
+class Told(Contribution):
+    """What every contribution of another process has: its list's entry, and its input schema.
+
+    `proposing` are the parameters that values can be proposed for.
+    """
+
+    wire: Mapping[str, Any] = field(default_factory=dict)
+    schema: Mapping[str, Any] = field(default_factory=dict)
+    proposing: tuple[str, ...] = ()
+
+    @cached_property
+    def signature(self) -> Signature:
+        return Signature(
+            elsewhere,
+            service=None,
+            context=None,
+            arguments=SchemaArguments(dict(self.schema), None),
+            questions={},
+            rounds=(),
+            proposals=dict.fromkeys(self.proposing, elsewhere),
+            returns=None,
+        )
+
+    def listed(self, name: str, resolve: Resolve) -> Wire:
+        """Return the entry of its list, under this name."""
+        entry = {**self.wire, "name": name}
+        for key in ("title", "description"):
+            if key in entry:
+                entry[key] = resolve(entry[key])
+        if "inputSchema" in entry:
+            entry["inputSchema"] = resolved(entry["inputSchema"], resolve)
+        return entry
+
+
+@dataclass(frozen=True)
+class ToldTool(Told, Tool):
+    """A tool of a pack in another process."""
+
+
+@dataclass(frozen=True)
+class ToldResource(Told, Resource):
+    """A resource of a pack in another process."""
+
+
+@dataclass(frozen=True)
+class ToldPrompt(Told, Prompt):
+    """A prompt of a pack in another process."""
+
+
+@dataclass(frozen=True)
+class ToldSettings:
+    """The model of a pack's settings, as its JSON schema."""
+
+    schema: Mapping[str, Any]
+    reads_environment: tuple[str, ...] = ()
+
+    def model_json_schema(self, **_: Any) -> dict[str, Any]:
+        """Return the schema, with names as `SCHEMA_NAMES`."""
+        return copy.deepcopy(dict(self.schema))
+
+
+def tell(declared: Declared) -> dict[str, Any]:
+    """Return what a pack has declared as JSON data, in the pack's process."""
+    model = declared.settings_model
+    own_settings = None
+    if model is not None:
+        template = SCHEMA_NAMES.format(pack=declared.name)
+        own_settings = {
+            "schema": model.model_json_schema(ref_template=template),
+            "reads_environment": list(getattr(model, "reads_environment", ())),
+        }
+    top = sys.modules.get(declared.offer.module.partition(":")[0].partition(".")[0])
+    return {
+        "module": declared.offer.module,
+        "distribution": declared.offer.distribution,
+        "version": declared.offer.version,
+        "file": getattr(top, "__file__", None),
+        "settings": own_settings,
+        "tools": [
+            {
+                **_common(tool),
+                "read_only": tool.read_only,
+                "idempotent": tool.idempotent,
+                "timeout": tool.timeout,
+            }
+            for tool in declared.tools
+        ],
+        "resources": [
+            {**_common(resource), "uri": resource.uri} for resource in declared.resources
+        ],
+        "prompts": [_common(prompt) for prompt in declared.prompts],
+        "instructions": declared.instructions,
+        "acts_as_server_user": declared.acts_as_server_user,
+        "checks": len(declared.checks),
+    }
+
+
+def _common(contribution: Contribution) -> dict[str, Any]:
+    signature = contribution.signature
+    return {
+        "name": contribution.name,
+        "wire": contribution.listed(contribution.name, lambda text: text),
+        "schema": signature.arguments.schema,
+        "proposing": list(signature.proposals),
+    }
+
+
+def tools(told: Sequence[Mapping[str, Any]]) -> tuple[Tool, ...]:
+    """Return the tools that were told."""
+    return tuple(
+        ToldTool(
+            elsewhere,
+            str(one["name"]),
+            wire=one["wire"],
+            schema=one["schema"],
+            proposing=tuple(one["proposing"]),
+            read_only=one["read_only"] is True,
+            idempotent=one["idempotent"],
+            timeout=one["timeout"],
+        )
+        for one in told
+    )
+
+
+def resources(told: Sequence[Mapping[str, Any]]) -> tuple[Resource, ...]:
+    """Return the resources that were told."""
+    return tuple(
+        ToldResource(
+            elsewhere,
+            str(one["name"]),
+            uri=str(one["uri"]),
+            wire=one["wire"],
+            schema=one["schema"],
+            proposing=tuple(one["proposing"]),
+        )
+        for one in told
+    )
+
+
+def prompts(told: Sequence[Mapping[str, Any]]) -> tuple[Prompt, ...]:
+    """Return the prompts that were told."""
+    return tuple(
+        ToldPrompt(
+            elsewhere,
+            str(one["name"]),
+            wire=one["wire"],
+            schema=one["schema"],
+            proposing=tuple(one["proposing"]),
+        )
+        for one in told
+    )

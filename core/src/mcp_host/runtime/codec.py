@@ -1,0 +1,140 @@
+"""The border's messages as heads and bodies of frames, and back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, fields
+from typing import Any
+
+from ..declarations.context import Caller
+from .mailbox import CloseStream, LogMessage, ProgressMessage, Said
+from .messages import (
+    Answered,
+    Asked,
+    CallMessage,
+    CannotAsk,
+    Failed,
+    Found,
+    ProposalsMessage,
+    Proposed,
+    Reason,
+    Reply,
+)
+
+_CALL = tuple(f.name for f in fields(CallMessage) if f.name not in ("caller", "arguments"))
+_PROPOSALS = tuple(f.name for f in fields(ProposalsMessage))
+
+
+def call_data(message: CallMessage) -> dict[str, Any]:
+    """Return a call as JSON data."""
+    caller = message.caller
+    data = {name: getattr(message, name) for name in _CALL}
+    data["answers"] = dict(message.answers)
+    data["arguments"] = dict(message.arguments)
+    data["caller"] = [
+        caller.subject,
+        None if caller.scopes is None else sorted(caller.scopes),
+        caller.client,
+        caller.connection,
+        caller.protocol,
+        sorted(caller.offers),
+    ]
+    return data
+
+
+def call_of(data: Mapping[str, Any]) -> CallMessage:
+    """Return the call that data says."""
+    subject, scopes, client, connection, protocol, offers = data["caller"]
+    caller = Caller(
+        subject,
+        None if scopes is None else frozenset(scopes),
+        client,
+        connection,
+        protocol,
+        frozenset(offers),
+    )
+    return CallMessage(**{**data, "caller": caller})
+
+
+def proposals_data(message: ProposalsMessage) -> dict[str, Any]:
+    """Return a request for proposals as JSON data."""
+    return {name: getattr(message, name) for name in _PROPOSALS} | {"given": dict(message.given)}
+
+
+def proposals_of(data: Mapping[str, Any]) -> ProposalsMessage:
+    """Return the request for proposals that data says."""
+    return ProposalsMessage(**data)
+
+
+def reply_data(reply: Reply | Proposed) -> tuple[dict[str, Any], bytes]:
+    """Return a reply as JSON data and a body."""
+    match reply:
+        case Answered():
+            return {"answered": reply.code}, reply.body
+        case Asked():
+            return {"asked": dict(reply.questions), "state": reply.state}, b""
+        case CannotAsk():
+            return {"cannot_ask": reply.capability}, b""
+        case Proposed():
+            return {"proposed": list(reply.values), "total": reply.total}, b""
+        case Failed():
+            return {"failed": _failed_data(reply)}, b""
+
+
+def reply_of(data: Mapping[str, Any], body: bytes) -> Reply | Proposed:
+    """Return the reply that data and a body say; `KeyError` or `TypeError` where they say none."""
+    if "answered" in data:
+        return Answered(body, str(data["answered"]))
+    if "asked" in data:
+        return Asked(data["asked"], str(data["state"]))
+    if "cannot_ask" in data:
+        return CannotAsk(str(data["cannot_ask"]))
+    if "proposed" in data:
+        return Proposed(tuple(map(str, data["proposed"])), int(data["total"]))
+    failed = data["failed"]
+    return Failed(**{**failed, "suggestions": tuple(failed["suggestions"])})
+
+
+def _failed_data(reply: Failed) -> dict[str, Any]:
+    return {
+        "code": reply.code,
+        "message": reply.message,
+        "suggestions": list(reply.suggestions),
+        "details": dict(reply.details),
+        "retryable": reply.retryable,
+        "traceback": reply.traceback,
+    }
+
+
+def said_data(said: Said) -> list[Any]:
+    """Return what a call says to its client as JSON data."""
+    match said:
+        case ProgressMessage():
+            return ["progress", said.done, said.total, said.message]
+        case LogMessage():
+            return ["log", said.level, said.data, said.logger]
+        case CloseStream():
+            return ["close_stream"]
+
+
+def said_of(data: list[Any]) -> Said:
+    """Return what a call says to its client."""
+    kind, *parts = data
+    if kind == "progress":
+        return ProgressMessage(*parts)
+    return LogMessage(*parts) if kind == "log" else CloseStream()
+
+
+def reason_data(reason: Reason | None) -> dict[str, Any] | None:
+    """Return a reason as JSON data."""
+    return None if reason is None else asdict(reason)
+
+
+def reason_of(data: Mapping[str, Any] | None) -> Reason | None:
+    """Return the reason that data says."""
+    return None if data is None else Reason(**data)
+
+
+def found_of(data: Mapping[str, Any]) -> Found:
+    """Return a finding of a check."""
+    return Found(str(data["problem"]), str(data["remedy"]))
