@@ -1,8 +1,10 @@
 """A pack in a process of its own: whatever it does to that process, its neighbour is unhurt."""
 
 import asyncio
+import json
 import os
 import signal
+import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -183,3 +185,27 @@ async def test_nothing_of_a_host_outlives_it(machine: "Machine", tmp_path: Path,
 
             assert await asyncio.to_thread(left.read) == ""  # nobody holds the other ends
             assert await asyncio.to_thread(kept.read) == ""
+
+
+def test_doctor_names_packs_that_would_end_or_hang_its_process(machine: "Machine") -> None:
+    faults = {
+        "crashes_on_import": ("crashed", "crashed (SIGSEGV) while importing"),
+        "holds_on_import": ("load_timeout", "importing misbehaving.holds_on_import took longer"),
+        "opening_ends_all": ("crashed", "crashed (exit code 9)"),
+    }
+    packs = "".join(f"[packs.{name}]\n" for name in (*faults, "sample"))
+    machine.settings(f"[host]\nstart_timeout = 2\n{packs}")
+
+    done = subprocess.run(
+        machine.command("doctor", "--json"),
+        env=machine.environment(),
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+
+    told = {pack["name"]: pack for pack in json.loads(done.stdout)["packs"]}
+    assert done.returncode == 1
+    assert {name: told[name]["code"] for name in faults} == {n: c for n, (c, _) in faults.items()}
+    assert [n for n, (_, words) in faults.items() if words not in told[n]["reason"]] == []
+    assert told["sample"]["state"] == "ready"

@@ -34,7 +34,7 @@ def doctor(config: ConfigOption = None, as_json: JsonOption = False) -> None:
     Ends with 0 when every enabled pack is ready, or merely not set up yet.
     """
     output = Output()
-    settings = chosen_settings(config)
+    settings = _each_in_a_process(chosen_settings(config))
     quiet_logs(settings, "critical")
     catalogue = _catalogue(config, settings)
     host = Host(loaded(settings), retries=False)
@@ -56,6 +56,17 @@ def doctor(config: ConfigOption = None, as_json: JsonOption = False) -> None:
     else:
         _show(output, host, reports, catalogue)
     raise typer.Exit(0 if healthy else 1)
+
+
+def _each_in_a_process(settings: Settings) -> Settings:
+    """Return the settings with every pack in a process, where none can end or hang the doctor's."""
+    if sys.platform == "win32":
+        return settings
+    unsaid = {
+        name: table.model_copy(update={"isolation": "process"})
+        for name, table in settings.packs.items()
+    }
+    return settings.replace(packs=unsaid)
 
 
 async def _examine(host: Host) -> dict[str, list[dict[str, str]]]:

@@ -24,6 +24,8 @@ from .declared import Declared, LoadError, Offer
 from .declaring import Step
 
 STARTING = "starting its process"
+START_LIMIT = 30.0
+"""Seconds until a process has begun to import its pack, which is no work of the pack."""
 LOG = "log"
 MOST_WORDS, MOST_TRACEBACK = 2048, 16 * 1024
 """The most characters of a line of a process's log, and of its traceback."""
@@ -95,18 +97,21 @@ class Apart:
 
     def declare(self, step: Step) -> Declared:
         """Start a child and have it declare; `LoadError` says why it does not."""
-        step(STARTING)
         try:
             child = self.start()
         except OSError as error:
-            raise LoadError("process_failed", f"its process cannot be started: {error}") from None
-        now = STARTING
+            raise LoadError(
+                "process_failed",
+                f"its process cannot be started: {error}",
+                f"see to what the reason names, or to [packs.{self.name}]",
+            ) from None
+        now, limit = STARTING, START_LIMIT
         try:
             child.send(frame(self.request))
             while True:
-                head, _ = child.receive(self.start_timeout)
+                head, _ = child.receive(limit)
                 if "step" in head:
-                    now = str(head["step"])[:2048]
+                    now, limit = str(head["step"])[:2048], self.start_timeout
                     step(now)
                 elif LOG in head:
                     write_log(self.name, head)
@@ -117,7 +122,7 @@ class Apart:
             child.kill()
             raise LoadError(
                 "load_timeout",
-                f"{now} took longer than {self.start_timeout:g} s",
+                f"{now} took longer than {limit:g} s",
                 "look at what the pack does at that moment, or disable it",
             ) from None
         except ChildLostError:
@@ -181,7 +186,10 @@ class Apart:
 
     def _interpreter(self, named: str) -> str:
         """Return the interpreter's absolute path; a virtual environment's link is not followed."""
-        return os.path.normpath(self._settings.folder / Path(named).expanduser())
+        path = os.path.normpath(self._settings.folder / Path(named).expanduser())
+        if not os.access(path, os.X_OK):
+            raise FileNotFoundError(f"python must name an interpreter, and {path} is none")
+        return path
 
 
 def write_log(pack: str, message: Mapping[str, Any]) -> None:

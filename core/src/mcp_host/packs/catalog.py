@@ -153,7 +153,7 @@ class Catalog:
 
     def _check(self, declared: Declared, entry: Entry, other: Entry | None) -> None:
         """`LoadError` where the name cannot be, or is `other`'s already."""
-        kind = type(entry.contribution).__name__.lower()
+        kind = _kind(entry.contribution)
         if entry.has_name and not NAME.fullmatch(entry.name):
             raise LoadError(
                 "name_invalid",
@@ -202,6 +202,12 @@ class Naming:
                 f"a text names {{tool:{name}}}, but {self._where} has no tool {name}",
             )
         return self.public(name)
+
+
+def _kind(contribution: Contribution) -> str:
+    if isinstance(contribution, Resource):
+        return "resource"
+    return "tool" if isinstance(contribution, Tool) else "prompt"
 
 
 def _refusal(tool: Tool, table: PackTable) -> str:

@@ -24,6 +24,10 @@ PATIENCE = 0.8
 """Seconds that the first lists wait for packs that turn out to be slow, all of them together."""
 LEAST = 0.05
 """Seconds that they wait for each pack, however many were slow before it."""
+AT_ONCE = 4
+"""How many packs are imported at once, each in a process of its own."""
+PACE = 0.25
+"""Seconds after which the next is begun all the same."""
 
 
 class Loading:
@@ -57,33 +61,36 @@ class Loading:
         if offers is None:
             offers = discover(enabled.keys()) if enabled else {}
         begun: dict[str, Attempt | Condition] = {
-            name: self._begun(name, table, offers)
+            name: self._attempt(name, table, offers)
             for name, table in enabled.items()
             if self._settings.is_apart(name)
         }
+        start_paced([one for one in begun.values() if isinstance(one, Attempt)])
         outcomes: dict[str, Outcome | None] = {}
         patience = PATIENCE
         for name, table in enabled.items():
             allowed = max(patience, LEAST)
-            attempt = begun.get(name) or self._begun(name, table, offers)
+            attempt = begun.get(name)
+            if attempt is None:
+                attempt = self._attempt(name, table, offers)
+                if isinstance(attempt, Attempt):
+                    attempt.start()
             outcomes[name] = self._outcome(name, attempt, allowed)
             if outcomes[name] is None:
                 patience -= allowed
         return outcomes
 
-    def _begun(
+    def _attempt(
         self, name: str, table: PackTable, offers: Mapping[str, Sequence[Offer]]
     ) -> Attempt | Condition:
-        """Begin to load a pack; a condition where that cannot be."""
+        """Return what loads a pack; a condition where that cannot be."""
         offer: Offer | None = None
         try:
             if table.python is None:  # else its own environment knows where it is
                 offer = chosen(name, table, offers)
         except LoadError as error:
             return error.condition
-        attempt = Attempt(self._asking(name, offer), self._settings.host.start_timeout)
-        attempt.start()
-        return attempt
+        return Attempt(self._asking(name, offer), self._settings.host.start_timeout)
 
     def _asking(self, name: str, offer: Offer | None) -> Callable[[Step], Declared]:
         """Return what asks a pack: here, or in a process of its own."""
@@ -105,6 +112,21 @@ class Loading:
         return outcome
 
 
+def start_paced(attempts: Sequence[Attempt]) -> None:
+    """Start attempts, a few at once, since each must end its steps in time; returns at once.
+
+    One that takes long, because it waits or hangs, holds up the next for no more than a moment.
+    """
+    free = threading.Semaphore(AT_ONCE)
+
+    def start() -> None:
+        for attempt in attempts:
+            free.acquire(timeout=PACE)
+            attempt.start(free.release)
+
+    threading.Thread(target=start, name="pack-loading", daemon=True).start()
+
+
 class Attempt:
     """Loading one pack in a thread; a step that takes over `limit` seconds is given up."""
 
@@ -116,9 +138,15 @@ class Attempt:
         self._steps = 0
         self._outcome: Outcome | None = None
 
-    def start(self) -> None:
-        """Begin to load."""
-        threading.Thread(target=self._run, name="pack-loading", daemon=True).start()
+    def start(self, on_end: Callable[[], object] | None = None) -> None:
+        """Begin to load; `on_end` is called in the thread that does."""
+
+        def run() -> None:
+            self._run()
+            if on_end is not None:
+                on_end()
+
+        threading.Thread(target=run, name="pack-loading", daemon=True).start()
 
     def wait(self, seconds: float) -> Outcome | None:
         """Return the outcome if it is there within so many seconds."""
@@ -129,6 +157,7 @@ class Attempt:
     def result(self) -> Outcome:
         """Return the outcome, or the failure of a step that does not end."""
         with self._changed:
+            self._changed.wait_for(lambda: self._outcome is not None or self._steps)
             while self._outcome is None:
                 before = self._steps
                 moved = self._changed.wait_for(

@@ -1,6 +1,7 @@
 """Packs that do not open, open late, or are lost after they opened."""
 
 import asyncio
+import os
 import time
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -39,6 +40,11 @@ async def _raises():
 
 async def _exits():
     raise SystemExit(5)
+    yield
+
+
+async def _ends_all():
+    os._exit(9)
     yield
 
 
@@ -92,6 +98,7 @@ async def _never_ends():
 
 raises = opening(_raises)
 exits = opening(_exits)
+ends_all = opening(_ends_all)
 hangs = opening(_hangs)
 blocks = opening(_blocks)
 swallows = opening(_swallows)
