@@ -78,7 +78,7 @@ async def test_a_process_that_closes_its_descriptors_is_started_again() -> None:
         envelope, code, told = await reason_of(host, lambda: host.error("dying_closes"))
 
         assert envelope["details"]["outcome"] == "unknown"
-        assert told.endswith("in closes") or told.endswith("in closes)")
+        assert told.endswith(("in closes", "in closes)"))
         assert code in ("process_failed", "crashed")  # by whichever side notices first
         await until(host, "ready")
         assert await host.value("dying_who")
