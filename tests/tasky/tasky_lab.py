@@ -55,12 +55,14 @@ class Person:
             os.chdir(here)
         return subprocess.CompletedProcess(words, code, out.getvalue(), err.getvalue())
 
-    def apart(self, *words: str, **more: Any) -> subprocess.CompletedProcess[str]:
+    def apart(
+        self, *words: str, more_environment: dict[str, str] | None = None, **more: Any
+    ) -> subprocess.CompletedProcess[str]:
         """Run the command in a process of its own."""
         return subprocess.run(
             [COMMAND, *words],
             cwd=self.folder,
-            env={**os.environ, **self._environment({})},
+            env={**os.environ, **self._environment(more_environment or {})},
             text=True,
             check=False,
             **({"capture_output": True} | more),

@@ -107,6 +107,16 @@ def test_people_can_do_all_that_agents_can(ann: Person) -> None:
     assert ben.run("nope").returncode == 2
 
 
+def test_the_shell_completes_ids_with_names(ann: Person) -> None:
+    ann("project", "init")
+    task = ann.data("add", "Dig the beds")["task_id"]
+    asked = {"_TASKY_COMPLETE": "complete_bash", "COMP_WORDS": f"tasky show {task[:2]}"}
+
+    done = ann.apart("show", more_environment={**asked, "COMP_CWORD": "2"})
+
+    assert task[:8] in done.stdout
+
+
 def test_a_refusal_is_one_line_with_what_helps(ann: Person) -> None:
     done = ann.run("list")
 

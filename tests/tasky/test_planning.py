@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from mcp_host_tasky.errors import InvalidError
-from mcp_host_tasky.service import Search, Tasks
+from mcp_host_tasky.service import Caller, Search, Tasks
 from mcp_host_tasky.storage import Condition, Home
 from tasky_lab import ME, Person, Plans, create, edit, get, names, refusal
 
@@ -56,6 +56,18 @@ def test_a_parent_that_waits_for_its_own_parts_does_not_hold_them_up(plan: Tasks
     edit(plan, "update", part, subtask_of="")  # and with it all that is below
     assert names(plan, ready=True) == ["Part", "Inner", "Other"]
     assert get(plan, whole)["blocked_by"]
+
+
+def test_what_is_held_and_what_waits_can_be_asked_for(plan: Tasks) -> None:
+    dig, sow, row = create(plan, "Dig", "Sow", "Row")
+    edit(plan, "update", sow, blockers=[dig])
+    edit(plan, "update", row, subtask_of=sow)
+    plan.edit([{"action": "claim", "task_id": dig}], Caller("codex"))
+
+    assert names(plan, claimed_by="*") == ["Dig"]
+    assert names(plan, waiting=True) == ["Sow", "Row"]
+    edit(plan, "cancel", sow)
+    assert names(plan, waiting=True) == []
 
 
 def test_what_unblocks_most_can_come_first(plan: Tasks) -> None:

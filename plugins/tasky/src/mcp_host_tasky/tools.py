@@ -168,7 +168,7 @@ def search_tasks(
     ready: Annotated[
         bool, Field(description="Pending, nothing open blocks it, nobody else claims it")
     ] = False,
-    claimed_by: Annotated[str | None, Field(description='"me" or a name')] = None,
+    claimed_by: Annotated[str | None, Field(description='"me", a name, or "*" for anybody')] = None,
     sort: Annotated[
         str | None,
         Field(json_schema_extra={"enum": ["unblocks"]}, description="With ready"),

@@ -1,6 +1,7 @@
 """The commands for tasks: list, show, add, done, log, undo."""
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from typing import Annotated, Any
 
 import typer
@@ -8,6 +9,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from ..errors import TaskyError
 from ..service import Search, Tasks
 from .plan import HERE, AsJson, Folder, local_time, opened, person, plain, print_json
 
@@ -23,8 +25,24 @@ _RELATIONS = (
 )
 _TIMES = ("created_at", "updated_at", "claimed_until")
 _COLOURS = {"pending": "yellow", "completed": "green", "cancelled": "dim"}
-TaskIds = Annotated[list[str], typer.Argument(help="Ids, or unique beginnings of ids.")]
-TaskId = Annotated[str, typer.Argument(help="An id, or a unique beginning of one.")]
+_COMPLETED = 30
+
+
+def _ids(incomplete: str) -> list[tuple[str, str]]:
+    """Return ids that begin so, with the names of their tasks, for the shell's completion."""
+    with suppress(TaskyError), opened(HERE) as tasks:
+        known = tasks.known(tasks.ids_from(incomplete, _COMPLETED))
+        return [(task_id[:8], plain(task["name"])) for task_id, task in known.items()]
+    return []
+
+
+TaskIds = Annotated[
+    list[str],
+    typer.Argument(help="Ids, or unique beginnings of ids.", autocompletion=_ids),
+]
+TaskId = Annotated[
+    str, typer.Argument(help="An id, or a unique beginning of one.", autocompletion=_ids)
+]
 Force = Annotated[bool, typer.Option("--force", help="Also what an agent has claimed.")]
 
 
