@@ -198,9 +198,9 @@ const loadGraph = guarded(async () => {
     const { x, y } = places.get(node.task_id);
     const kind = node.status !== "pending" ? node.status : node.claimed_by ? "held" : waits.has(node.task_id) ? "" : "ready";
     const name = svg("text", { x: x + 10, y: y + 18 });
-    name.textContent = short(node.name, 29);
+    name.textContent = short(node.name, 25);
     const who = svg("text", { x: x + 10, y: y + 34, class: "small" });
-    who.textContent = short([node.task_id.slice(0, 8), `P${node.priority}`, node.claimed_by ?? (kind === "ready" ? "ready" : node.status !== "pending" ? node.status : "waits")].join(" · "), 36);
+    who.textContent = short([node.task_id.slice(0, 8), `P${node.priority}`, node.claimed_by ?? (kind === "ready" ? "ready" : node.status !== "pending" ? node.status : "waits")].join(" · "), 32);
     const title = svg("title");
     title.textContent = node.name;
     const box = svg("g", { class: `node ${kind}`, tabindex: 0, role: "button", "data-id": node.task_id },
@@ -434,7 +434,7 @@ function listen() {
 document.documentElement.dataset.theme = localStorage.getItem("theme") ?? "";
 if (!document.documentElement.dataset.theme) delete document.documentElement.dataset.theme;
 for (const button of document.querySelectorAll("nav button")) button.addEventListener("click", () => show(button.dataset.view));
-for (const id of ["q", "tag", "priority", "holder"]) $(id).addEventListener("input", () => later(loadBoard, 150));
+for (const id of ["q", "tag", "priority", "holder"]) $(id).addEventListener("input", () => { if (state.view !== "board") show("board"); later(loadBoard, 150); });
 $("filters").addEventListener("submit", (event) => event.preventDefault());
 $("theme").addEventListener("click", theme);
 $("help").addEventListener("click", () => $("keys").showModal());
