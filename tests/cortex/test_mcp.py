@@ -257,9 +257,8 @@ async def test_while_it_is_not_set_up_every_listed_resource_can_be_read_and_says
         called = await host.error("list_tasks") if without == "backend" else None
 
     told = [content for contents in read.values() for content in contents if "_meta" in content]
-    assert (
-        len(told) == 1
-    )  # git tells where one stands without a backend, and the backend without git
+    # Where one stands, git tells without a backend; and tasks need no git.
+    assert len(told) == 1
     for content in told:
         envelope = content["_meta"]["mcp-host/error"]
         assert json.loads(content["text"]) == envelope

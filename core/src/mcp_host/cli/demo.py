@@ -29,14 +29,23 @@ from ..testing import Person, StdioClient, stdio_client
 from ..testing.hosting import returned
 from .common import Output
 from .completion import installed_packs
+from .install.clients import CLIENTS
 
 SHOWN_LINES = 14
 SHOWN_WIDTH = 110
-FAREWELL = """\
-  mcp-host init             writes ./mcp-host.toml, asks which packs to enable
-  mcp-host doctor           looks whether all is well
-  mcp-host install CLIENT   connects claude-desktop, claude-code, cursor,
-                            vscode, windsurf, zed, gemini-cli or codex"""
+FAREWELL = "\n".join(
+    (
+        "  mcp-host init             writes ./mcp-host.toml, asks which packs to enable",
+        "  mcp-host doctor           looks whether all is well",
+        *textwrap.wrap(
+            f"connects {', '.join(CLIENTS)}",
+            78,
+            initial_indent="  mcp-host install CLIENT   ",
+            subsequent_indent=" " * 28,
+            break_on_hyphens=False,
+        ),
+    )
+)
 
 
 def demo(

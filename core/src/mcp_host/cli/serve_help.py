@@ -6,57 +6,44 @@ A start goes past typer, straight to `serve.py`; only `--help` comes here.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 import typer
 
-from ..startup.options import Options
+from ..startup.options import CHOICES, HELP, Options
 from .common import ConfigOption
 from .serve import serve as begin
 
+if TYPE_CHECKING:
+    Transport: TypeAlias = str
+    LogLevel: TypeAlias = str
+    LogFormat: TypeAlias = str
+else:  # typer looks at them as it runs
+    Transport = Literal[CHOICES["--transport"]]
+    LogLevel = Literal[CHOICES["--log-level"]]
+    LogFormat = Literal[CHOICES["--log-format"]]
+
+
+def _option(name: str, **how: Any) -> Any:
+    """An option as the table has it."""
+    return typer.Option(name, help=HELP[name], **{"show_default": False, **how})
+
 
 def serve(
-    transport: Annotated[
-        Literal["stdio", "http"], typer.Option(help="How clients connect.")
-    ] = "stdio",
-    stdio: Annotated[bool, typer.Option("--stdio", help="The same as --transport stdio.")] = False,
-    host: Annotated[
-        str | None, typer.Option(help="The address to listen on, with http.", show_default=False)
-    ] = None,
-    port: Annotated[
-        int | None,
-        typer.Option(
-            min=0,
-            max=65535,
-            help="The port to listen on, with http; 0 takes a free one.",
-            show_default=False,
-        ),
-    ] = None,
-    root: Annotated[
-        Path | None,
-        typer.Option(help="The project's folder, for packs about a project.", show_default=False),
-    ] = None,
+    transport: Annotated[Transport, _option("--transport", show_default=True)] = "stdio",
+    stdio: Annotated[bool, _option("--stdio")] = False,
+    host: Annotated[str | None, _option("--host")] = None,
+    port: Annotated[int | None, _option("--port", min=0, max=65535)] = None,
+    root: Annotated[Path | None, _option("--root")] = None,
     config: ConfigOption = None,
-    no_catalogue: Annotated[
-        bool,
-        typer.Option(
-            "--no-catalogue",
-            help="Neither show nor save what clients saw first when the server last started.",
-        ),
-    ] = False,
-    log_level: Annotated[
-        Literal["debug", "info", "warning", "error"] | None,
-        typer.Option(help="The least level that is logged.", show_default=False),
-    ] = None,
-    log_format: Annotated[
-        Literal["text", "json"] | None,
-        typer.Option(help="How the log is written.", show_default=False),
-    ] = None,
+    no_catalogue: Annotated[bool, _option("--no-catalogue")] = False,
+    log_level: Annotated[LogLevel | None, _option("--log-level")] = None,
+    log_format: Annotated[LogFormat | None, _option("--log-format")] = None,
 ) -> None:
     """Serve the enabled packs to MCP clients, on stdio or HTTP."""
     begin(
         Options(
-            transport="stdio" if stdio else transport,
+            transport="http" if transport == "http" and not stdio else "stdio",
             host=host,
             port=port,
             root=str(root) if root is not None else None,

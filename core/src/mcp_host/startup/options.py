@@ -21,6 +21,18 @@ CHOICES = {
     "--log-level": ("debug", "info", "warning", "error"),
     "--log-format": ("text", "json"),
 }
+HELP = {
+    "--transport": "How clients connect.",
+    "--stdio": "The same as --transport stdio.",
+    "--host": "The address to listen on, with http.",
+    "--port": "The port to listen on, with http; 0 takes a free one.",
+    "--root": "The project's folder, for packs about a project.",
+    "--config": "The settings file.",
+    "--no-catalogue": "Neither show nor save what clients saw first when the server last started.",
+    "--log-level": "The least level that is logged.",
+    "--log-format": "How the log is written.",
+}
+"""What each option is for; their values, where they have few, stand in `CHOICES`."""
 _SWITCHES = {"--stdio": ("transport", "stdio"), "--no-catalogue": ("no_catalogue", True)}
 _WITH_VALUE = (*CHOICES, "--root", "--config")
 
@@ -64,30 +76,17 @@ def _fits(option: str, value: str) -> bool:
 
 def add_options(parser: argparse.ArgumentParser, transport: TransportName) -> None:
     """Tell a parser of the options."""
-    parser.add_argument(
-        "--transport",
-        choices=CHOICES["--transport"],
-        default=transport,
-        help=f"how clients connect ({transport} unless told)",
-    )
-    parser.add_argument(
-        "--stdio",
-        dest="transport",
-        action="store_const",
-        const="stdio",
-        help="same as --transport stdio",
-    )
-    parser.add_argument("--host", help="address to listen on, with http")
-    parser.add_argument("--port", type=_port, help="port to listen on, with http; 0: a free one")
-    parser.add_argument("--root", help="the project's folder, for packs about a project")
-    parser.add_argument("--config", help="the settings file")
-    parser.add_argument(
-        "--no-catalogue",
-        action="store_true",
-        help="neither show nor save what clients saw first when the server last started",
-    )
-    parser.add_argument("--log-level", choices=CHOICES["--log-level"])
-    parser.add_argument("--log-format", choices=CHOICES["--log-format"])
+    kinds: dict[str, dict[str, Any]] = {
+        "--transport": {"default": transport},
+        "--stdio": {"dest": "transport", "action": "store_const", "const": "stdio"},
+        "--port": {"type": _port},
+        "--no-catalogue": {"action": "store_true"},
+    }
+    for option, told in HELP.items():
+        how = kinds.get(option, {})
+        if option in CHOICES:
+            how = {"choices": CHOICES[option], **how}
+        parser.add_argument(option, help=told, **how)
 
 
 def _port(text: str) -> int:
