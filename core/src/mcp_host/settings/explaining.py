@@ -11,21 +11,35 @@ from pydantic import BaseModel, ValidationError
 from .keys import Keys, dotted
 from .tables import FileTables
 
+EXTRAS = {"command": "mount", "url": "mount", "server": "mount"}
+"""Keys of [packs.X] that distributions beside the host know, each with the extra that brings it."""
+
 
 def explain(error: ValidationError, model: type[BaseModel]) -> str:
     """pydantic's first finding as `key: what is wrong`, with the nearest known key."""
     items = error.errors(include_url=False, include_input=False, include_context=False)
     # A misspelt key is also a missing one: the name that is there explains both.
-    item = next((item for item in items if item["type"] == "extra_forbidden"), items[0])
+    unknown = [item for item in items if item["type"] == "extra_forbidden"]
+    # One that another distribution would know explains those that go with it.
+    brought = (item for item in unknown if _extra(model, item["loc"]))
+    item = next(brought, (unknown or items)[0])
     where = dotted(tuple(part for part in item["loc"] if part != "[key]"))
     more = f" (and {len(items) - 1} more)" if len(items) > 1 else ""
     if item["type"] != "extra_forbidden":
         return f"{where or 'settings'}: {item['msg'].removeprefix('Value error, ')}{more}"
+    if extra := _extra(model, item["loc"]):
+        return f'{where}: this needs what is not installed: pip install "mcp-host[{extra}]"{more}'
     problem = unknown_key(str(item["loc"][-1]), _known_keys(model, item["loc"][:-1]))
     is_of_pack = model is FileTables and len(item["loc"]) == 3 and item["loc"][0] == "packs"
     if is_of_pack and "did you mean" not in problem:
         problem += f"; the pack's own settings stand in [packs.{item['loc'][1]}.settings]"
     return f"{where}: {problem}{more}"
+
+
+def _extra(model: type[BaseModel], keys: Keys) -> str | None:
+    """The extra that would bring a key of the file."""
+    is_of_pack = model is FileTables and len(keys) == 3 and keys[0] == "packs"
+    return EXTRAS.get(str(keys[2])) if is_of_pack else None
 
 
 def unknown_key(key: str, known: Sequence[str]) -> str:
