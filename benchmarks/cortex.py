@@ -16,6 +16,7 @@ from statistics import median
 from .table import show
 
 FILES = 10_000
+BRANCHES = 5_000
 PER_FOLDER = 100
 TASKS = 100
 CTX = str(Path(sys.executable).with_name("ctx"))
@@ -26,10 +27,12 @@ def main(argv: Sequence[str]) -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks --only cortex")
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--files", type=int, default=FILES)
+    parser.add_argument("--branches", type=int, default=BRANCHES)
     given = parser.parse_known_args(argv)[0]
     with tempfile.TemporaryDirectory() as folder:
         _lists(Path(folder), given.rounds)
         _lives(Path(folder), given.rounds, given.files)
+        _starts(Path(folder), given.rounds, given.files, given.branches)
 
 
 # lists
@@ -122,6 +125,47 @@ def _lives(folder: Path, rounds: int, files: int) -> None:
     extra = [1e3 * (median(times["ctx"][n]) - median(times["git alone"][n])) for n in names]
     rows.append(("ctx adds", *(f"{ms:.0f}" for ms in extra)))
     show(f"A task's life in {files:,} files, ms (medians of {rounds})", ("", *names), rows)
+
+
+# a start among many branches
+
+
+def _starts(folder: Path, rounds: int, files: int, branches: int) -> None:
+    """Compare `start` with the same commands of git by hand: status, fetch, worktree, push."""
+    place = folder / "many"
+    _make_repository(place, files)
+    app, home = place / "app", place / "home"
+    tip = _git(app, "rev-parse", "HEAD")
+    names = "".join(f"create refs/heads/feature/old-{n} {tip}\n" for n in range(branches))
+    subprocess.run(["git", "update-ref", "--stdin"], cwd=app, input=names.encode(), check=True)
+    _git(app, "pack-refs", "--all")
+    environment = _environment(home)
+    _ctx(environment, app, "config", "set", "url", "local")
+    by_hand, with_ctx = [], []
+    for number in range(rounds + 1):
+        _ctx(environment, app, "tasks", "new", f"Task {number}")
+        room, claim = place / f"by-hand-{number}", f"{tip}:refs/notes/claim-{number}"
+
+        def alone(room: Path = room, claim: str = claim, number: int = number) -> None:
+            _git(app, "status", "--porcelain=v2", "--branch")
+            _git(app, "fetch", "-q", "origin", "main")
+            _git(app, "worktree", "add", "-q", "-b", f"by-hand-{number}", str(room), "origin/main")
+            _git(app, "push", "-q", "origin", claim)
+
+        def start(number: int = number) -> None:
+            _ctx(environment, app, "tasks", "start", str(number + 1), "--worktree")
+
+        seconds = _timed(alone), _timed(start)
+        if number:
+            by_hand.append(seconds[0])
+            with_ctx.append(seconds[1])
+    hand, ours = 1e3 * median(by_hand), 1e3 * median(with_ctx)
+    rows = [("git by hand", f"{hand:.0f}"), ("ctx tasks start", f"{ours:.0f}")]
+    title = f"A start in {files:,} files and {branches:,} branches, ms (medians of {rounds})"
+    show(title, ("", "wall"), rows)
+    allowed = 3 * hand + 100
+    verdict = "met" if ours <= allowed else "MISSED"
+    print(f"target {verdict}: start: {ours:.0f} ms (at most 3 x git by hand + 100: {allowed:.0f})")
 
 
 def _git_alone(place: Path) -> list[float]:

@@ -89,7 +89,7 @@ class Checkout:
         try:
             return run(at or self.root, arguments, limit, given, more=more, asking=asking)
         finally:
-            if _WRITERS & set(arguments):
+            if _WRITERS & set(arguments) and "list" not in arguments and len(arguments) > 1:
                 self._read = None
 
     def lines(self, *arguments: str, longest: int) -> Iterator[bytes]:
