@@ -151,3 +151,21 @@ def test_near_names_are_found_among_thousands_in_a_moment() -> None:
     assert nearest("atuh-0101-of-it", names)[0] == "auth-0101-of-it"
     assert nearest("nope", names) == []
     assert time.process_time() - begin < 1
+
+
+def test_validating_all_again_looks_at_every_edit(
+    shop: Path, open_tree: Callable[[Path], OpenSpec]
+) -> None:
+    """What was found is kept for a state of the tree; any edit makes another."""
+    openspec = open_tree(shop)
+    assert all(report.valid() for report in openspec.validate_all())
+    for path in (shop / "openspec").rglob("*"):
+        os.utime(path, (1, 1))
+    spec = shop / "openspec/specs/auth/spec.md"
+    text = spec.read_text()
+    for edit in (lambda: spec.write_text("# nothing\n"), spec.unlink):
+        assert all(report.valid() for report in openspec.validate_all("spec"))
+        edit()
+        found = {report.id: report.valid() for report in openspec.validate_all("spec")}
+        assert not found.get("auth", False)
+        spec.write_text(text)

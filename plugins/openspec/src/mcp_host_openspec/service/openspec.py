@@ -25,6 +25,7 @@ from ..model.text import code_unit_key
 from ..storage.files import Files, is_folder
 from ..storage.records import Records
 from ..storage.roots import Root
+from ..storage.state import State
 from ..storage.transaction import Archive
 from ..storage.tree import Tree, unreadable
 from .archive_plan import Options, Plan
@@ -72,6 +73,7 @@ class OpenSpec:
         self._rebases = Rebases(self.tree, records, merges, bases)
         self._overlaps = Overlaps(self.tree)
         self._setup = Setup(self.tree)
+        self._all_reports: dict[tuple[Kind, bool], tuple[State, tuple[Report, ...]]] = {}
         self._writing = threading.Lock()
 
     def like(self, root: Root) -> "OpenSpec":
@@ -244,8 +246,21 @@ class OpenSpec:
         return self._spec_report(capability, spec)
 
     def validate_all(self, kind: Kind = "all", *, notes: bool = True) -> list[Report]:
-        """All findings about all changes, all specs or both, by name."""
+        """All findings about all changes, all specs or both, by name.
+
+        They are worked out once for a state of the tree.
+        """
         self.tree.check_there()
+        state, key = self.tree.whole_state(), (kind, notes)
+        known = self._all_reports.get(key)
+        if state is not None and known is not None and known[0] == state:
+            return list(known[1])
+        reports = self._validate_all(kind, notes=notes)
+        if state is not None and self.tree.whole_state() == state:  # not edited meanwhile
+            self._all_reports[key] = (state, tuple(reports))
+        return reports
+
+    def _validate_all(self, kind: Kind, *, notes: bool) -> list[Report]:
         reports = []
         if kind in ("all", "change"):
             changes = sorted(self.change_ids(), key=code_unit_key)

@@ -1,12 +1,16 @@
 """What tells whether anything about a change is different from when it was last looked at."""
 
 import os
+import stat
 import time
 from pathlib import Path
+from typing import Final
 
 from .files import Identity, is_settled
 
 State = tuple[object, ...]
+
+_RECENT_NS: Final = 3_000_000_000
 
 
 class _UnsureError(Exception):
@@ -40,6 +44,34 @@ def state_of(
         for path in lists:
             seen.append(_one(str(path), now))
     except (OSError, _UnsureError):
+        return None
+    return tuple(seen)
+
+
+def state_of_all(folders: tuple[Path, ...]) -> State | None:
+    """The state of whole folders, by the same rule; one that is not there counts as empty."""
+    now = time.time_ns()
+    seen: list[object] = []
+    waiting = [str(folder) for folder in folders]
+    try:
+        while waiting:
+            here = waiting.pop()
+            try:
+                entries = list(os.scandir(here))
+            except FileNotFoundError:
+                seen.append(here)
+                continue
+            for entry in entries:
+                status = entry.stat(follow_symlinks=False)
+                newest = max(status.st_mtime_ns, status.st_ctime_ns)
+                if stat.S_ISLNK(status.st_mode) or (
+                    now - newest < _RECENT_NS and not is_settled(status, now)
+                ):
+                    return None
+                seen.append((entry.path, status.st_mode, status.st_size, newest, status.st_ino))
+                if stat.S_ISDIR(status.st_mode):
+                    waiting.append(entry.path)
+    except OSError:
         return None
     return tuple(seen)
 

@@ -26,7 +26,7 @@ from .metadata import ChangeMetadata, Marker, ProjectConfig
 from .records import FOLDER as RECORDS
 from .roots import Root
 from .schemas import Schema, SchemaPlace, Schemas, outputs
-from .state import State, state_of
+from .state import State, state_of, state_of_all
 
 T = TypeVar("T")
 
@@ -45,7 +45,8 @@ class Tree:
         self.specs: Final = self.openspec / "specs"
         self.changes: Final = self.openspec / "changes"
         self.archive: Final = self.changes / ARCHIVE
-        folders = [self.openspec / "schemas", *([user_schemas] if user_schemas else [])]
+        self._outside = (user_schemas,) if user_schemas else ()
+        folders = [self.openspec / "schemas", *self._outside]
         self.schemas: Final = Schemas(folders, files)
         configurations = (self.openspec / name for name in ("config.yaml", "config.yml"))
         self._shared = (*configurations, *folders)
@@ -215,6 +216,11 @@ class Tree:
         records = self.openspec / RECORDS / "bases" / change
         shared = (*self._shared, records)
         return state_of(self.change_path(change), self.specs, shared, (self.archive,))
+
+    def whole_state(self) -> State | None:
+        """What tells one state of all that validation reads from another; None where unsure."""
+        state = state_of_all((self.openspec, *self._outside))
+        return None if state is None else (self.history.mark(), *state)
 
     def progress(self, change: Path) -> Progress:
         """How many of the change's tasks are done."""
