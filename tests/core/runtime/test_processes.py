@@ -113,6 +113,7 @@ async def test_a_process_that_does_not_let_go_is_ended_and_started_again() -> No
     [
         ({"memory": "200MiB"}, "eats", {"megabytes": 400}),
         ({"processes": 4}, "breeds", {"children": 8}),
+        ({"cpu": 0.3}, "burns", {}),
     ],
 )
 async def test_a_process_over_its_limit_is_ended_and_the_limit_named(

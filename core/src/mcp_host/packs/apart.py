@@ -51,6 +51,7 @@ class Apart:
         self.name = name
         self.supervisor = supervisor
         self.start_timeout = settings.host.start_timeout
+        self.cpu = settings.packs[name].cpu
         self.told: Mapping[str, Any] = {}
         self._table = settings.packs[name]
         self._settings = settings

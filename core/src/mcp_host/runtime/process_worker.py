@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
@@ -37,6 +38,8 @@ log = logging.getLogger("mcp_host.packs")
 
 LAST_WORDS = 2.0
 """Seconds until the supervisor has told how a child ended whose socket was closed."""
+LOOK = 0.2
+"""Seconds between two looks at the processor time of calls, where that has a limit."""
 NAMED = 3
 """The most tools that a reason names."""
 
@@ -48,6 +51,32 @@ class _Waiting:
     what: str
     outcome: asyncio.Future[Any]
     hear: Callable[[Said], None] | None = None
+
+
+class ProcessorTime:
+    """The processor time of each call in one process, in seconds; `limit` is that of one call.
+
+    What the process took between two looks is shared by the calls that ran then.
+    """
+
+    def __init__(self, limit: float | None) -> None:
+        self.limit = limit
+        self._seen = 0.0
+        self._used: dict[int, float] = {}
+
+    def begin(self, pid: int) -> None:
+        """Count from now on."""
+        self._seen = _processor_seconds(pid)
+
+    def who_is_over(self, pid: int, running: Sequence[int]) -> int | None:
+        """Return one of the calls that run and have taken more than they may."""
+        assert self.limit is not None
+        now = _processor_seconds(pid)
+        share = (now - self._seen) / len(running)
+        self._seen = now
+        self._used = {number: self._used.get(number, 0.0) + share for number in running}
+        limit = self.limit
+        return next((number for number, used in self._used.items() if used > limit), None)
 
 
 class ProcessWorker:
@@ -87,7 +116,9 @@ class ProcessWorker:
         self._declared: asyncio.Future[Mapping[str, Any]] | None = None
         self._lost: asyncio.Future[Why] | None = None
         self._closed = asyncio.Event()
-        self._ended_for = ""
+        self._ended_for = self._over = ""
+        self._processor = ProcessorTime(apart.cpu)
+        self._is_looking = False
 
     @property
     def pid(self) -> int:
@@ -99,7 +130,7 @@ class ProcessWorker:
         loop = asyncio.get_running_loop()
         self._opened, self._lost = loop.create_future(), loop.create_future()
         self._declared = loop.create_future()
-        self._ended_for = ""
+        self._ended_for = self._over = ""
         self._set_abandoned({}, 0)
         child = self._apart.take()
         if child is not None and not child.ended.done():
@@ -193,6 +224,7 @@ class ProcessWorker:
         self._number += 1
         number = self._number
         self._waiting[number] = waiting
+        self._look_soon()
         self._send({**message, "number": number})
         try:
             return await waiting.outcome
@@ -225,6 +257,25 @@ class ProcessWorker:
             return
         self._ended_for = f"did not let go within {self._let_go:g} s"
         self._child.kill()
+
+    def _look_soon(self) -> None:
+        """Look at the processor time that the calls take, as long as there are any."""
+        if self._processor.limit is not None and not self._is_looking and self._child is not None:
+            self._is_looking = True
+            self._processor.begin(self._child.pid)
+            asyncio.get_running_loop().call_later(LOOK, self._look_at_processor)
+
+    def _look_at_processor(self) -> None:
+        self._is_looking = False
+        running = {**{n: w.what for n, w in self._waiting.items()}, **self._abandoned}
+        if self._child is None or not running:
+            return
+        if self._processor.who_is_over(self._child.pid, list(running)) is not None:
+            self._over = "cpu"
+            self._child.kill()
+            return
+        self._is_looking = True
+        asyncio.get_running_loop().call_later(LOOK, self._look_at_processor)
 
     # -- what the child says
 
@@ -395,9 +446,9 @@ class ProcessWorker:
         works = dict.fromkeys([*self._abandoned.values(), *running])
         named = ", ".join(list(works)[:NAMED]) + (", …" if len(works) > NAMED else "")
         within = f" in {named}" if named else ""
-        if ended.over:
-            reason = over(ended.over) + within
-            remedy = f"raise {ended.over} in [packs.{self._name}], or ask for less at once"
+        if limit := ended.over or self._over:
+            reason = over(limit) + within
+            remedy = f"raise {limit} in [packs.{self._name}], or ask for less at once"
             return Why(reason, remedy, code="over_limit")
         if self._ended_for:
             code = "process_stuck" if self._told_abandoned else "process_failed"
@@ -447,6 +498,15 @@ class _Link(asyncio.Protocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._worker.disconnected(self._child)
+
+
+def _processor_seconds(pid: int) -> float:
+    """Return the processor time of a process and of its programs that have ended; Linux alone."""
+    try:
+        after_name = Path(f"/proc/{pid}/stat").read_text("latin-1").rpartition(")")[2].split()
+    except OSError:
+        return 0.0
+    return sum(map(int, after_name[11:15])) / os.sysconf("SC_CLK_TCK")
 
 
 def _settle(future: asyncio.Future[Any] | None, value: Any) -> None:

@@ -221,6 +221,9 @@ class PackTable(_Table):
         description='Memory of its process and those it starts, such as "512MiB"; over it, '
         "the process is ended and started again.",
     )
+    cpu: Seconds | None = Field(
+        None, description="Seconds of processor that one call in its process may take."
+    )
     open_files: Annotated[int, Field(ge=16, le=1_000_000)] | None = Field(
         None, description="Files that its process may have open at once."
     )

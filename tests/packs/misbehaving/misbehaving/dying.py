@@ -58,6 +58,13 @@ def eats(megabytes: int) -> int:
 
 
 @tool
+def burns() -> None:
+    """Take all of a processor, for as long as there is one."""
+    while True:
+        pass
+
+
+@tool
 def opens(files: int) -> int:
     """Open so many files."""
     KEPT.extend(os.open("/dev/null", os.O_RDONLY) for _ in range(files))
@@ -111,5 +118,5 @@ async def mcp_host_open():
 def mcp_host_tools():
     return [
         *(who, wait, exits, segfaults, holds, closes),
-        *(eats, opens, breeds, leaves, keeps, speaks_nonsense),
+        *(eats, burns, opens, breeds, leaves, keeps, speaks_nonsense),
     ]
