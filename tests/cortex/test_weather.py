@@ -5,6 +5,7 @@ import http.server
 import json
 import os
 import socket
+import subprocess
 import threading
 import time
 from base64 import b64decode
@@ -285,3 +286,30 @@ def test_a_remote_that_is_gone_is_told_by_its_cause(started: Started) -> None:
     error = ctx.fails("tasks", "pr", at=repo.folder).data["error"]
     assert "unable to connect" in error
     assert "repository exists" not in error
+
+
+def test_the_shell_completes_commands_and_options(ctx: Ctx, tmp_path: Path) -> None:
+    (tmp_path / "ctx.bash").write_text(ctx("completion", "bash").out)
+    ask = (
+        f"source {tmp_path / 'ctx.bash'}; COMP_WORDS=(@); COMP_CWORD=$((${{#COMP_WORDS[@]}}-1));"
+        ' _ctx; echo "${COMPREPLY[*]}"'
+    )
+
+    def offered(words: str) -> list[str]:
+        done = subprocess.run(
+            ["bash", "-c", ask.replace("(@)", f"({words})")],
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        return done.stdout.split()
+
+    assert offered("ctx ta") == ["tasks"]
+    assert offered("ctx tasks sy") == ["sync"]
+    assert offered("ctx tasks sync --ab") == ["--abort"]
+    assert "bashcompinit" in ctx("completion", "zsh").out
+
+
+def test_version_and_no_command_answer_in_json_too(ctx: Ctx) -> None:
+    assert set(ctx.json("--version")) == {"success", "version"}
+    assert ctx.fails().reason == "usage"

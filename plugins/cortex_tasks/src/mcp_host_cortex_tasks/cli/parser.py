@@ -19,6 +19,7 @@ def make_parser() -> Parser:
     """Return the whole command line. Each command names its function as `module:function`."""
     top = Parser(prog="ctx", description="Work on your tasks from git.")
     top.add_argument("--version", action="store_true", help="show the version and end")
+    top.add_argument("--json", action="store_true", help="print one JSON object")
     groups = top.add_subparsers(metavar="COMMAND", parser_class=Parser)
     _auth(groups.add_parser("auth", help="log in and out of the backend"))
     _config(groups.add_parser("config", help="your settings"))
@@ -27,6 +28,8 @@ def make_parser() -> Parser:
     _kept(groups.add_parser("kept", help="what ctx took out of sight, for 30 days"))
     undo = _command(groups, "undo", "work:undo", "take the last command back")
     _dry_run(undo)
+    shell = _command(groups, "completion", "completion:show", "print a shell's completion")
+    shell.add_argument("shell", choices=("bash", "zsh"))
     _backend(groups.add_parser("backend", help="a backend of your own"))
     return top
 

@@ -10,7 +10,7 @@ from importlib import import_module
 from types import FrameType
 
 from .. import __version__
-from ..errors import CortexError, NotFoundError, UnavailableError
+from ..errors import CortexError, InvalidError, NotFoundError, UnavailableError
 from ..model.redaction import redact
 from ..storage.config import Config, config_path, read_config
 from .answer import Answer, print_error, print_json
@@ -38,8 +38,10 @@ def run(argv: list[str]) -> int:
     try:
         given = make_parser().parse_args(argv)
         if given.version:
-            return _version()
+            return _version(as_json=as_json)
         if not hasattr(given, "runs"):
+            if as_json:
+                raise InvalidError("A command is needed.", reason="usage")
             make_parser().print_help()
             return 0
         config = read_config(config_path())
@@ -99,8 +101,11 @@ def _unexpected(error: Exception, secrets: list[str], *, as_json: bool) -> int:
     return ours.exit_code
 
 
-def _version() -> int:
-    print(f"ctx {__version__}")
+def _version(*, as_json: bool) -> int:
+    if as_json:
+        print_json({"success": True, "version": __version__}, ())
+    else:
+        print(f"ctx {__version__}")
     return 0
 
 
