@@ -230,7 +230,8 @@ async def test_a_pack_that_opens_slowly_is_listed_at_once_and_its_calls_wait_for
     slow = {"slow": "misbehaving.opening:reads_a_fifo"}
     async with hosted(slow, tables, root=tmp_path, settled=False) as host:
         call = asyncio.create_task(host.value("slow_service"))
-        assert host.names() == ["slow_service"]
+        while host.names() != ["slow_service"]:  # a process takes a moment to declare it
+            await host.next_change(timeout=60)
         assert host.host.packs["slow"].condition.state == "opening"
 
         await asyncio.to_thread((tmp_path / "sign").write_text, "open")
@@ -279,6 +280,22 @@ async def test_a_name_without_prefix_waits_for_the_pack_that_may_have_it(
         await asyncio.to_thread((tmp_path / "sign").write_text, "go on")
 
         assert await calls == ["late", ["late"]]
+
+
+async def test_the_lists_are_in_the_order_of_the_settings_whoever_was_imported_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, hosted: Hosting
+) -> None:
+    monkeypatch.delitem(sys.modules, "misbehaving.slow_import", raising=False)
+    os.mkfifo(tmp_path / "sign")
+    monkeypatch.setenv("MISBEHAVING_SIGN", str(tmp_path / "sign"))
+    packs = {"slow": "misbehaving.slow_import", "sample": "sample_pack.plugin"}
+    async with hosted(packs, settled=False) as host:
+        assert await host.value("sample_big", size=1) == "x"
+
+        await asyncio.to_thread((tmp_path / "sign").write_text, "go on")
+
+        assert await host.value("slow_late") == "late"
+        assert host.names()[:2] == ["slow_late", "sample_echo"]
 
 
 async def test_who_watches_the_packs_hears_of_one_that_fails_late(hosted: Hosting) -> None:

@@ -107,7 +107,10 @@ class Inventory:
         self._follower: Callable[[str, Outcome], None] | None = None
         self._arrival = threading.Condition()
         self.lists = Lists(
-            self.catalog, settings.host.page_size, lambda pack: self.packs[pack].condition.listed
+            self.catalog,
+            settings.host.page_size,
+            lambda pack: self.packs[pack].condition.listed,
+            order=[RESERVED_PACK_NAME, *settings.packs],
         )
 
     def load(self) -> None:

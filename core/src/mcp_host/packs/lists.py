@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import binascii
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ..declarations.context import Caller
@@ -16,10 +16,18 @@ from .catalog import Catalog, Entry, What
 class Lists:
     """Every list, made when it is first asked for and kept until `forget`.
 
-    `is_listed` says of a pack, by its name, whether its entries stand in the lists now.
+    `is_listed` says of a pack, by its name, whether its entries stand in the lists now; `order` has
+    the packs as the lists have them, whichever was loaded first.
     """
 
-    def __init__(self, catalog: Catalog, page_size: int, is_listed: Callable[[str], bool]) -> None:
+    def __init__(
+        self,
+        catalog: Catalog,
+        page_size: int,
+        is_listed: Callable[[str], bool],
+        order: Sequence[str],
+    ) -> None:
+        self._place = {pack: place for place, pack in enumerate(order)}
         self._catalog = catalog
         self._page_size = page_size
         self._is_listed = is_listed
@@ -34,6 +42,7 @@ class Lists:
                 for entry in self._catalog.entries(what)
                 if self._is_listed(entry.pack) and not entry.refusal
             ]
+            entries.sort(key=lambda entry: self._place[entry.pack])
             self._made[what] = entries
         return [entry.listed for entry in entries if allows(entry, caller)]
 
