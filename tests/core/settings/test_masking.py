@@ -3,10 +3,11 @@
 import json
 import os
 import pty
-import stat
 import subprocess
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 from core_home import Home
@@ -110,21 +111,28 @@ def test_the_lines_of_a_longer_secret_are_masked_each(home: Home) -> None:
 # -- files of secrets ------------------------------------------------------------------------------
 
 
+@pytest.fixture
+def public() -> Iterator[Path]:
+    """A folder that everybody may enter; a test's own is for its owner alone."""
+    with TemporaryDirectory() as folder:
+        Path(folder).chmod(0o755)
+        yield Path(folder)
+
+
 @pytest.mark.parametrize(
     ("mode", "folder", "warns"),
     [(0o644, 0o755, True), (0o640, 0o750, True), (0o600, 0o755, False), (0o644, 0o700, False)],
 )
 async def test_a_file_of_a_secret_that_others_may_read_is_warned_of(
-    home: Home, mode: int, folder: int, warns: bool
+    home: Home, public: Path, mode: int, folder: int, warns: bool
 ) -> None:
-    home.add_pack("leaky", LEAKY)
-    home.write('[packs.leaky.settings]\nkey = { file = "secrets/key" }\n')
-    file = home.write(SECRET, "secrets/key")
+    file = public / "secrets" / "key"
+    file.parent.mkdir()
+    file.write_text(SECRET)
     file.chmod(mode)
     file.parent.chmod(folder)
-    for parent in file.parent.parents:  # those of a test's own folder are for its owner alone
-        if parent.stat().st_uid == file.stat().st_uid and parent != Path(parent.anchor):
-            parent.chmod(stat.S_IMODE(parent.stat().st_mode) | 0o055)
+    home.add_pack("leaky", LEAKY)
+    home.write(f'[packs.leaky.settings]\nkey = {{ file = "{file}" }}\n')
     said = f"packs.leaky.settings.key: others may read {file}; mend it with: chmod 600 {file}"
 
     checked = home.run("config", "check", "--config", "mcp-host.toml")
