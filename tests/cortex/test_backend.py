@@ -354,7 +354,7 @@ def test_people_get_a_table_with_every_word_of_the_title(ctx: Ctx) -> None:
         assert column in run.out
 
 
-@pytest.mark.parametrize("text", ["{", "[]", '{"url": 5}', "\ufeff{}", '{"use_worktree": 1}'])
+@pytest.mark.parametrize("text", ["{", "[]", '{"url": 5}', "\ufeff{}"])
 def test_a_damaged_settings_file_is_an_error_that_names_it(ctx: Ctx, text: str) -> None:
     ctx.config_file.write_text(text)
     run = ctx.fails("tasks", "list")
