@@ -186,7 +186,8 @@ class Where:
 
 
 def common_conditions(wanted: Wanted, number: str) -> Where:
-    """Return the conditions that both databases look up alike; `number` names the column."""
+    """Return the conditions that both databases look up alike; `number` names the column, with a +
+    where SQLite is not to look by it."""
     where = Where()
     if wanted.status:
         where.need("status = ?", wanted.status.value)
@@ -213,7 +214,12 @@ def common_conditions(wanted: Wanted, number: str) -> Where:
     if wanted.waiting:
         where.need("status = 'pending' AND (open_blockers > 0 OR held_up = 1)")
     for tag in wanted.tags:
-        where.need(f"{number} IN (SELECT number FROM tagged WHERE tag = ?)", tag)
+        if number.startswith("+"):
+            # SQLite would list all that have the tag, however soon a page is full.
+            tagged = "SELECT 1 FROM tagged WHERE tag = ? AND tagged.number = tasks.number"
+            where.need(f"EXISTS ({tagged})", tag)
+        else:
+            where.need(f"{number} IN (SELECT number FROM tagged WHERE tag = ?)", tag)
     return where
 
 
@@ -383,10 +389,13 @@ class SqlView:
         sql = f"SELECT count(*) FROM ({matches} LIMIT {COUNTED + 1}) AS matches"
         return int(self.rows(sql, values)[0][0])
 
-    def found(self, rows: list[Summary], total: int, wanted: Wanted) -> Found:
-        """Return a page with its total; counters know it exactly, else counting ended."""
+    def found(
+        self, rows: list[Summary], total: int, wanted: Wanted, *, is_part: bool = False
+    ) -> Found:
+        """Return a page with its total; counters know it exactly, else counting ended. `is_part`
+        says that it ended before all were looked at."""
         is_cut = total > COUNTED and not wanted.only_status
-        return Found(rows, COUNTED if is_cut else total, is_cut)
+        return Found(rows, COUNTED if is_cut else total, is_cut or is_part)
 
     def counts(self) -> dict[Status, int]:
         kept = dict(self.rows("SELECT name, value FROM counters"))

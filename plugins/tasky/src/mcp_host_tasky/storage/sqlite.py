@@ -27,7 +27,7 @@ from .sql import (
     says,
     status_word,
 )
-from .store import Guard, no_guard, read_only
+from .store import EXAMINED, Guard, no_guard, read_only
 from .upgrade import Backup, refuse_foreign, upgrade_sqlite
 
 VERSION = 4
@@ -216,17 +216,18 @@ class SqliteView(SqlView):
         few = self._few(wanted)
         if few is not None:
             return self.from_few(few, wanted, self._conditions(wanted), after, limit)
-        total = self._total(wanted) if count else 0
+        total, is_part = self._total(wanted) if count else (0, False)
         near = self._near(wanted, after, limit) if wanted.words else None
         if near is not None:
-            return self.found(self.summaries(near, wanted), total, wanted)
+            return self.found(self.summaries(near, wanted), total, wanted, is_part=is_part)
         where = self._conditions(wanted)
         found = self.rows(
             f"SELECT number FROM {_walk(wanted)} WHERE {where} AND sort_key > ? "
             "ORDER BY sort_key LIMIT ?",
             (*where.values, after, limit + 1),
         )
-        return self.found(self.summaries([row[0] for row in found], wanted), total, wanted)
+        rows = self.summaries([row[0] for row in found], wanted)
+        return self.found(rows, total, wanted, is_part=is_part)
 
     def unblocking(self, wanted: Wanted) -> tuple[str, Where]:
         where = self._conditions(wanted)
@@ -260,14 +261,41 @@ class SqliteView(SqlView):
             after = rows[-1][1]
         return None
 
-    def _total(self, wanted: Wanted) -> int:
+    def _total(self, wanted: Wanted) -> tuple[int, bool]:
+        """Return how many match, and whether that is of those that were looked at alone."""
         if wanted.only_status:
-            return self.counted(wanted.status)
+            return self.counted(wanted.status), False
         if wanted == wanted.only(words=wanted.words, status=wanted.status):
             inner = "SELECT 1 FROM words WHERE words MATCH ?"
-            return self.count(inner, [self._match(wanted)])
-        where = self._conditions(wanted)
-        return self.count(f"SELECT 1 FROM {_walk(wanted)} WHERE {where}", where.values)
+            return self.count(inner, [self._match(wanted)]), False
+        if wanted.words:
+            return self._total_of_words(wanted)
+        # What the index of the walk has is asked of it; the rest, of the first tasks that it gives.
+        apart = replace(wanted, tags=(), due_until=None, created_after=None)
+        walked = self._conditions(apart)
+        if apart == wanted:
+            return self.count(f"SELECT 1 FROM {_walk(wanted)} WHERE {walked}", walked.values), False
+        rest = wanted.only(
+            tags=wanted.tags, due_until=wanted.due_until, created_after=wanted.created_after
+        )
+        where = self._conditions(rest)
+        walk = (
+            f"SELECT number, sort_key FROM {_walk(wanted)} WHERE {walked} "
+            f"ORDER BY sort_key LIMIT {EXAMINED + 1}"
+        )
+        sql = f"SELECT count(*), coalesce(sum({where}), 0) FROM ({walk}) AS tasks"
+        ((looked_at, total),) = self.rows(sql, (*where.values, *walked.values))
+        return int(total), looked_at > EXAMINED
+
+    def _total_of_words(self, wanted: Wanted) -> tuple[int, bool]:
+        """Count among the first tasks that have the words."""
+        sql = f"SELECT rowid FROM words WHERE words MATCH ? LIMIT {EXAMINED + 1}"
+        numbers = [row[0] for row in self.rows(sql, (self._match(wanted),))]
+        where = self._conditions(replace(wanted, words=()))
+        clause, value = self.among(numbers[:EXAMINED])
+        sql = f"SELECT count(*) FROM tasks WHERE number {clause} AND {where}"
+        ((total,),) = self.rows(sql, (value, *where.values))
+        return int(total), len(numbers) > EXAMINED
 
     def _few(self, wanted: Wanted) -> list[int] | None:
         """Return the numbers that one of the conditions leaves, when they are few."""

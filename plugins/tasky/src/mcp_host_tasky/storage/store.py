@@ -20,6 +20,9 @@ Guard: TypeAlias = Callable[[], None]
 
 # A count of matches ends here: to count on would take longer than to find.
 COUNTED = 10_000
+# So many tasks are looked at to count those of them that match: where few do, counting all would
+# take longer than to find a page.
+EXAMINED = 20_000
 # How long a shortened id may be: where one of a UUID's groups ends.
 SHORT_IDS = (8, 13, 18, 23)
 
