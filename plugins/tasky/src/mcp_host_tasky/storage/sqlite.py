@@ -35,6 +35,9 @@ _MERGED_PAGES = 200
 _MAGIC = b"SQLite format 3\0"
 _WAIT_SECONDS = 25
 _EXPANSIONS = 50
+# So many tasks with the words are looked at to count those that fulfil other conditions as well:
+# each is a row to read, and not only an index.
+_WORDED = 4_000
 # So many tasks are read in list order, in growing steps, before FTS5 is asked for all matches.
 _CHUNKS = (100, 400, 1_600)
 
@@ -289,13 +292,13 @@ class SqliteView(SqlView):
 
     def _total_of_words(self, wanted: Wanted) -> tuple[int, bool]:
         """Count among the first tasks that have the words."""
-        sql = f"SELECT rowid FROM words WHERE words MATCH ? LIMIT {EXAMINED + 1}"
+        sql = f"SELECT rowid FROM words WHERE words MATCH ? LIMIT {_WORDED + 1}"
         numbers = [row[0] for row in self.rows(sql, (self._match(wanted),))]
         where = self._conditions(replace(wanted, words=()))
-        clause, value = self.among(numbers[:EXAMINED])
+        clause, value = self.among(numbers[:_WORDED])
         sql = f"SELECT count(*) FROM tasks WHERE number {clause} AND {where}"
         ((total,),) = self.rows(sql, (value, *where.values))
-        return int(total), len(numbers) > EXAMINED
+        return int(total), len(numbers) > _WORDED
 
     def _few(self, wanted: Wanted) -> list[int] | None:
         """Return the numbers that one of the conditions leaves, when they are few."""
