@@ -7,8 +7,11 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
+from random import Random
 from typing import TYPE_CHECKING, Any
+from uuid import uuid4
 
 import pytest
 from mcp_host.testing import CallFailed, Hosted, hosted
@@ -220,3 +223,36 @@ def test_doctor_names_packs_that_would_end_or_hang_its_process(machine: "Machine
     assert {name: told[name]["code"] for name in faults} == {n: c for n, (c, _) in faults.items()}
     assert [n for n, (_, words) in faults.items() if words not in told[n]["reason"]] == []
     assert told["sample"]["state"] == "ready"
+
+
+def marked(mark: str) -> set[int]:
+    """Every process that lives and was started with this in its environment."""
+    found = set()
+    for folder in Path("/proc").iterdir():
+        with suppress(OSError):
+            if folder.name.isdecimal() and mark.encode() in (folder / "environ").read_bytes():
+                found.add(int(folder.name))
+    return found
+
+
+@pytest.mark.torture
+async def test_kills_at_random_moments_leave_no_process_behind(
+    machine: "Machine", monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mark, order = uuid4().hex, Random(1)
+    monkeypatch.setenv("MARK_OF_A_TEST", mark)
+    settings = '[packs.dying]\nisolation = "process"\n[packs.sample]\nisolation = "process"\n'
+    for _ in range(60):
+        async with machine.serve(settings) as client:
+            call = asyncio.create_task(client.value("dying_breeds", children=3))
+            await asyncio.wait([call], timeout=order.random())
+            if order.random() < 0.5:
+                child = await client.value("dying_who")
+                os.kill(child, signal.SIGKILL)
+                assert await client.value("sample_big", size=3) == "xxx"
+            assert mark.encode() in Path(f"/proc/{client.process.pid}/environ").read_bytes()
+            await client.signal(signal.SIGKILL)
+            call.cancel()
+        async with asyncio.timeout(30):
+            while marked(mark):  # noqa: ASYNC110 - nobody tells when a process has gone
+                await asyncio.sleep(0.05)
