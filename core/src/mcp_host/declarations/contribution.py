@@ -27,6 +27,9 @@ class Icon:
     mime: str | None = None
     sizes: tuple[str, ...] = ()
 
+    def __post_init__(self) -> None:
+        _make_exact(self)
+
     def wire(self) -> Wire:
         return present(src=self.src, mimeType=self.mime, sizes=list(self.sizes))
 
@@ -41,6 +44,9 @@ class Contribution(ABC):
     title: str | None = None
     icons: Sequence[Icon] = ()
     meta: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        _make_exact(self)
 
     def replace(self, **changes: Any) -> Self:
         """A copy with some attributes changed."""
@@ -83,6 +89,36 @@ class Contribution(ABC):
             icons=[icon.wire() for icon in self.icons],
             _meta=dict(self.meta),
         )
+
+
+def _make_exact(made: Any) -> None:
+    """Put plain data in the place of fields whose classes may have code of the pack.
+
+    The host reads them in its own thread.
+    """
+    for each in dataclasses.fields(made):
+        value = getattr(made, each.name)
+        exact = _exact(value)
+        if exact is not value:
+            object.__setattr__(made, each.name, exact)
+
+
+def _exact(value: Any) -> Any:
+    if isinstance(value, str):
+        return str.__str__(value)
+    if isinstance(value, bool) or value is None:
+        return value
+    if isinstance(value, int):
+        return int.__int__(value)
+    if isinstance(value, float):
+        return float.__float__(value)
+    if isinstance(value, dict):
+        return {_exact(key): _exact(item) for key, item in dict.items(value)}
+    if isinstance(value, list):
+        return [_exact(item) for item in list.__iter__(value)]
+    if isinstance(value, tuple):
+        return tuple(_exact(item) for item in tuple.__iter__(value))
+    return value
 
 
 class Words(TypedDict):

@@ -14,6 +14,7 @@ from ..declarations.tool import Tool
 from ..errors import McpHostError
 from ..settings.tables import PackTable
 from .conditions import Condition
+from .words import cut
 
 if TYPE_CHECKING:
     from .apart import Apart
@@ -57,7 +58,7 @@ class LoadError(McpHostError):
 
     def __init__(self, code: str, reason: str, remedy: str = "") -> None:
         super().__init__(reason)
-        self.condition = Condition("failed", code, reason, remedy)
+        self.condition = Condition("failed", code, cut(reason), cut(remedy))
 
 
 Outcome: TypeAlias = Declared | Condition

@@ -15,6 +15,7 @@ from ..settings.pack_settings import NoProjectError, about_project, pack_setting
 from .declared import Declared, LoadError, Offer
 from .hooks import Hooks, first_line
 from .importing import imported
+from .words import told, trace
 
 log = logging.getLogger("mcp_host.packs")
 
@@ -63,10 +64,11 @@ def _imported(offer: Offer) -> Any:
     try:
         return imported(offer.module)
     except BaseException as error:
-        log.warning("pack %s could not be imported", offer.name, exc_info=error)
+        of_it = {"traceback": trace(error)}
+        log.warning("pack %s could not be imported", offer.name, extra=of_it)
         raise LoadError(
             "import_failed",
-            f"importing {offer.module} raised {type(error).__name__}: {error}",
+            f"importing {offer.module} raised {told(error)}",
             f"the fault is in {offer.distribution or offer.module}; the log of `mcp-host serve` "
             "has the traceback",
         ) from error

@@ -24,6 +24,7 @@ from ..declarations.tool import Tool
 from ..errors import BY_CODE
 from ..hookspecs import PROJECT
 from .declared import LoadError, Offer
+from .words import text, told
 
 INSTRUCTIONS_LIMIT = 500
 HOOKS = tuple(name for name in vars(hookspecs) if name.startswith("mcp_host_"))
@@ -127,7 +128,7 @@ class Hooks:
                 f"mcp_host_instructions returned {len(answer)} characters; "
                 f"{INSTRUCTIONS_LIMIT} are allowed",
             )
-        return answer.strip()
+        return str.__str__(answer).strip()
 
     def errors(self, plugin: object) -> Mapping[type[BaseException], str]:
         """Ask which of the pack's exceptions stand for which error code."""
@@ -139,7 +140,7 @@ class Hooks:
         for kind, code in answer.items():
             if not (isinstance(kind, type) and issubclass(kind, Exception)):
                 raise LoadError(
-                    "answer_invalid", f"mcp_host_errors: {kind!r} is no exception class"
+                    "answer_invalid", f"mcp_host_errors: {text(kind)} is no exception class"
                 )
             if not isinstance(code, str) or code not in BY_CODE:
                 raise LoadError(
@@ -192,7 +193,7 @@ class Hooks:
         except BaseException as error:
             raise LoadError(
                 "hook_failed",
-                f"{hook} raised {type(error).__name__}: {error}",
+                f"{hook} raised {told(error)}",
                 "the log of `mcp-host serve` has the traceback",
             ) from error
 
@@ -250,4 +251,4 @@ def a(value: object) -> str:
 
 def first_line(error: BaseException) -> str:
     """Return the first paragraph of an error's text in one line."""
-    return " ".join(str(error).split("\n\n")[0].split())
+    return " ".join(text(error).split("\n\n")[0].split())

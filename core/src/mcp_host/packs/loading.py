@@ -9,11 +9,14 @@ from typing import TYPE_CHECKING
 
 from ..settings.loading import Settings
 from ..settings.tables import PackTable
+from ..startup.descriptors import Spare
 from .conditions import Condition
 from .declared import Declared, LoadError, Offer, Outcome
 from .declaring import Step, declare
 from .discovery import chosen, discover
 from .hooks import Hooks
+from .threads import named_for
+from .words import told, trace
 
 if TYPE_CHECKING:
     from ..children.supervisor import Supervisor
@@ -24,6 +27,8 @@ PATIENCE = 0.8
 """Seconds that the first lists wait for packs that turn out to be slow, all of them together."""
 LEAST = 0.05
 """Seconds that they wait for each pack, however many were slow before it."""
+SPARE = 24
+"""Descriptors that are kept for the host meanwhile, and four more for each pack."""
 AT_ONCE = 4
 """How many packs are imported at once, each in a process of its own."""
 PACE = 0.25
@@ -68,6 +73,7 @@ class Loading:
         start_paced([one for one in begun.values() if isinstance(one, Attempt)])
         outcomes: dict[str, Outcome | None] = {}
         patience = PATIENCE
+        spare = Spare(SPARE + 4 * len(enabled))
         for name, table in enabled.items():
             allowed = max(patience, LEAST)
             attempt = begun.get(name)
@@ -78,6 +84,7 @@ class Loading:
             outcomes[name] = self._outcome(name, attempt, allowed)
             if outcomes[name] is None:
                 patience -= allowed
+        spare.release()
         return outcomes
 
     def _attempt(
@@ -90,7 +97,8 @@ class Loading:
                 offer = chosen(name, table, offers)
         except LoadError as error:
             return error.condition
-        return Attempt(self._asking(name, offer), self._settings.host.start_timeout)
+        asking = self._asking(name, offer)
+        return Attempt(name, asking, self._settings.host.start_timeout)
 
     def _asking(self, name: str, offer: Offer | None) -> Callable[[Step], Declared]:
         """Return what asks a pack: here, or in a process of its own."""
@@ -128,9 +136,13 @@ def start_paced(attempts: Sequence[Attempt]) -> None:
 
 
 class Attempt:
-    """Loading one pack in a thread; a step that takes over `limit` seconds is given up."""
+    """Loading one pack in a thread that bears its name.
 
-    def __init__(self, declare: Callable[[Step], Declared], limit: float) -> None:
+    A step that takes over `limit` seconds is given up.
+    """
+
+    def __init__(self, pack: str, declare: Callable[[Step], Declared], limit: float) -> None:
+        self._pack = pack
         self._declare = declare
         self._limit = limit
         self._changed = threading.Condition()
@@ -141,8 +153,10 @@ class Attempt:
     def start(self, on_end: Callable[[], object] | None = None) -> None:
         """Begin to load; `on_end` is called in the thread that does."""
 
+        entry = named_for(self._pack, self._run)
+
         def run() -> None:
-            self._run()
+            entry()
             if on_end is not None:
                 on_end()
 
@@ -185,11 +199,12 @@ class Attempt:
         except LoadError as error:
             outcome = error.condition
         except BaseException as error:
-            log.warning("a pack could not be loaded", exc_info=error)
+            of_it = {"traceback": trace(error)}
+            log.warning("pack %s could not be loaded", self._pack, extra=of_it)
             outcome = Condition(
                 "failed",
                 "load_failed",
-                f"{type(error).__name__}: {error}",
+                told(error),
                 "the log of `mcp-host serve` has the traceback",
             )
         with self._changed:

@@ -2,41 +2,21 @@
 
 from __future__ import annotations
 
-import traceback
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import islice
 from math import isfinite
 from typing import Any
 
 from pydantic_core import to_jsonable_python
 
-from .messages import ENTRIES, REASON_BYTES, TRACEBACK_BYTES
+from ..declarations.content import Result
+from ..packs.words import cut as cut, text as text, trace as trace
+from .messages import ENTRIES
 
 LARGEST_DETAILS = 64 * 1024
 """Bytes of an error's details, roughly; what goes beyond is left out."""
 DEEPEST = 50
-CAUSES = 5
-FRAMES = 30
-
-
-def text(value: object, limit: int = REASON_BYTES) -> str:
-    """Return a value's text, cut to `limit` bytes of UTF-8; a value that has no text is named."""
-    try:
-        whole = str.__str__(value) if isinstance(value, str) else str(value)
-        whole = str.__str__(whole)  # whatever subclass of str a pack may return
-    except BaseException as error:
-        return f"a {type(value).__name__} whose text cannot be had ({type(error).__name__})"
-    return cut(whole, limit)
-
-
-def cut(whole: str, limit: int = REASON_BYTES) -> str:
-    """Return a text cut to `limit` bytes of UTF-8, with a mark where something was cut."""
-    if len(whole) * 4 <= limit:
-        return whole
-    data = whole[: limit + 1].encode("utf-8", "backslashreplace")
-    if len(whole) <= limit and len(data) <= limit:
-        return whole
-    return data[: limit - 3].decode("utf-8", "ignore") + "…"
 
 
 def texts(values: Any) -> tuple[str, ...]:
@@ -64,6 +44,78 @@ def plain(value: object, limit: int) -> Any:
     What is neither data nor known to pydantic, such as an iterator, is named and not looked into.
     """
     return _Plain(limit).of(value, 0)
+
+
+def least_bytes(value: object, limit: int) -> tuple[int, bool]:
+    """Return how many bytes a value takes as JSON at the least, and whether iterators are in it.
+
+    Looks into what is data, no further than `limit` bytes, and runs no code of it.
+    """
+    least, has_iterators = 0, False
+    waiting: list[Any] = [(value,)]
+    while waiting and least <= limit:
+        items = waiting.pop()
+        for one in items:
+            kind = type(one)
+            if kind is str or kind is bytes:
+                least += len(one)
+            elif kind in _SCALARS:
+                continue
+            elif kind is dict:
+                least += 4 * len(one)
+                waiting.append(one.values())
+            elif kind in _ARRAYS:
+                least += 2 * len(one)
+                waiting.append(one)
+            elif isinstance(one, str | bytes | dict | list):  # of a class of the pack
+                plain: Any = next(k for k in (str, bytes, dict, list) if issubclass(kind, k))
+                least += plain.__len__(one)
+            elif isinstance(one, Iterator):
+                has_iterators = True
+            elif type(fields := getattr(one, "__dict__", None)) is dict:
+                waiting.append(fields.values())
+            if least > limit:
+                break
+    return least, has_iterators
+
+
+def holds_itself(value: object) -> bool:
+    """Return whether plain data is in itself, at any depth."""
+    around: set[int] = set()
+    looked_at: set[int] = set()
+    waiting: list[tuple[Any, bool]] = [(value, False)]
+    while waiting:
+        one, is_over = waiting.pop()
+        if is_over:
+            around.discard(id(one))
+            continue
+        if id(one) in around:
+            return True
+        if (type(one) is not dict and type(one) not in _ARRAYS) or id(one) in looked_at:
+            continue
+        looked_at.add(id(one))
+        around.add(id(one))
+        waiting.append((one, True))
+        waiting.extend((item, False) for item in (one.values() if type(one) is dict else one))
+    return False
+
+
+def listed(value: Any, limit: int) -> Any:
+    """Return data with a list in place of each iterator, of more than `limit` items the first."""
+    if isinstance(value, Iterator):
+        value = list(islice(value, limit // 2 + 1))  # an item takes two bytes at the least
+    kind = type(value)
+    if kind is dict:
+        return {key: listed(item, limit) for key, item in value.items()}
+    if kind is list or kind is tuple:
+        return [v if type(v) in _SCALARS else listed(v, limit) for v in value]
+    if isinstance(value, Result):
+        return replace(value, structured=listed(value.structured, limit))
+    return value
+
+
+_SCALARS = frozenset((int, float, bool, type(None)))
+_ARRAYS = frozenset((list, tuple, set, frozenset))
 
 
 class _Plain:
@@ -106,16 +158,3 @@ class _Plain:
         if isinstance(value, Iterator):
             return text(type(value).__name__)
         return self.of(to_jsonable_python(value, fallback=text), depth + 1)
-
-
-def trace(raised: BaseException) -> str:
-    """Return the traceback of an exception and its nearest causes, within bounds."""
-    parts: list[str] = []
-    error: BaseException | None = raised
-    for _ in range(CAUSES):
-        if error is None:
-            break
-        frames = "".join(traceback.format_tb(error.__traceback__, -FRAMES))
-        parts.append(f"{frames}{type(error).__qualname__}: {text(error)}")
-        error = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
-    return cut("\n\nbecause of\n\n".join(parts), TRACEBACK_BYTES)

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
-from .threads import named_for
+from ..packs.threads import named_for
 
 log = logging.getLogger("mcp_host.packs")
 

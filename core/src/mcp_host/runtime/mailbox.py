@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+import time
 from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
@@ -25,6 +26,10 @@ CHANGED = 1000
 """The most URIs that wait in one mailbox; of more, the newest are dropped and counted."""
 RING = 4096
 """The most progress and log messages of one call that wait; of more, the oldest are dropped."""
+MERGED = 1000
+"""How often a pack may say what merges with what waits, before it must pause each time."""
+BREATH = 0.001
+"""Seconds that a thread of a pack pauses when it says more than is taken."""
 PORTION = 64
 """The most messages of one call that are taken at once; the loop has other things to do between."""
 
@@ -94,6 +99,7 @@ class Mailbox:
         self._lock = threading.Lock()
         self._changed: dict[str, None] = {}
         self._dropped = 0
+        self._merged = 0
         self._lists_changed = False
         self._report: tuple[Condition | None] | None = None
         self._calls: dict[CallMailbox, None] = {}
@@ -104,24 +110,30 @@ class Mailbox:
         uri = text(uri, URI_BYTES)
         with self._lock:
             if uri in self._changed:
-                return
-            if len(self._changed) >= CHANGED:
+                self._merged += 1
+            elif len(self._changed) >= CHANGED:
                 self._dropped += 1
-                return
-            self._changed[uri] = None
-            self._wake()
+                self._merged += 1
+            else:
+                self._changed[uri] = None
+                self._wake()
+        self._breathe()
 
     def lists_changed(self) -> None:
         """Put in that the lists changed."""
         with self._lock:
             self._lists_changed = True
+            self._merged += 1
             self._wake()
+        self._breathe()
 
     def report(self, condition: Condition | None) -> None:
         """Put in what the pack says of itself; the latest counts."""
         with self._lock:
             self._report = (condition,)
+            self._merged += 1
             self._wake()
+        self._breathe()
 
     def call(self, hear: Callable[[Said], None]) -> CallMailbox:
         """Make the mailbox of one call; `hear` is called on the host's loop."""
@@ -137,6 +149,7 @@ class Mailbox:
         with self._lock:
             changed, self._changed = self._changed, {}
             dropped, self._dropped = self._dropped, 0
+            self._merged = 0
             lists, self._lists_changed = self._lists_changed, False
             report, self._report = self._report, None
             calls, self._calls = self._calls, {}
@@ -165,6 +178,11 @@ class Mailbox:
         """The lock that every mailbox of a call shares with its pack's."""
         return self._lock
 
+    def _breathe(self) -> None:
+        """Have a thread that says more than is taken pause, so that others come to run."""
+        if self._merged > MERGED:
+            time.sleep(BREATH)
+
     def _wake(self) -> None:
         if not self._is_woken:
             self._is_woken = True
@@ -183,18 +201,24 @@ class CallMailbox:
         self._hear = hear
         self._ring: deque[Said] = deque()
         self._dropped = 0
+        self._late = 0
         self._is_closed = False
 
     def say(self, said: Said) -> None:
         """Put a message in, from any thread; nothing where the call has been answered."""
         with self._mailbox.guard:
-            if self._is_closed:
-                return
-            if len(self._ring) >= RING:
-                self._ring.popleft()
-                self._dropped += 1
-            self._ring.append(said)
-            self._mailbox.has_said(self)
+            if not self._is_closed:
+                is_full = len(self._ring) >= RING
+                if is_full:
+                    self._ring.popleft()
+                    self._dropped += 1
+                self._ring.append(said)
+                self._mailbox.has_said(self)
+            else:
+                self._late += 1
+                is_full = self._late > MERGED
+        if is_full:
+            time.sleep(BREATH)
 
     def take(self) -> None:
         """Have a portion of the messages heard; on the host's loop."""

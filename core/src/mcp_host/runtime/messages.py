@@ -14,13 +14,11 @@ from pydantic_core import from_json
 
 from ..children.frames import BORDER
 from ..declarations.context import Caller
+from ..packs.words import REASON_BYTES as REASON_BYTES
 
 VERSION = BORDER
 """Of the messages; a side that speaks another version is refused."""
 
-REASON_BYTES = 2048
-"""The longest reason, remedy, log message or other text for people that leaves a pack's side."""
-TRACEBACK_BYTES = 16 * 1024
 URI_BYTES = 4096
 ENTRIES = 50
 """The most suggestions of an error that leave a pack's side."""

@@ -177,10 +177,17 @@ def as_call_error(reply: Failed) -> CallError:
 def _written(message: CallMessage, contribution: Contribution, value: Any) -> Answered:
     """Write the answer, here where the value is; one that is too large is refused.
 
-    What is surely too large is refused unwritten: writing it would hold the interpreter for long.
+    What is surely too large is refused unwritten, and what has no end is cut before: writing is
+    done in one piece, which holds the interpreter as long as it takes.
     """
     limit = message.max_answer_bytes
-    if (least := _least_bytes(value)) > limit:
+    least, has_iterators = bounds.least_bytes(value, limit)
+    if has_iterators:
+        value = bounds.listed(value, limit)
+        least, _ = bounds.least_bytes(value, limit)
+    if least > limit:
+        if bounds.holds_itself(value):
+            raise ValueError("an answer must be data that does not hold itself")
         raise _too_large(f"at least {least}", least, limit)
     answer = contribution.answer(value, message.target)
     code = "error" if answer.get("isError") else "ok"
@@ -194,13 +201,6 @@ def _written(message: CallMessage, contribution: Contribution, value: Any) -> An
     if len(body) > limit:
         raise _too_large(str(len(body)), len(body), limit)
     return Answered(body, code, is_wire)
-
-
-def _least_bytes(value: Any) -> int:
-    """Return how many bytes a value takes as JSON at the least, without looking into it."""
-    if isinstance(value, str | bytes):
-        return len(value)
-    return 2 * len(value) if isinstance(value, list | tuple | dict | set | frozenset) else 0
 
 
 def _too_large(size: str, least: int, limit: int) -> Unsupported:

@@ -18,14 +18,14 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from types import FrameType
 
+from ..packs.threads import ENTRY
 from ..startup.descriptors import private
-from .threads import ENTRY
 
 BEAT = 1.0
 """Seconds between two looks at the interpreter and the loop."""
 NOTICE = 1.0
 """Seconds that a look may come late, or the loop be busy, before it is told."""
-DUMP = 5.0
+DUMP = 3.0
 """Seconds without a look after which the stacks of all threads are written, by a thread of C."""
 SIGNALS = tuple(
     getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)
@@ -59,12 +59,14 @@ class Watchdog:
         self._signals, self._wake = (_out_of_reach(side) for side in socket.socketpair())
         self._ends_at: float | None = None
         self._asked_at: float | None = None
+        self._interval = sys.getswitchinterval()
         self._has_told = False
 
     def watch(self) -> None:
         """Begin, with the running loop."""
         self._loop = asyncio.get_running_loop()
         faulthandler.enable(self._out)
+        self._interval = sys.getswitchinterval()
         self._hear_signals()
         threading.Thread(target=self._run, name="watchdog", daemon=True).start()
 
@@ -90,6 +92,7 @@ class Watchdog:
         self._signals.settimeout(BEAT)
         while True:
             faulthandler.dump_traceback_later(DUMP, file=self._out)
+            sys.setswitchinterval(self._interval)  # whatever a pack has made of it
             began = time.monotonic()
             heard = self._heard()
             now = time.monotonic()

@@ -7,6 +7,7 @@ an import at its top would be paid before the first answer.
 
 from __future__ import annotations
 
+import faulthandler
 import gc
 import os
 import signal
@@ -39,7 +40,9 @@ EXIT_OK, EXIT_ERROR, EXIT_REQUIRED_PACK = 0, 1, 3
 PATIENCE = 5.0
 """Seconds that the end of the process may take beside what `grace` allows."""
 SWITCH_INTERVAL = 0.0005
-"""Seconds that the loading thread may hold the interpreter while a client's answer is due."""
+"""Seconds that a thread which computes may hold the interpreter while a client's answer is due."""
+LOADING = 10.0
+"""Seconds of loading after which the stacks of all threads are written, should nothing else be."""
 
 
 class Serving(Record):
@@ -82,7 +85,7 @@ def leave(code: int) -> NoReturn:
         try:
             if stream is not None:
                 stream.flush()
-        except (OSError, ValueError):
+        except BaseException:  # noqa: S112 - whatever a pack has put in its place
             continue
     os._exit(code)
 
@@ -132,20 +135,25 @@ class _Start:
         logs.configure(settings.host.log_level, settings.host.log_format, settings.secrets)
         logs.keep_ours()
         prints.mask(settings.secrets)
+        faulthandler.enable(logs.descriptor())
+        faulthandler.dump_traceback_later(LOADING, file=logs.descriptor())
         exposed = self._transport.is_exposed(settings)
         take_turns()
         self._inventory = Inventory(settings, alone=what.alone, exposed=exposed, offers=what.offers)
         self._inventory.load()
+        if not self._inventory.is_loading:
+            faulthandler.cancel_dump_traceback_later()
 
     def _import_sdk(self) -> None:
         """Import what serving needs, also where a pack that loads late imports the same."""
         from ..packs.importing import once_more
+        from ..runtime.collector import Collector
         from . import logs
 
         once_more(self._import_all)
         logs.keep_ours()
         gc.freeze()
-        gc.enable()
+        Collector().start()
 
     def _import_all(self) -> None:
         from .. import host  # noqa: F401 - loaded here, used later
@@ -166,13 +174,11 @@ class _Start:
             self._shown = self._catalogue()
         assert self._shown is not None
         wake, loaded = os.pipe()
-        usual = sys.getswitchinterval()
         sys.setswitchinterval(SWITCH_INTERVAL)
         loading = threading.Thread(
             target=self._load_the_rest, args=(loaded,), name="loading", daemon=True
         )
         stays = self._transport.answer(self._shown, wake, self._may_leave, loading.start)
-        sys.setswitchinterval(usual)
         os.close(wake)
         if not stays:
             self._save()
@@ -234,6 +240,7 @@ class _Start:
 
         from ..host import Host
 
+        sys.setswitchinterval(SWITCH_INTERVAL)
         is_stale = False
         if self._shown is not None:
             now = self._catalogue()

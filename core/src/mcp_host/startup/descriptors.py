@@ -29,6 +29,18 @@ def private(descriptor: int) -> int:
     return copy
 
 
+class Spare:
+    """Descriptors that are kept for later, when others may have taken all that are allowed."""
+
+    def __init__(self, count: int) -> None:
+        self._kept = [os.open(os.devnull, os.O_RDONLY) for _ in range(count)]
+
+    def release(self) -> None:
+        """Give them back, for what is opened next."""
+        while self._kept:
+            _close(self._kept.pop())
+
+
 def close_in_forks(descriptor: int) -> None:
     """Have the copy of this process that `os.fork` makes begin without a descriptor."""
     if hasattr(os, "register_at_fork"):

@@ -1,0 +1,74 @@
+"""What packs do on purpose: the host contains it, and the page says exactly what it contains."""
+
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import harness
+import page
+import pytest
+from hostile.registry import Expected, Way, ways
+
+ALL = ways()
+SHORT = (
+    "importing.raises_what_has_no_text",
+    "hooks.tool_has_a_name_that_is_code",
+    "answers.has_no_end",
+    "errors.has_endless_details",
+    "storms.of_everything_from_ten_threads",
+    "descriptors.take_all_while_imported",
+    "processes.fork_while_imported",
+    "logs.made_of_code",
+)
+"""One of each large family, none of which waits for long."""
+
+
+def measured(way: Way, folder: Path) -> harness.Measured:
+    found = harness.measure(way, folder)
+    assert page.is_as_expected(way, found), f"{found.outcome}: {found}"
+    return found
+
+
+def test_whatever_a_pack_does_its_neighbour_answers(tmp_path: Path) -> None:
+    folders = [tmp_path / name for name in SHORT]
+    for folder in folders:
+        folder.mkdir()
+
+    with ThreadPoolExecutor(3) as pool:  # most of the time is waiting
+        list(pool.map(measured, (ALL[name] for name in SHORT), folders))
+
+
+@pytest.mark.torture
+@pytest.mark.parametrize("name", sorted(set(ALL) - set(SHORT)))
+def test_every_way_does_no_more_than_is_expected_of_it(name: str, tmp_path: Path) -> None:
+    measured(ALL[name], tmp_path)
+
+
+def test_there_are_a_hundred_ways_and_most_are_contained() -> None:
+    contained = [way for way in ALL.values() if way.expected is Expected.CONTAINED]
+
+    assert len(ALL) >= 100
+    assert len(contained) > len(ALL) * 0.8
+    assert [way.name for way in ALL.values() if not way.does.endswith(".")] == []
+
+
+def test_the_page_shows_every_way_and_what_the_last_run_measured() -> None:
+    kept = page.kept()
+
+    assert sorted(kept) == sorted(ALL)
+    assert page.PAGE.read_text() == page.text(kept)
+
+
+def test_the_readme_claims_what_the_page_shows() -> None:
+    contained = [way for way in ALL.values() if way.expected is Expected.CONTAINED]
+    readme = (page.HERE.parents[1] / "README.md").read_text()
+
+    assert f"[{len(ALL)} ways to misbehave](docs/reference/containment.md)" in readme
+    assert f"{len(contained)} are contained" in readme
+
+
+def test_what_was_measured_is_what_is_expected() -> None:
+    kept = {name: harness.Measured(**found) for name, found in page.kept().items()}
+
+    assert [name for name in kept if not page.is_as_expected(ALL[name], kept[name])] == []
+    contained = [kept[name] for name in kept if ALL[name].expected is Expected.CONTAINED]
+    assert [f for f in contained if f.slowest is None or f.slowest >= harness.SLOWEST] == []

@@ -1,0 +1,1 @@
+"""The families of ways, one module each."""
