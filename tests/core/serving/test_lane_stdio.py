@@ -10,10 +10,18 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 from lane_cases import CAPABILITIES, INFO, comparable, enveloped, lane_host, requests, until
+from mcp_host.declarations.context import Caller
+from mcp_host.host import Host
 from mcp_host.serving.adapter import Adapter
 from mcp_host.serving.lane.stdio import StdioLane
+from mcp_host.serving.sdk import SdkSide
+from mcp_host.serving.transports.stdio.conversation import serve
 from mcp_host.serving.transports.stdio.link import StdioLink
 from mcp_host.serving.transports.stdio.session import StdioSession, run
+from mcp_host.startup.catalogue import Catalogue
+from mcp_host.startup.first_answers import FirstAnswers
+from mcp_host.startup.frames import Handover, Splitter
+from mcp_host.startup.protocol import LISTS
 
 LINES = [
     b"{nonsense",
@@ -129,7 +137,7 @@ def by_request(frames: list[Any]) -> dict[str, list[Any]]:
 
 
 @given(conversations())
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
 def test_a_conversation_has_the_same_answers_with_the_lane_on_and_off(lines: list[bytes]) -> None:
     through_the_sdk = asyncio.run(Conversation(lane=False).run(lines))
     through_the_lane = asyncio.run(Conversation(lane=True).run(lines))
@@ -243,3 +251,81 @@ class _Frames:
 
     def post(self, frame: bytes) -> None:
         self._frames.append(frame)
+
+
+# -- before the SDK is there -------------------------------------------------------------------
+
+
+class EarlyConversation:
+    """One client whose first lines are answered before the host is there, and the host after it.
+
+    `lines` can be added to while it runs; the input ends when `ending` is set.
+    """
+
+    def __init__(self) -> None:
+        self.host = lane_host(True)
+        self.written: list[bytes] = []
+        self.ending = asyncio.Event()
+
+    async def run(self, lines: list[bytes], early: int) -> list[Any]:
+        """Everything that is written; the first lines of that number are answered early."""
+        answers = FirstAnswers(_catalogue(self.host))
+        at_once = [answers.answer(line) for line in lines[:early]]
+        before = Handover(
+            lines=answers.replay,
+            answered=answers.answered,
+            splitter=Splitter(1 << 20),
+            answers=answers,
+        )
+        (source, self.feed), (drain, sink) = os.pipe(), os.pipe()
+        reader = threading.Thread(target=_read_all, args=(drain, self.written))
+        reader.start()
+        async with self.host as host:
+            sdk = SdkSide(host, lambda: _catalogue(host), stateless=False, stale=False)
+            serving = asyncio.create_task(serve(host, sdk, (source, sink), before, asyncio.Event()))
+            os.write(self.feed, b"".join(line + b"\n" for line in lines[early:]))
+            await self.ending.wait()
+            os.close(self.feed)
+            await serving
+            sdk.detach()
+        os.close(sink)
+        await asyncio.to_thread(reader.join)
+        os.close(source)
+        os.close(drain)
+        written = [answer for answer in at_once if answer is not None]
+        written += b"".join(self.written).splitlines()
+        return [comparable(json.loads(line)) for line in written]
+
+
+def _catalogue(host: Host) -> Catalogue:
+    pages = {what: host.page(what, None, Caller()) for what in LISTS.values()}  # type: ignore[arg-type]
+    return Catalogue("mcp-host", "1", "T", host.instructions, pages)
+
+
+@given(conversations(), st.data())
+@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+def test_a_conversation_without_the_sdk_has_the_answers_of_one_with_it(
+    lines: list[bytes], data: Any
+) -> None:
+    early = data.draw(st.integers(0, len(lines)), label="lines before the host is there")
+    through_the_sdk = asyncio.run(Conversation(lane=False).run(lines))
+
+    async def answered() -> list[Any]:
+        conversation = EarlyConversation()
+        conversation.ending.set()
+        return await conversation.run(lines, early)
+
+    assert by_request(asyncio.run(answered())) == by_request(through_the_sdk)
+
+
+async def test_a_client_hears_of_lists_that_change_before_the_sdk_is_there() -> None:
+    conversation = EarlyConversation()
+    lines = [*(_line(frame) for frame in HANDSHAKE), _call(1, "p_who")]
+    running = asyncio.create_task(conversation.run(lines, 2))
+    await until(lambda: conversation.written)
+
+    conversation.host.forget_lists()
+
+    await until(lambda: b"tools/list_changed" in b"".join(conversation.written))
+    conversation.ending.set()
+    await running

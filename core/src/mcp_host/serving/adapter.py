@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import os
 import uuid
 import warnings
 from collections.abc import Awaitable, Callable
@@ -20,8 +19,6 @@ import mcp_types as types
 from mcp.server.caching import CacheHint
 from mcp.server.request_state import RequestStateBoundary, RequestStateSecurity
 from mcp.shared.exceptions import MCPDeprecationWarning, MCPError
-from mcp_types.methods import serialize_server_result
-from opentelemetry import trace
 from pydantic import BaseModel
 
 from ..errors import Busy, CallError, ProtocolError, as_protocol_error
@@ -34,7 +31,7 @@ from .borrowed import without_spans
 from .changes import Changes
 from .channel import CallChannel
 from .connections import Connections
-from .lane.lane import Lane
+from .lane.lane import is_traced, lane_of
 from .questions import LiveQuestions
 from .requests import Ctx, is_modern
 from .server import LegacyAwareServer
@@ -48,8 +45,6 @@ Handler: TypeAlias = Callable[[Ctx, Any], Awaitable[dict[str, Any]]]
 
 LARGE = 64 * 1024
 """Bytes of an answer that is parsed in a thread."""
-LANE_VARIABLE = "MCP_HOST_LANE"
-"""Of the environment; where it is 0, every request goes through the SDK."""
 WATCHED = 10_000
 """How many resources one connection may watch."""
 
@@ -58,8 +53,8 @@ class Adapter:
     """One host, served by the SDK; transports run `server`.
 
     `stateless` says that no session is kept, `stale` that the client was shown lists which have
-    changed since. It is made on the loop that serves. `lane` is None where every request goes
-    through the SDK.
+    changed since; `connections` are those that there are already. It is made on the loop that
+    serves. `lane` is None where every request goes through the SDK.
     """
 
     def __init__(
@@ -71,9 +66,10 @@ class Adapter:
         title: str | None = None,
         stateless: bool = False,
         stale: bool = False,
+        connections: Connections | None = None,
     ) -> None:
         self.host = host
-        self.connections = Connections(keeps_sessions=not stateless)
+        self.connections = connections or Connections(keeps_sessions=not stateless)
         self._changes = Changes(self.connections, is_stale=stale)
         self._questions = LiveQuestions()
         self.server = LegacyAwareServer(
@@ -85,17 +81,13 @@ class Adapter:
             cache_hints={method: CacheHint(ttl_ms=LIST_TTL_MS) for method in LISTS},  # type: ignore[misc]  # a Literal's values, told once
         )
         self.server.reaches_legacy = not stateless
-        if not _is_traced():
+        if not is_traced():
             without_spans(self.server)
         key = host.settings.host.state_key
         security = RequestStateSecurity(keys=[key]) if key else RequestStateSecurity.ephemeral()
         self.server.middleware.append(RequestStateBoundary(security, default_audience=name))
         self._register(stateless)
-        is_on = host.settings.host.lane and os.environ.get(LANE_VARIABLE) != "0"
-        self.lane = self._lane() if is_on and not _is_traced() else None
-
-    def _lane(self) -> Lane:
-        return Lane(self.host, self.server.server_info_stamp, serialize_server_result)
+        self.lane = lane_of(host, self.server.server_info_stamp)
 
     def attach(self) -> Callable[[], None]:
         """Pass the host's changes on to clients, until the returned function is called."""
@@ -239,11 +231,6 @@ class Adapter:
 def _as_mcp_error(error: CallError, uri: str | None = None) -> MCPError:
     plain = as_protocol_error(error, error.envelope(str(uuid.uuid4())), uri)
     return MCPError(plain.number, str(plain), plain.data)
-
-
-def _is_traced() -> bool:
-    """Whether OpenTelemetry was set up: its API alone makes spans that go nowhere, 30 µs a call."""
-    return not isinstance(trace.get_tracer_provider(), trace.ProxyTracerProvider)
 
 
 async def _data(answered: Answered) -> dict[str, Any]:

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-from mcp.server.context import ServerRequestContext
-from mcp_types.version import MODERN_PROTOCOL_VERSIONS
+from ..startup.protocol import HANDSHAKE_VERSIONS
 
-Ctx: TypeAlias = ServerRequestContext[Any, Any]
+if TYPE_CHECKING:
+    from mcp.server.context import ServerRequestContext
+
+Ctx: TypeAlias = "ServerRequestContext[Any, Any]"
 
 
 def is_modern(ctx: Ctx) -> bool:
     """Whether the request is of the stateless era, 2026-07-28 and later."""
-    return ctx.protocol_version in MODERN_PROTOCOL_VERSIONS
+    return ctx.protocol_version not in HANDSHAKE_VERSIONS
 
 
 def headers(ctx: Ctx) -> Mapping[str, str]:

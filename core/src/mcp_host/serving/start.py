@@ -157,7 +157,11 @@ class _Start:
 
     def _import_all(self) -> None:
         from .. import host  # noqa: F401 - loaded here, used later
-        from . import adapter  # noqa: F401 - as above
+        from . import sdk  # noqa: F401 - as above
+        from .lane.lane import is_lane_on
+
+        if not is_lane_on(self._loaded.settings):
+            from . import adapter  # noqa: F401 - every call needs it
 
         self._transport.load()
 
@@ -258,23 +262,16 @@ class _Start:
         import asyncio
 
         from . import logs
-        from .adapter import Adapter
+        from .sdk import SdkSide
 
         what, transport = self._what, self._transport
         stopping = asyncio.Event()
         watchdog = self._watchdog(stopping)
         watchdog.watch()
         await host.open()
-        adapter = Adapter(
-            host,
-            name=what.name,
-            version=self._version,
-            title=what.title,
-            stateless=not transport.keeps_sessions(host.settings),
-            stale=is_stale,
-        )
-        detach = adapter.attach()
-        serving = asyncio.create_task(transport.serve(host, adapter, stopping))
+        is_stateless = not transport.keeps_sessions(host.settings)
+        sdk = SdkSide(host, self._catalogue, stateless=is_stateless, stale=is_stale)
+        serving = asyncio.create_task(transport.serve(host, sdk, stopping))
         failing = asyncio.create_task(host.failed())
         line = what.started or f"{what.name} {self._version} {transport.described}"
         logs.write(line)  # for a person who waits
@@ -284,7 +281,7 @@ class _Start:
             serving.cancel()
         failing.cancel()
         await asyncio.gather(serving, failing, return_exceptions=True)
-        detach()
+        sdk.detach()
         await host.close()
         if host.fatal:
             return _failed(EXIT_REQUIRED_PACK, host.fatal)

@@ -21,6 +21,12 @@ class Catalogue(Record):
     pages: Mapping[str, Mapping[str, Any]]
 
     @property
+    def info(self) -> dict[str, str]:
+        """Who the server is, as the protocol tells it."""
+        info = {"name": self.name, "version": self.version}
+        return info if self.title is None else {**info, "title": self.title}
+
+    @property
     def is_whole(self) -> bool:
         """Whether every list is there, as a page of data."""
         return set(self.pages) == set(LISTS.values()) and all(

@@ -36,12 +36,14 @@ class FirstAnswers:
     `replay` are the lines for the SDK, in order; the answers to `answered` were given already.
     `waiting` are the requests among them that nobody has answered yet. `refuses` says that a line
     is broken, and that the SDK will answer it with an error. `listed` says that the client has seen
-    a list.
+    a list. `era` is that of the opening, None until one was answered; `handshake` are the protocol
+    version, the client's name and the capabilities that a handshake has agreed on.
     """
 
     def __init__(self, catalogue: Catalogue) -> None:
-        self._catalogue = catalogue
-        self._era: str | None = None
+        self.catalogue = catalogue
+        self.era: str | None = None
+        self.handshake: tuple[str, str, frozenset[str]] = ("", "", frozenset())
         self._initialized = False
         self._given_up = False
         self.replay: list[Line] = []
@@ -78,7 +80,7 @@ class FirstAnswers:
         if message is None or "method" not in message:
             self.refuses = self.refuses or not _is_response(message)
             return
-        if message["method"] == "notifications/initialized" and self._era == "handshake":
+        if message["method"] == "notifications/initialized" and self.era == "handshake":
             self._initialized = True
         if message["method"] == "notifications/cancelled":
             params = message.get("params")
@@ -87,7 +89,7 @@ class FirstAnswers:
                 self.waiting.discard((type(cancelled), cancelled))
         elif is_id(message.get("id")):
             self.waiting.add((type(message["id"]), message["id"]))
-            if self._era is None:
+            if self.era is None:
                 self._given_up = True  # an unusual opening: what it means is the SDK's to say
         elif "id" in message:
             self.refuses = True
@@ -96,15 +98,15 @@ class FirstAnswers:
         if not _is_request(message):
             return None
         method, params = message["method"], message.get("params")
-        if self._era == "handshake":
+        if self.era == "handshake":
             return self._handshake_result(method, params)
         if method == "initialize":
-            return self._initialize(params) if self._era is None else None
+            return self._initialize(params) if self.era is None else None
         if not _is_modern(params):
             return None
         result = self._modern_result(method)
         if result is not None:
-            self._era = "modern"
+            self.era = "modern"
         return result
 
     def _initialize(self, params: Any) -> dict[str, Any] | None:
@@ -122,12 +124,13 @@ class FirstAnswers:
         )
         if not fits:
             return None
-        self._era = "handshake"
+        self.era = "handshake"
         chosen = version if version in HANDSHAKE_VERSIONS else HANDSHAKE_VERSIONS[-1]
+        self.handshake = (chosen, params["clientInfo"]["name"], frozenset(params["capabilities"]))
         result = {
             "protocolVersion": chosen,
             "capabilities": dict(_CAPABILITIES),
-            "serverInfo": self._info(),
+            "serverInfo": self.catalogue.info,
         }
         return self._with_instructions(result)
 
@@ -137,13 +140,13 @@ class FirstAnswers:
         if method == "ping":
             return {}
         if method in LISTS and self._initialized:
-            return dict(self._catalogue.pages[LISTS[method]])
+            return dict(self.catalogue.pages[LISTS[method]])
         return None
 
     def _modern_result(self, method: str) -> dict[str, Any] | None:
         if method in LISTS:
             result = {
-                **self._catalogue.pages[LISTS[method]],
+                **self.catalogue.pages[LISTS[method]],
                 "ttlMs": LIST_TTL_MS,
                 "cacheScope": "private",
             }
@@ -158,16 +161,16 @@ class FirstAnswers:
             )
         else:
             return None
-        return {**result, "resultType": "complete", "_meta": {META + "serverInfo": self._info()}}
-
-    def _info(self) -> dict[str, Any]:
-        info = {"name": self._catalogue.name, "version": self._catalogue.version}
-        return info if self._catalogue.title is None else {**info, "title": self._catalogue.title}
+        return {
+            **result,
+            "resultType": "complete",
+            "_meta": {META + "serverInfo": self.catalogue.info},
+        }
 
     def _with_instructions(self, result: dict[str, Any]) -> dict[str, Any]:
-        if self._catalogue.instructions is None:
+        if self.catalogue.instructions is None:
             return result
-        return {**result, "instructions": self._catalogue.instructions}
+        return {**result, "instructions": self.catalogue.instructions}
 
 
 def _may_hold_lone_surrogate(line: Line) -> bool:

@@ -128,6 +128,7 @@ class FirstLoop:
             stopping=self.stopping,
             splitter=self._splitter,
             listed=self._answers.listed,
+            answers=self._answers,
         )
 
 

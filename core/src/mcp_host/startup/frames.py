@@ -7,6 +7,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import Final
 
+    from .first_answers import FirstAnswers
+
 Id = tuple[type, str | int]
 """A JSON-RPC id: 1 and "1" are two."""
 
@@ -66,7 +68,7 @@ class Handover:
     `lines` are to be read as if they came now; the answers to `answered` were given already, and
     the SDK's are dropped. `unsent` is what the client has not taken yet, `splitter` holds what came
     of an unfinished line. `ended` says that the input has ended, `stopping` that a signal came, and
-    `listed` that the client has seen a list.
+    `listed` that the client has seen a list. `answers` can answer more.
     """
 
     def __init__(
@@ -79,6 +81,7 @@ class Handover:
         stopping: bool = False,
         splitter: Splitter | None = None,
         listed: bool = False,
+        answers: FirstAnswers | None = None,
     ) -> None:
         self.lines = list(lines)
         self.answered = set(answered)
@@ -87,3 +90,4 @@ class Handover:
         self.stopping = stopping
         self.splitter = splitter
         self.listed = listed
+        self.answers = answers

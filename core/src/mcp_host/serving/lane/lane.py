@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping
+import os
+import sys
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from pydantic_core import to_json
 
@@ -14,17 +15,16 @@ from ...errors import INTERNAL_ERROR, ProtocolError
 from ...host import Host
 from ...packs.catalog import Entry
 from ...runtime.messages import Answered
+from ...settings.loading import Settings
 from ...startup.protocol import META, MODERN_VERSION
 from . import frames
 from .requests import Usual
 
+VARIABLE = "MCP_HOST_LANE"
+"""Of the environment; where it is 0, every request goes through the SDK."""
 log = logging.getLogger("mcp_host.server")
 
 SERVER_INFO = META + "serverInfo"
-
-Sieve = Callable[[str, str, Mapping[str, Any]], dict[str, Any]]
-"""Makes a result of plain data what the protocol knows: of a method, a version and the result;
-raises `ValueError` where it is none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,15 +38,13 @@ class Answer:
 class Lane:
     """Answers usual requests for one host.
 
-    `info` is what the server tells of itself. `sieve` is for answers of which the pack's side does
-    not know that the protocol takes them as they are.
+    `info` is what the server tells of itself.
     """
 
-    def __init__(self, host: Host, info: Mapping[str, str], sieve: Sieve) -> None:
+    def __init__(self, host: Host, info: Mapping[str, str]) -> None:
         self._host = host
         self._info = info
         self._stamp = frames.stamp(SERVER_INFO, info)
-        self._sieve = sieve
         self._plain_headers: dict[str, tuple[object, bool]] = {}
 
     def takes(self, request: Usual) -> bool:
@@ -108,14 +106,34 @@ class Lane:
 
     def _sieved(self, request: Usual, version: str, is_modern: bool, answered: Answered) -> bytes:
         """The frame of an answer that the pack's side could not vouch for."""
+        from mcp_types.methods import serialize_server_result  # a part of the SDK
+
         if answered.code == "input_required":
             raise RuntimeError(f"{request.name} asks what it did not declare")
         data = {"resultType": "complete", **answered.data} if is_modern else answered.data
         try:
-            data = self._sieve(request.method, version, data)
+            data = serialize_server_result(request.method, version, data)
         except ValueError:
             log.exception("the answer of %s is not what the protocol takes", request.name[:200])
             raise ProtocolError(INTERNAL_ERROR, "Handler returned an invalid result") from None
         if is_modern and data["_meta"].get(SERVER_INFO) is None:
             data["_meta"] = {**data["_meta"], SERVER_INFO: self._info}
         return frames.result(request.id, to_json(data, inf_nan_mode="null"))
+
+
+def lane_of(host: Host, info: Mapping[str, str]) -> Lane | None:
+    """The lane of a host; None where every request is to go through the SDK."""
+    return Lane(host, info) if is_lane_on(host.settings) else None
+
+
+def is_lane_on(settings: Settings) -> bool:
+    """Whether usual requests go without the SDK; not where it makes spans for OpenTelemetry."""
+    return settings.host.lane and os.environ.get(VARIABLE) != "0" and not is_traced()
+
+
+def is_traced() -> bool:
+    """Whether OpenTelemetry was set up: its API alone makes spans that go nowhere, 30 µs a call."""
+    trace = sys.modules.get("opentelemetry.trace")
+    return trace is not None and not isinstance(
+        trace.get_tracer_provider(), trace.ProxyTracerProvider
+    )

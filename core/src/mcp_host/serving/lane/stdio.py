@@ -54,6 +54,16 @@ class StdioLane:
         self._start(request, caller)
         return True
 
+    @property
+    def is_busy(self) -> bool:
+        """Whether a call is running."""
+        return bool(self._running)
+
+    def begin_handshake(self, caller: Caller) -> None:
+        """Take requests of the handshake era from now on, of this caller."""
+        self._connection.caller = caller
+        self.is_modern = False
+
     async def close(self) -> None:
         """End what still runs, and say so to its callers."""
         self._is_closing = True

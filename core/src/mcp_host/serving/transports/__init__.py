@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from ...host import Host
     from ...settings.loading import Settings
     from ...startup.catalogue import Catalogue
-    from ..adapter import Adapter
+    from ..sdk import SdkSide
 
 TRANSPORTS = {
     "stdio": "windows:WindowsStdio" if sys.platform == "win32" else "stdio:Stdio",
@@ -75,7 +75,7 @@ class Transport:
         """Where the host is reached, for the line that says that it serves."""
         return "serving on stdio"
 
-    async def serve(self, host: Host, adapter: Adapter, stopping: asyncio.Event) -> None:
+    async def serve(self, host: Host, sdk: SdkSide, stopping: asyncio.Event) -> None:
         """Serve an open host until its client leaves, `stopping` is set, or this is cancelled.
 
         Once `stopping` is set, as by a signal, calls that run get the setting `grace` to end.

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     import asyncio
 
     from ...host import Host
-    from ..adapter import Adapter
+    from ..sdk import SdkSide
 
 
 class WindowsStdio(Transport):
@@ -18,7 +18,9 @@ class WindowsStdio(Transport):
     def load(self) -> None:
         import mcp.server.stdio  # noqa: F401 - loaded here, used later
 
-    async def serve(self, host: Host, adapter: Adapter, stopping: asyncio.Event) -> None:
+        from .. import adapter  # noqa: F401 - as above
+
+    async def serve(self, host: Host, sdk: SdkSide, stopping: asyncio.Event) -> None:
         import anyio
         from mcp.server.stdio import stdio_server
 
@@ -26,6 +28,7 @@ class WindowsStdio(Transport):
             await stopping.wait()
             tasks.cancel_scope.cancel()
 
+        adapter = await sdk.adapter()
         async with stdio_server() as (reading, writing), anyio.create_task_group() as tasks:
             tasks.start_soon(stop)
             options = adapter.server.create_initialization_options()

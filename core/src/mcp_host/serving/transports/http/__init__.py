@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from ....host import Host
     from ....settings.loading import Settings
-    from ...adapter import Adapter
+    from ...sdk import SdkSide
 
 PATH = "/mcp"
 
@@ -46,10 +46,10 @@ class Http(Transport):
         name = f"[{host}]" if ":" in host else host
         return f"listening on http://{name}:{port}{PATH}"
 
-    async def serve(self, host: Host, adapter: Adapter, stopping: asyncio.Event) -> None:
+    async def serve(self, host: Host, sdk: SdkSide, stopping: asyncio.Event) -> None:
         from .server import serve
 
-        await serve(host, adapter, self._claimed, stopping)
+        await serve(host, await sdk.adapter(), self._claimed, stopping)
 
     @property
     def _claimed(self) -> socket.socket:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ....settings.loading import Settings
     from ....startup.catalogue import Catalogue
     from ....startup.frames import Handover
-    from ...adapter import Adapter
+    from ...sdk import SdkSide
 
 FIRST_LIMIT = 4 * 1024 * 1024
 """The longest line in bytes, until the settings tell another."""
@@ -58,12 +58,12 @@ class Stdio(Transport):
         return self._before is not None
 
     def load(self) -> None:
-        from . import session  # noqa: F401 - loaded here, used later
+        from . import conversation  # noqa: F401 - loaded here, used later
 
-    async def serve(self, host: Host, adapter: Adapter, stopping: asyncio.Event) -> None:
-        from .session import serve
+    async def serve(self, host: Host, sdk: SdkSide, stopping: asyncio.Event) -> None:
+        from .conversation import serve
 
-        await serve(host, adapter, self._descriptors, self._before, stopping)
+        await serve(host, sdk, self._descriptors, self._before, stopping)
 
 
 def _stop(loop: FirstLoop) -> None:

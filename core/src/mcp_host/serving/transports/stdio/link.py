@@ -226,6 +226,10 @@ class StdioLink:
         self._idle.clear()
         return True
 
+    def is_open(self, request_id: str | int) -> bool:
+        """Whether a request of this id is being answered."""
+        return (type(request_id), request_id) in self._open
+
     def answered(self, request_id: str | int | None) -> None:
         """Note that a request has its answer, or was cancelled and gets none."""
         if request_id is not None:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any, Literal
 
@@ -14,8 +13,7 @@ from mcp.server import runner
 from mcp.server.lowlevel.server import Server
 from mcp.shared.message import ServerMessageMetadata, SessionMessage
 
-from ....host import Host
-from ....startup.frames import Handover, TooLong
+from ....startup.frames import Line, TooLong
 from ....startup.protocol import MODERN_VERSION
 from ...adapter import Adapter
 from ...borrowed import serve_modern_stream
@@ -28,16 +26,28 @@ OTHER_ERA = f"this conversation began with a handshake, and takes no envelope of
 
 
 class StdioSession:
-    """A link as the SDK's pair of message streams."""
+    """A link as the SDK's pair of message streams.
 
-    def __init__(self, link: StdioLink, adapter: Adapter, drained: Callable[[], Any]) -> None:
+    `opening` are lines that the SDK sees before those of the link, and the lane does not.
+    """
+
+    def __init__(
+        self,
+        link: StdioLink,
+        adapter: Adapter,
+        drained: Callable[[], Any],
+        *,
+        lane: StdioLane | None = None,
+        opening: Iterable[Line] = (),
+    ) -> None:
         self._link = link
         self._adapter = adapter
         self._drained = drained
         self._ahead: deque[SessionMessage] = deque()
         self._serves_handshake = False
-        self._lane: StdioLane | None = None
-        if adapter.lane is not None:
+        self._opening = deque(opening)
+        self._lane = lane
+        if lane is None and adapter.lane is not None:
             self._lane = StdioLane(adapter.lane, link, adapter.connections.stdio)
 
     async def era(self) -> Literal["handshake", "modern"] | None:
@@ -64,7 +74,8 @@ class StdioSession:
 
     async def _next(self) -> SessionMessage:
         while True:
-            line = await self._link.lines.get()
+            is_first = bool(self._opening)
+            line = self._opening.popleft() if is_first else await self._link.lines.get()
             if line is None:
                 self._link.lines.put_nowait(None)  # the SDK asks again where nothing came at all
                 self._adapter.stop_asking()
@@ -75,7 +86,7 @@ class StdioSession:
             if isinstance(line, TooLong):
                 self._refuse(Fault(None, types.INVALID_REQUEST, "The message is too long"))
                 continue
-            if self._lane is not None and self._lane.takes(line):
+            if self._lane is not None and not is_first and self._lane.takes(line):
                 continue
             message = self._message(line)
             if isinstance(message, types.JSONRPCRequest):
@@ -163,54 +174,3 @@ async def run(server: Server[Any], session: StdioSession) -> None:
         await runner.serve_loop(server, session, session, lifespan_state={}, init_options=options)
     elif era == "modern":
         await serve_modern_stream(server, session)
-
-
-async def serve(
-    host: Host,
-    adapter: Adapter,
-    descriptors: tuple[int, int],
-    before: Handover | None,
-    stopping: asyncio.Event,
-) -> None:
-    """Serve one client until its input ends or `stopping` is set.
-
-    `before` is what was answered and kept while the SDK was loading.
-    """
-    link = StdioLink(*descriptors, host.settings.host.max_message_bytes, before)
-    if before is not None and before.stopping:
-        stopping.set()
-
-    async def stop() -> None:
-        await stopping.wait()
-        adapter.close_streams()
-        link.stop()
-
-    watching = asyncio.create_task(stop())
-    link.start()
-    session = StdioSession(link, adapter, lambda: _drain(host, link, stopping))
-    try:
-        await run(adapter.server, session)
-    finally:
-        watching.cancel()
-        await session.close()
-
-
-async def _drain(host: Host, link: StdioLink, stopping: asyncio.Event) -> None:
-    """Let accepted calls end: at the end of input by their deadlines, after a signal by `grace`.
-
-    A client that has ended its input and takes nothing for as long as `grace` has gone.
-    """
-    grace = host.settings.host.grace
-    stopped = asyncio.create_task(stopping.wait())
-    ended = asyncio.create_task(_all_answered(host, link))
-    while not (stopped.done() or ended.done() or link.is_stuck(grace)):
-        await asyncio.wait({stopped, ended}, timeout=grace, return_when=asyncio.FIRST_COMPLETED)
-    if stopping.is_set() and not ended.done():
-        await asyncio.wait({ended}, timeout=grace)
-    stopped.cancel()
-    ended.cancel()
-
-
-async def _all_answered(host: Host, link: StdioLink) -> None:
-    await link.drained()
-    await host.required_decided()
