@@ -72,7 +72,9 @@ class Relay:
                 routes=[Route("/{path:path}", self._pass_on, methods=["GET", "POST", "DELETE"])]
             )
             server = uvicorn.Server(
-                uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=1)
+                uvicorn.Config(  # h11 takes the blanks off values, which its client would not send
+                    app, http="h11", log_level="warning", timeout_graceful_shutdown=1
+                )
             )
             serving = asyncio.create_task(server.serve(sockets=[listener]))
             try:

@@ -1,8 +1,8 @@
 """`make conformance`: the official MCP conformance suite against the whole host.
 
 Installs Node and the suite into `.tools/`, runs every server scenario of both protocol eras over
-HTTP, and replays what was said over stdio. Exit code 0 only when every expected check has passed
-and every replayed answer is equal.
+HTTP, and replays what was said over stdio; once with the lane and once without. Exit code 0 only
+when every expected check has passed and every replayed answer is equal.
 """
 
 import argparse
@@ -18,6 +18,7 @@ from replay import replay
 from suite import SUITE, VERSION, CannotInstall, Suite, install
 
 TOOLS = Path(__file__).resolve().parents[2] / ".tools" / "conformance"
+LANES = {"on": "1", "off": "0"}
 EXPECTED = {"2025-11-25": 84, "2026-07-28": 152}
 
 
@@ -33,11 +34,19 @@ def main() -> int:
         return 1
     print(f"{SUITE} {VERSION} on Node {suite.node_version()}")
     try:
-        with TemporaryDirectory(prefix="mcp-host-conformance-") as scratch:
-            return asyncio.run(_run(suite, served.environment(Path(scratch))))
+        codes = [_run_with(suite, lane) for lane in LANES if arguments.lane in (lane, "both")]
     except served.HostFailed as error:
         print(f"Conformance: {error}", file=sys.stderr)
         return 1
+    return max(codes)
+
+
+def _run_with(suite: Suite, lane: str) -> int:
+    """Run everything with the lane on or off."""
+    print(f"With the lane {lane}:", flush=True)
+    with TemporaryDirectory(prefix="mcp-host-conformance-") as scratch:
+        environment = served.environment(Path(scratch)) | {"MCP_HOST_LANE": LANES[lane]}
+        return asyncio.run(_run(suite, environment))
 
 
 def _arguments() -> argparse.Namespace:
@@ -46,6 +55,12 @@ def _arguments() -> argparse.Namespace:
         "--where-possible",
         action="store_true",
         help="skip, and say so, where Node cannot be installed",
+    )
+    parser.add_argument(
+        "--lane",
+        choices=[*LANES, "both"],
+        default="both",
+        help="with the lane, without it, or both",
     )
     return parser.parse_args()
 

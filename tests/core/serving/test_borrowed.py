@@ -207,6 +207,7 @@ async def test_uvicorn_tells_what_a_connection_waits_for(
         if scope["type"] == "http":
             while (await receive()).get("more_body"):
                 continue
+            assert dict(scope["headers"])[b"mcp-name"] == b"padded"
             told.append("answering")
             await send({"type": "http.response.start", "status": 200, "headers": []})
             await send({"type": "http.response.body", "body": b"ok"})
@@ -225,7 +226,7 @@ async def test_uvicorn_tells_what_a_connection_waits_for(
                 while len(told) < count:  # noqa: ASYNC110 - the server runs on this loop
                     await asyncio.sleep(0)
 
-        await send(b"POST / HTTP/1.1\r\nHost: x\r\n", 2)
+        await send(b"POST / HTTP/1.1\r\nHost: x\r\nMcp-Name:  padded \t \r\n", 2)
         await send(b"Content-Length: 2\r\n\r\n", 3)
         await send(b"a", 4)
         await send(b"b", 7)

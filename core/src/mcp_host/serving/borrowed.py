@@ -199,6 +199,10 @@ def counted_protocol(door: Counts) -> type[asyncio.Protocol]:
             super().connection_made(transport)
             door.opened(self)
 
+        def on_header(self, name: bytes, value: bytes) -> None:
+            """Take a header; httptools leaves the blanks behind a value, which do not count."""
+            super().on_header(name, value.rstrip(b" \t"))
+
         def data_received(self, data: bytes) -> None:
             super().data_received(data)
             door.heard(self)

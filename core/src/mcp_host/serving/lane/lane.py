@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import importlib
 import logging
 import os
 import sys
@@ -22,6 +24,8 @@ from .requests import Usual
 
 VARIABLE = "MCP_HOST_LANE"
 """Of the environment; where it is 0, every request goes through the SDK."""
+SIEVE = "mcp_types.methods"
+"""The module of the SDK that makes an answer what the protocol takes; imported when one needs it."""
 log = logging.getLogger("mcp_host.server")
 
 SERVER_INFO = META + "serverInfo"
@@ -70,6 +74,8 @@ class Lane:
             return Answer(frames.result(request.id, b"{}"))
         try:
             answered = await self._call(request, caller, channel)
+            if not answered.is_wire and SIEVE not in sys.modules:
+                await asyncio.to_thread(importlib.import_module, SIEVE)
             return Answer(self._framed(request, caller, answered))
         except ProtocolError as told:
             frame = frames.error(request.id, told.number, str(told), told.data)
