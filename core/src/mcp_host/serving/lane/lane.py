@@ -25,7 +25,7 @@ from .requests import Usual
 VARIABLE = "MCP_HOST_LANE"
 """Of the environment; where it is 0, every request goes through the SDK."""
 SIEVE = "mcp_types.methods"
-"""The module of the SDK that makes an answer what the protocol takes; imported when one needs it."""
+"""The module of the SDK that makes an answer what the protocol takes."""
 log = logging.getLogger("mcp_host.server")
 
 SERVER_INFO = META + "serverInfo"
