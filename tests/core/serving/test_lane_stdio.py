@@ -61,7 +61,7 @@ def conversations(draw: Any) -> list[bytes]:
             *frames,
         ]
     lines = [json.dumps({"jsonrpc": "2.0", **frame}).encode() for frame in frames]
-    for odd in draw(st.lists(st.sampled_from(LINES), max_size=2)):
+    for odd in draw(st.lists(st.sampled_from(LINES), max_size=2, unique=True)):
         lines.insert(draw(st.integers(2, max(2, len(lines)))), odd)
     return lines
 
