@@ -51,8 +51,9 @@ conformance: setup ## the official MCP conformance suite, both protocol eras
 oracle: setup ## compare the OpenSpec pack with all answers of the reference tool
 	$(BIN)/python tests/openspec/oracle.py
 
-torture: setup compiled ## the long kill, race and load runs
+torture: setup compiled ## the long kill, race and load runs, and every way for a pack to misbehave
 	$(BIN)/python -m pytest -m torture
+	$(BIN)/python tests/containment/run.py
 
 bench: setup compiled ## measure speed and memory against the rivals
 	$(BIN)/python -m benchmarks

@@ -1,6 +1,7 @@
 """Nothing that a pack does on its side reaches the host's loop; what leaves it is bounded."""
 
 import asyncio
+import itertools
 import threading
 from collections.abc import AsyncIterator
 from importlib import import_module
@@ -8,6 +9,7 @@ from typing import Any
 
 import pytest
 from core_home import Hosting
+from mcp_host import Tool
 from mcp_host.runtime import bounds
 from mcp_host.runtime.messages import ENTRIES, REASON_BYTES
 from mcp_host.testing import CallFailed, Hosted
@@ -142,3 +144,32 @@ def test_a_text_is_cut_to_bytes_and_never_within_a_character(
 ) -> None:
     assert bounds.cut(value, limit) == made
     assert len(bounds.cut(value * 50, limit).encode("utf-8", "replace")) <= limit
+
+
+def test_an_iterator_without_an_end_is_cut_and_one_with_an_end_is_a_list() -> None:
+    endless = {"numbers": itertools.count()}
+
+    assert bounds.least_bytes(endless, 1000) == (4, True)
+    assert len(bounds.listed(endless, 1000)["numbers"]) == 501
+    assert bounds.listed([iter("ab"), 1], 1000) == [["a", "b"], 1]
+
+
+def test_data_that_holds_itself_is_known_from_data_that_holds_something_twice() -> None:
+    twice = ["x"]
+    circle: dict[str, Any] = {"twice": [twice, twice]}
+    assert not bounds.holds_itself(circle)
+
+    circle["itself"] = [circle]
+
+    assert bounds.holds_itself(circle)
+
+
+def test_words_of_a_class_of_the_packs_own_are_plain_for_the_host() -> None:
+    class Words(str):
+        def __str__(self) -> str:
+            raise AssertionError
+
+    made = Tool(len, name=Words("act"), description=Words("Act"), meta={"x": [Words("y")]})
+
+    assert (made.name, made.description, made.meta) == ("act", "Act", {"x": ["y"]})
+    assert {type(made.name), type(made.description), type(made.meta["x"][0])} == {str}
