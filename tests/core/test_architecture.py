@@ -41,7 +41,6 @@ CORE_RANKS = {
     "hookspecs": 3,
     "declarations": 2,
     "settings": 2,
-    "children": 1,
     "errors": 1,
     "startup": 0,
 }

@@ -37,6 +37,7 @@ from .middleware.request_id import request_id
 from .middleware.run import Run
 from .middleware.slots import Slots
 from .packs.access import allows, check, may_read
+from .packs.apart import DeclaredApart
 from .packs.catalog import Entry, Naming, What
 from .packs.conditions import Condition
 from .packs.declared import Declared, Outcome
@@ -207,10 +208,9 @@ class Host:
         host = self.settings.host
         folder = (Path(folders.data()) / pack.name, Path(folders.cache()) / pack.name)
         worker: Worker
-        if declared.apart is not None:
-            apart = declared.apart
+        if isinstance(declared, DeclaredApart):
             worker = ProcessWorker(
-                declared, apart, folder, mailbox, health.abandoned, let_go=host.grace
+                declared, declared.process, folder, mailbox, health.abandoned, let_go=host.grace
             )
         else:
             handle = self._handle(pack, declared, mailbox, folder)

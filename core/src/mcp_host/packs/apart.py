@@ -12,14 +12,15 @@ import signal
 import sys
 import threading
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ..children.child import Child, ChildLostError, Launch
-from ..children.frames import BORDER, FrameError, frame
-from ..children.supervisor import Supervisor
 from ..settings.loading import Settings
 from . import told
+from .children.child import Child, ChildLostError, Launch
+from .children.frames import BORDER, FrameError, frame
+from .children.supervisor import Supervisor
 from .declared import Declared, LoadError, Offer
 from .declaring import Step
 
@@ -153,7 +154,7 @@ class Apart:
         own = about["settings"]
         offer = Offer(self.name, about["module"], about["distribution"], about["version"])
         self.told = about
-        return Declared(
+        return DeclaredApart(
             name=self.name,
             offer=offer,
             table=self._table,
@@ -166,7 +167,7 @@ class Apart:
             instructions=str(about["instructions"]),
             acts_as_server_user=about["acts_as_server_user"] is True,
             checks=(told.elsewhere,) * about["checks"],
-            apart=self,
+            process=self,
         )
 
     def _launch(self) -> Launch:
@@ -242,3 +243,18 @@ def with_dates(value: Any) -> Any:
     if isinstance(value, list):
         return [with_dates(item) for item in value]
     return value
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class DeclaredApart(Declared):
+    """What a pack in a process of its own has declared: functions that stand for those there."""
+
+    process: Apart
+
+    @property
+    def file(self) -> str | None:
+        place = self.process.told.get("file")
+        return place if isinstance(place, str) else None
+
+    def discard(self) -> None:
+        self.process.end()

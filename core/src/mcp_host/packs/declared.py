@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 from ..declarations.handle import PackHandle
 from ..declarations.prompt import Prompt
@@ -15,9 +16,6 @@ from ..errors import McpHostError
 from ..settings.tables import PackTable
 from .conditions import Condition
 from .words import cut
-
-if TYPE_CHECKING:
-    from .apart import Apart
 
 
 @dataclass(frozen=True)
@@ -32,10 +30,7 @@ class Offer:
 
 @dataclass(frozen=True, eq=False)
 class Declared:
-    """What a loaded pack has declared; plain data and functions, nothing is open yet.
-
-    `apart` is its process, where it has one; then its functions stand for those over there.
-    """
+    """What a loaded pack has declared; plain data and functions, nothing is open yet."""
 
     name: str
     offer: Offer
@@ -50,7 +45,15 @@ class Declared:
     errors: Mapping[type[BaseException], str] = field(default_factory=dict)
     acts_as_server_user: bool = False
     checks: tuple[Callable[[], Any], ...] = ()
-    apart: Apart | None = None
+
+    @property
+    def file(self) -> str | None:
+        """The file of the outermost module that the pack is in."""
+        module = sys.modules.get(self.offer.module.partition(":")[0].partition(".")[0])
+        return getattr(module, "__file__", None)
+
+    def discard(self) -> None:
+        """Give up what loading has begun: the pack is not served."""
 
 
 class LoadError(McpHostError):

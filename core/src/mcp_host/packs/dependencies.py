@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Iterable
 from importlib import metadata
 from itertools import chain
 from pathlib import Path
 
 from ..startup.saved import Dependencies, names_in
-from .declared import Declared
 from .inventory import Inventory
 
 OWN_DISTRIBUTIONS = ("mcp-host", "mcp", "mcp-types", "pydantic", "pydantic-core")
@@ -27,7 +25,7 @@ def dependencies(inventory: Inventory, variables: Iterable[str] = ()) -> Depende
     sources.add(Path(__file__).with_name("__init__.py"), "mcp-host")
     for declared in loaded:
         offer = declared.offer
-        if place := _place(declared):
+        if place := declared.file:
             sources.add(Path(place), offer.distribution)
     read = [getattr(declared.settings_model, "reads_environment", ()) for declared in loaded]
     secrets = inventory.settings.secrets
@@ -38,15 +36,6 @@ def dependencies(inventory: Inventory, variables: Iterable[str] = ()) -> Depende
         secret_variables=tuple(sorted(secrets.variables)),
         secret_files=tuple(sorted(secrets.files)),
     )
-
-
-def _place(declared: Declared) -> str | None:
-    """Return the file of the outermost module that a pack is in."""
-    if declared.apart is not None:
-        place = declared.apart.told.get("file")
-        return place if isinstance(place, str) else None
-    module = sys.modules.get(declared.offer.module.partition(":")[0].partition(".")[0])
-    return getattr(module, "__file__", None)
 
 
 class _Sources:

@@ -30,7 +30,7 @@ from .loading import Loading
 from .own_pack import own_pack
 
 if TYPE_CHECKING:
-    from ..children.supervisor import Supervisor
+    from .children.supervisor import Supervisor
 
 log = logging.getLogger("mcp_host")
 
@@ -140,7 +140,7 @@ class Inventory:
     def _the_supervisor(self) -> Supervisor:
         """Return what starts the packs' processes; there is none before a pack needs one."""
         if self._supervisor is None:
-            from ..children.supervisor import Supervisor  # as rarely needed as it is
+            from .children.supervisor import Supervisor  # as rarely needed as it is
 
             self._supervisor = Supervisor()
         return self._supervisor
@@ -192,8 +192,7 @@ class Inventory:
             Naming(outcome, self.alone is None).resolve(outcome.instructions)
             self.catalog.add(outcome, prefixed=self.alone is None)
         except LoadError as error:
-            if outcome.apart is not None:
-                outcome.apart.end()
+            outcome.discard()
             self._refuse(pack, error.condition)
             return
         pack.declared, pack.condition = outcome, OPENING

@@ -19,7 +19,7 @@ from .threads import named_for
 from .words import told, trace
 
 if TYPE_CHECKING:
-    from ..children.supervisor import Supervisor
+    from .children.supervisor import Supervisor
 
 log = logging.getLogger("mcp_host.packs")
 

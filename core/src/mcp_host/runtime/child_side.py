@@ -21,11 +21,11 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any, NoReturn
 
-from ..children.frames import Frame, FrameError, Frames, frame
 from ..declarations.handle import PackHandle
 from ..errors import CallError
 from ..packs.apart import with_dates
 from ..packs.catalog import Naming
+from ..packs.children.frames import Frame, FrameError, Frames, frame
 from ..packs.conditions import Condition
 from ..packs.declared import Declared, LoadError, Offer
 from ..packs.declaring import declare

@@ -12,8 +12,8 @@ from typing import Any, Literal, TypeAlias
 
 from pydantic_core import from_json
 
-from ..children.frames import BORDER
 from ..declarations.context import Caller
+from ..packs.children.frames import BORDER
 from ..packs.words import REASON_BYTES as REASON_BYTES
 
 VERSION = BORDER

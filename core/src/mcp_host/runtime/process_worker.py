@@ -13,10 +13,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from ..children.child import Child, Ended
-from ..children.frames import FrameError, frame
 from ..errors import Busy, Unavailable
 from ..packs.apart import LOG, STARTING, Apart, over, write_log
+from ..packs.children.child import Child, Ended
+from ..packs.children.frames import FrameError, frame
 from ..packs.conditions import Condition
 from ..packs.declared import Declared, LoadError
 from .bounds import text

@@ -29,5 +29,5 @@ importlib.import_module(module).main(**json.loads(given))
 
 def program(module: str, **given: Any) -> list[str]:
     """Return the arguments of an interpreter that calls `main` of a module of ours."""
-    folder = str(Path(__file__).parents[1])
+    folder = str(Path(__file__).parents[2])
     return ["-c", _PROGRAM, folder, module, json.dumps(given)]

@@ -13,12 +13,12 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from ..startup.descriptors import private
+from ...startup.descriptors import private
 from .bootstrap import program
 from .child import Child, Ended, Launch, started
 from .frames import FrameError, Frames, frame
 
-CHILDS_PROGRAM = "mcp_host.children.entry"
+CHILDS_PROGRAM = "mcp_host.packs.children.entry"
 END_PATIENCE = 5.0
 """Seconds that the supervisor gets to end all that it has started."""
 
@@ -99,7 +99,7 @@ class Supervisor:
         here, there = socket.socketpair()
         with there:
             command = program(
-                "mcp_host.children.supervisor_program",
+                "mcp_host.packs.children.supervisor_program",
                 descriptor=there.fileno(),
                 path=sys.path,
                 preloaded="mcp_host.runtime.child_side",
