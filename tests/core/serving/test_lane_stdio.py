@@ -20,7 +20,8 @@ from mcp_host.serving.transports.stdio.link import StdioLink
 from mcp_host.serving.transports.stdio.session import StdioSession, run
 from mcp_host.startup.catalogue import Catalogue
 from mcp_host.startup.first_answers import FirstAnswers
-from mcp_host.startup.frames import Handover, Splitter
+from mcp_host.startup.frames import Splitter
+from mcp_host.startup.handover import Handover
 from mcp_host.startup.protocol import LISTS
 
 LINES = [

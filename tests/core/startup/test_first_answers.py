@@ -23,7 +23,8 @@ from mcp_host.settings.loading import parse
 from mcp_host.startup.catalogue import Catalogue
 from mcp_host.startup.first_answers import FirstAnswers
 from mcp_host.startup.first_loop import FULL, FirstLoop
-from mcp_host.startup.frames import Handover, Splitter
+from mcp_host.startup.frames import Splitter
+from mcp_host.startup.handover import Handover
 from mcp_host.startup.protocol import LISTS, META
 
 REQUEST_ID = "mcp-host/request-id"

@@ -8,7 +8,8 @@ from __future__ import annotations
 import os
 import select
 
-from .frames import Handover, Splitter
+from .frames import Splitter
+from .handover import Handover
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

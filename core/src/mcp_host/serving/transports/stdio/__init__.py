@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from ....host import Host
     from ....settings.loading import Settings
     from ....startup.catalogue import Catalogue
-    from ....startup.frames import Handover
+    from ....startup.handover import Handover
     from ...sdk import SdkSide
 
 FIRST_LIMIT = 4 * 1024 * 1024

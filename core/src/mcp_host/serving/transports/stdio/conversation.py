@@ -12,7 +12,8 @@ import asyncio
 from ....declarations.context import Caller
 from ....host import Host
 from ....startup.first_answers import FirstAnswers
-from ....startup.frames import Handover, Line
+from ....startup.frames import Line
+from ....startup.handover import Handover
 from ....startup.protocol import is_id
 from ...lane import requests
 from ...lane.stdio import StdioLane

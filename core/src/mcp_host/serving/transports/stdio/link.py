@@ -14,7 +14,8 @@ import threading
 import time
 from queue import SimpleQueue
 
-from ....startup.frames import TOO_LONG, Handover, Id, Line, Splitter
+from ....startup.frames import TOO_LONG, Id, Line, Splitter
+from ....startup.handover import Handover
 
 FRAMES, BYTES = 10_000, 32 * 1024 * 1024
 """How much may wait for a client to take it, until that client is read no further."""

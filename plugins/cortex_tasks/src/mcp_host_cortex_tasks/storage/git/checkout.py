@@ -243,7 +243,7 @@ class Checkout:
 
     def push_to(self, branch: str) -> Remote | None:
         """Return the remote that a branch is pushed to: the base's own object where it is that."""
-        found = push_remote(self, branch)
+        found = push_remote(self, branch) or self.base
         return self.base if found and self.base and found.name == self.base.name else found
 
     @cached_property

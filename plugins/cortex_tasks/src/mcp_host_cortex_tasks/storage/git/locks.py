@@ -1,18 +1,15 @@
 """Lock files that a git left which did not end by itself."""
 
 import os
-import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from .checkout import Checkout
+from .repository import Repository
 
 _NAMES = ("index.lock", "HEAD.lock", "config.lock", "packed-refs.lock")
 
 
-def locks_of(git: "Checkout", *branches: str) -> list[Path]:
+def locks_of(git: Repository, *branches: str) -> list[Path]:
     """Return the lock files that stand in the way of a command on these branches."""
     places = [folder / name for folder in (git.private, git.common) for name in _NAMES]
     for branch in branches:
@@ -20,15 +17,7 @@ def locks_of(git: "Checkout", *branches: str) -> list[Path]:
     return [path for path in dict.fromkeys(places) if path.exists()]
 
 
-def age_of(path: Path) -> float | None:
-    """Return the seconds since a file was written, None where it is gone."""
-    try:
-        return max(0.0, time.time() - path.stat().st_mtime)
-    except OSError:
-        return None
-
-
-def is_git_at_work(git: "Checkout") -> bool:
+def is_git_at_work(git: Repository) -> bool:
     """Tell whether any git is at work in this repository; where that cannot be known, it is."""
     if not Path("/proc/self/cwd").exists():
         return True

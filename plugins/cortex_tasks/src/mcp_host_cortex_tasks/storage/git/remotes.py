@@ -6,14 +6,11 @@ import re
 import shlex
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from ...errors import TimedOutError
 from .process import Answer, Asking, is_attended
+from .repository import Repository
 from .words import cause
-
-if TYPE_CHECKING:
-    from .checkout import Checkout
 
 _DEFAULT = re.compile(r"^ref: refs/heads/(\S+)\tHEAD$", re.MULTILINE)
 
@@ -22,7 +19,7 @@ class Remote:
     """One remote by its name. `told_default` is the default branch that it named last, `was_asked`
     whether it was asked for that at all."""
 
-    def __init__(self, git: "Checkout", name: str) -> None:
+    def __init__(self, git: Repository, name: str) -> None:
         self._git = git
         self.name = name
         self.told_default: str | None = None
@@ -157,7 +154,7 @@ class Remote:
 class Reaching:
     """How a checkout's git reaches remotes where nobody is at the terminal."""
 
-    def __init__(self, git: "Checkout") -> None:
+    def __init__(self, git: Repository) -> None:
         self._git = git
 
     def asking(self) -> Asking:
@@ -180,7 +177,7 @@ class Reaching:
         return {}
 
 
-def base_remote(git: "Checkout") -> Remote | None:
+def base_remote(git: Repository) -> Remote | None:
     """Return the remote that has the main branch, where work is merged.
 
     It is the `upstream` of a fork; else what git's own settings name for the main branch; else
@@ -199,8 +196,11 @@ def base_remote(git: "Checkout") -> Remote | None:
     return Remote(git, others[0]) if len(others) == 1 else None
 
 
-def push_remote(git: "Checkout", branch: str) -> Remote | None:
-    """Return the remote that a branch is pushed to: as git's own settings say, else by its role."""
+def push_remote(git: Repository, branch: str) -> Remote | None:
+    """Return the remote that a branch is pushed to: as git's own settings say, else by its role.
+
+    None where neither tells one.
+    """
     names = git.remote_names
     wanted = [
         git.config(f"branch.{branch}.pushRemote"),
@@ -212,4 +212,4 @@ def push_remote(git: "Checkout", branch: str) -> Remote | None:
     for name in wanted:
         if name in names:
             return Remote(git, name)
-    return git.base
+    return None

@@ -1,11 +1,11 @@
 """What git's complaints mean, in an error of ours."""
 
 import re
+import time
 from pathlib import Path
 
 from ...errors import RefusedError
 from ...model.redaction import redact
-from .locks import age_of
 from .process import Answer
 
 _LOCKED = re.compile(
@@ -45,3 +45,11 @@ def cause(complaint: str) -> str:
 def way_out(doing: str) -> str:
     """Return the command that ends an operation that is under way."""
     return "git bisect reset" if doing == "bisect" else f"git {doing} --abort"
+
+
+def age_of(path: Path) -> float | None:
+    """Return the seconds since a file was written, None where it is gone."""
+    try:
+        return max(0.0, time.time() - path.stat().st_mtime)
+    except OSError:
+        return None
