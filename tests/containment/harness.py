@@ -174,6 +174,7 @@ class Measured:
     garbage: int = 0
     doctor: str = ""
     doctor_seconds: float | None = None
+    in_main_thread: list[str] = field(default_factory=list)
 
     @property
     def outcome(self) -> Expected | str:
@@ -184,21 +185,38 @@ class Measured:
             return "the neighbour fell silent"
         if self.exit != 0 or not self.output_ended or self.garbage:
             return "it did not end well"
+        if self.in_main_thread:
+            return "code of the pack ran in the host's main thread"
         if self.doctor == "no answer":
             return "doctor did not answer"
         return Expected.CONTAINED
 
     def data(self) -> dict[str, Any]:
-        return asdict(self)
+        data = asdict(self)
+        del data["in_main_thread"]  # where it was looked for, there was nothing
+        return data
+
+
+WATCHED = Path(__file__).with_name("watched.py")
 
 
 @dataclass
 class Folder:
-    """A user's folder in which a host runs."""
+    """A user's folder in which a host runs.
+
+    Where it `is_watched`, what packs' functions run in the main thread of `serve` is noted.
+    """
 
     path: Path
     settings: str = SETTINGS
     extra: Mapping[str, str] = field(default_factory=dict)
+    is_watched: bool = False
+
+    @property
+    def notes(self) -> list[str]:
+        """What ran in the main thread though a pack's side is where it belongs."""
+        file = self.path / "in-the-main-thread"
+        return file.read_text().splitlines() if file.exists() else []
 
     def environment(self, way: str) -> dict[str, str]:
         homes = {f"XDG_{kind}_HOME": str(self.path / kind) for kind in ("CONFIG", "DATA", "CACHE")}
@@ -215,7 +233,10 @@ class Folder:
     def command(self, word: str, *more: str) -> list[str]:
         config = self.path / "mcp-host.toml"
         config.write_text(self.settings)
-        return [sys.executable, "-m", "mcp_host", word, *more, "--config", str(config)]
+        host = ["-m", "mcp_host"]
+        if self.is_watched and word == "serve":
+            host = [str(WATCHED), str(self.path / "in-the-main-thread"), str(PACKS)]
+        return [sys.executable, *host, word, *more, "--config", str(config)]
 
     @contextmanager
     def serve(self, way: str) -> Iterator[Client]:
@@ -226,9 +247,9 @@ class Folder:
             client.kill()
 
 
-def measure(way: Way, path: Path) -> Measured:
+def measure(way: Way, path: Path, *, is_watched: bool = False) -> Measured:
     """Run one way beside the neighbour, in a folder of its own."""
-    folder, found = Folder(path), Measured()
+    folder, found = Folder(path, is_watched=is_watched), Measured()
     with folder.serve(way.name) as client:
         try:
             _handshake(client)
@@ -254,6 +275,7 @@ def measure(way: Way, path: Path) -> Measured:
         found.output_ended = client.has_ended("output")
         found.garbage = len(client.garbage)
         found.named = _naming(client.log)
+    found.in_main_thread = folder.notes
     if way.family in BEFORE_OPENING or way.at_import is not None:
         found.doctor, found.doctor_seconds = _doctor(folder, way)
     return found

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import harness
 import page
+import pytest
 from hostile.registry import Expected, Way, ways
 
 ALL = ways()
@@ -22,7 +23,7 @@ SHORT = (
 
 
 def measured(way: Way, folder: Path) -> harness.Measured:
-    found = harness.measure(way, folder)
+    found = harness.measure(way, folder, is_watched=True)
     assert page.is_as_expected(way, found), f"{found.outcome}: {found}"
     return found
 
@@ -34,6 +35,24 @@ def test_whatever_a_pack_does_its_neighbour_answers(tmp_path: Path) -> None:
 
     with ThreadPoolExecutor(3) as pool:  # most of the time is waiting
         list(pool.map(measured, (ALL[name] for name in SHORT), folders))
+
+
+@pytest.mark.torture
+def test_no_code_of_a_pack_runs_in_the_hosts_main_thread_whatever_it_does(tmp_path: Path) -> None:
+    contained = [way for way in ALL.values() if way.expected is Expected.CONTAINED]
+    folders = [tmp_path / way.name for way in contained]
+    for folder in folders:
+        folder.mkdir()
+
+    with ThreadPoolExecutor(3) as pool:
+        found = list(
+            pool.map(lambda *given: harness.measure(*given, is_watched=True), contained, folders)
+        )
+
+    ran = {
+        w.name: f.in_main_thread for w, f in zip(contained, found, strict=True) if f.in_main_thread
+    }
+    assert ran == {}
 
 
 def test_there_are_a_hundred_ways_and_most_are_contained() -> None:
