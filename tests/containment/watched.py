@@ -14,7 +14,9 @@ from mcp_host.startup.descriptors import private
 def main() -> None:
     notes, folder = sys.argv[1:3]
     sys.argv[:3] = ["mcp-host"]
-    out = private(os.open(notes, os.O_WRONLY | os.O_CREAT | os.O_APPEND))
+    low = os.open(notes, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+    out = private(low)  # some ways write to all low ones
+    os.close(low)
     place = f"{folder}{os.sep}"
 
     def note(frame: FrameType, event: str, _: object) -> None:
