@@ -22,6 +22,8 @@ sys.path.insert(0, str(PACKS))
 
 from hostile.registry import Expected, Way  # noqa: E402 - the line above makes it importable
 
+sys.path.remove(str(PACKS))  # else other tests would see the pack as installed
+
 SETTINGS = """
 [host]
 timeout = 2

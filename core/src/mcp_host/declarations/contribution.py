@@ -98,7 +98,10 @@ def _make_exact(made: Any) -> None:
     """
     for each in dataclasses.fields(made):
         value = getattr(made, each.name)
-        exact = _exact(value)
+        try:
+            exact = _exact(value)
+        except RecursionError:  # it holds itself, which `verify` refuses
+            continue
         if exact is not value:
             object.__setattr__(made, each.name, exact)
 
