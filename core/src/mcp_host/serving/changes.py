@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Callable
-from functools import partial
+from itertools import count
 from typing import Any
 
 import mcp_types as types
@@ -21,8 +22,14 @@ from .connections import Connections
 from .outbox import Outbox
 from .requests import Ctx
 
+log = logging.getLogger("mcp_host.server")
+
 ACKNOWLEDGED = 0.05
 """Seconds after which a new listen stream has surely been acknowledged to its client."""
+WAITING = 10_000
+"""The most changed resources that wait to be told; of more, the newest are not."""
+PORTION = 64
+"""How many are told at once; the loop has other things to do between."""
 _EVENTS = (ToolsListChanged, PromptsListChanged, ResourcesListChanged)
 _NOTICES = (
     types.ToolListChangedNotification,
@@ -45,14 +52,24 @@ class Changes:
         self._bus = InMemorySubscriptionBus()
         self._streams = ListenHandler(self._bus)
         self._outbox = Outbox()
+        self._waiting: dict[str, None] = {}
+        self._are_told = False
+        self._lists_wait = False
 
     def lists_changed(self) -> None:
-        """Tell every client that its lists are others now."""
-        self._outbox.post(self._send_lists_changed)
+        """Tell every client that its lists are others now; once for all changes until it is."""
+        if not self._lists_wait:
+            self._lists_wait = True
+            self._outbox.post(self._send_lists_changed)
 
     def resource_changed(self, uri: str) -> None:
-        """Tell the clients that watch a resource that it changed."""
-        self._outbox.post(partial(self._send_resource_changed, uri))
+        """Tell the clients that watch a resource that it changed; once, until they are told."""
+        if uri in self._waiting or len(self._waiting) >= WAITING:
+            return
+        self._waiting[uri] = None
+        if not self._are_told:
+            self._are_told = True
+            self._outbox.post(self._send_resources_changed)
 
     def tell_if_stale(self) -> None:
         """Tell a client that can be told now that what it was shown has changed."""
@@ -76,11 +93,28 @@ class Changes:
         asyncio.get_running_loop().call_later(ACKNOWLEDGED, function)
 
     async def _send_lists_changed(self) -> None:
+        self._lists_wait = False
         for event in _EVENTS:
             await self._bus.publish(event())
         for connection in self._connections.reachable():
             for notice in _NOTICES:
                 await connection.session.send_notification(notice())
+
+    async def _send_resources_changed(self) -> None:
+        try:
+            for number in count(1):
+                if not self._waiting:
+                    return
+                uri = next(iter(self._waiting))
+                del self._waiting[uri]  # a change from now on is told once more
+                try:
+                    await self._send_resource_changed(uri)
+                except Exception as error:  # as of a connection that has gone; others wait
+                    log.debug("a message could not be sent: %s", error)
+                if number % PORTION == 0:
+                    await asyncio.sleep(0)
+        finally:
+            self._are_told = False
 
     async def _send_resource_changed(self, uri: str) -> None:
         await self._bus.publish(ResourceUpdated(uri=uri))
