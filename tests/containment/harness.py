@@ -356,6 +356,7 @@ def _condition(client: Client) -> tuple[str, str]:
 
 def _naming(log: str) -> str:
     """The line of the log that names the pack, best the one that says who held up the others."""
+    log = log.replace(f"{Path(__file__).parents[2]}{os.sep}", "")  # the same on every machine
     lines = [line[:300] for line in log.splitlines() if "pack hostile" in line]
     return max(lines, key=lambda line: ("watchdog" in line, "in pack hostile" in line), default="")
 
