@@ -150,7 +150,7 @@ def test_only_the_server_and_the_transports_import_the_sdk(graph: grimp.ImportGr
 
 BEFORE_THE_FIRST_ANSWER = {
     "__future__", "argparse", "collections", "dataclasses", "fcntl", "hashlib", "inspect", "json",
-    "os", "pathlib", "select", "stat", "sys", "tempfile", "time", "typing",
+    "os", "pathlib", "select", "signal", "stat", "sys", "tempfile", "time", "typing",
     "platformdirs",  # where the user's folders are elsewhere than on an ordinary Linux
 }  # fmt: skip
 

@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable
 from queue import SimpleQueue
 
 from ..packs.threads import named_for
+
+LONG = 1.0
+"""Seconds after which a piece of work is remembered."""
+LAST_LONG: dict[str, float] = {}
+"""When the last long piece of work ended, by pack: it may have held the interpreter."""
 
 
 class WorkerThreads:
@@ -38,6 +44,9 @@ class WorkerThreads:
 
     def _run(self) -> None:
         while (job := self._jobs.get()) is not None:
+            began = time.monotonic()
             job()
+            if time.monotonic() - began > LONG:
+                LAST_LONG[self._name] = time.monotonic()
             with self._lock:
                 self._idle += 1

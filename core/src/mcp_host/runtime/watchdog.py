@@ -20,6 +20,8 @@ from types import FrameType
 
 from ..packs.threads import ENTRY
 from ..startup.descriptors import private
+from ..startup.signals import NUMBERS, on_end
+from .threads import LAST_LONG
 
 BEAT = 1.0
 """Seconds between two looks at the interpreter and the loop."""
@@ -27,9 +29,6 @@ NOTICE = 1.0
 """Seconds that a look may come late, or the loop be busy, before it is told."""
 DUMP = 3.0
 """Seconds without a look after which the stacks of all threads are written, by a thread of C."""
-SIGNALS = tuple(
-    getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)
-)
 
 
 class Watchdog:
@@ -83,10 +82,7 @@ class Watchdog:
         for side in (self._signals, self._wake):
             side.setblocking(False)
         signal.set_wakeup_fd(self._wake.fileno(), warn_on_full_buffer=False)
-        for number in SIGNALS:
-            is_ignored = signal.getsignal(number) is signal.SIG_IGN
-            if not (is_ignored and number not in (signal.SIGINT, signal.SIGTERM)):  # as by nohup
-                signal.signal(number, _do_nothing)
+        on_end(_do_nothing)
 
     def _run(self) -> None:
         self._signals.settimeout(BEAT)
@@ -99,7 +95,7 @@ class Watchdog:
             if now - began - BEAT > NOTICE:
                 self._tell_who_held(now - began)
             for number in heard:
-                if number in SIGNALS:
+                if number in NUMBERS:
                     self._on_signal()
             self._look_at_loop(now)
             if self._ends_at is not None and now > self._ends_at:
@@ -141,7 +137,9 @@ class Watchdog:
 
     def _tell_who_held(self, seconds: float) -> None:
         """Tell which packs were at work while no other thread came to run Python."""
-        held = dict.fromkeys(self._at_work())
+        just_ended = time.monotonic() - NOTICE
+        ended = [f"pack {name}" for name, at in LAST_LONG.items() if at > just_ended]
+        held = dict.fromkeys([*self._at_work(), *ended])
         if held:
             self._say(
                 f"the interpreter was held for {seconds:.1f} s, and nothing else could run;"

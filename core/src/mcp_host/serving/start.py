@@ -10,11 +10,10 @@ from __future__ import annotations
 import faulthandler
 import gc
 import os
-import signal
 import sys
 import threading
 
-from ..startup import saved
+from ..startup import saved, signals
 from ..startup.catalogue import Catalogue
 from ..startup.protocol import LISTS
 from ..startup.records import Record
@@ -68,10 +67,7 @@ class Serving(Record):
 def serve(what: Serving, read_settings: Callable[[], Settings]) -> NoReturn:
     """Serve until the client or a signal ends it; ends the process with its exit code."""
     gc.disable()  # nothing of what is imported goes away again; looking for it costs a tenth
-    for name in ("SIGINT", "SIGTERM", "SIGHUP"):
-        number = getattr(signal, name, None)
-        if number is not None and not (name == "SIGHUP" and _is_ignored(number)):
-            signal.signal(number, lambda *_: os._exit(EXIT_OK))  # there is nothing to finish yet
+    signals.on_end(lambda *_: os._exit(EXIT_OK))  # there is nothing to finish yet
     try:
         code = _Start(what, read_settings).run()
     except BaseException as error:
@@ -305,9 +301,11 @@ class _Start:
 
     def _modules(self) -> dict[str, str]:
         """Return which pack each top-level module and module of an entry point belongs to."""
+        from ..settings.tables import RESERVED_PACK_NAME
+
         packs: dict[str, str] = {}
         for name, pack in self._loaded.packs.items():
-            if pack.declared is not None:
+            if pack.declared is not None and name != RESERVED_PACK_NAME:
                 module = pack.declared.offer.module.partition(":")[0]
                 packs[module] = name
                 packs.setdefault(module.partition(".")[0], name)
@@ -342,10 +340,6 @@ def _failed(code: int, reason: str) -> int:
 
     logs.write(f"error: {reason}")  # the one clear line
     return code
-
-
-def _is_ignored(number: int) -> bool:
-    return signal.getsignal(number) is signal.SIG_IGN
 
 
 def _log(text: str) -> None:

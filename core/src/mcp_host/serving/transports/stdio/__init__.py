@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import os
-import signal
 
-from ....startup import stdout
+from ....startup import signals, stdout
 from ....startup.first_answers import FirstAnswers
 from ....startup.first_loop import FirstLoop
 from .. import Transport
@@ -50,10 +49,7 @@ class Stdio(Transport):
     ) -> bool:
         answers = FirstAnswers(catalogue)
         loop = FirstLoop(*self._descriptors, FIRST_LIMIT, answers, may_leave, begin)
-        for name in ("SIGINT", "SIGTERM", "SIGHUP"):
-            number = getattr(signal, name, None)
-            if number is not None and signal.getsignal(number) is not signal.SIG_IGN:
-                signal.signal(number, lambda *_: _stop(loop))
+        signals.on_end(lambda *_: _stop(loop))
         self._before = loop.run(wake)
         return self._before is not None
 
