@@ -43,6 +43,7 @@ if TYPE_CHECKING:  # the same as in the mapping below, for type checkers and edi
         Complete as Complete,
         Header as Header,
     )
+    from .declarations.needs import Needs as Needs
     from .declarations.prompt import (
         Prompt as Prompt,
         prompt as prompt,
@@ -101,6 +102,7 @@ _NAMES = {
     "declarations.demo": ("Demo",),
     "declarations.handle": ("CompletedProgram", "Finding", "PackHandle"),
     "declarations.markers": ("Ask", "Complete", "Header"),
+    "declarations.needs": ("Needs",),
     "declarations.prompt": ("Prompt", "prompt"),
     "declarations.resource": ("Resource", "resource"),
     "declarations.tool": ("Tool", "tool"),

@@ -14,6 +14,7 @@ import pluggy
 
 if TYPE_CHECKING:
     from .declarations.handle import PackHandle
+    from .declarations.needs import Needs
     from .declarations.prompt import Prompt
     from .declarations.resource import Resource
     from .declarations.tool import Tool
@@ -64,6 +65,11 @@ def mcp_host_errors() -> Mapping[type[Exception], str]:  # type: ignore[empty-bo
 @hookspec
 def mcp_host_acts_as() -> Literal["server-user"]:  # type: ignore[empty-body]
     """Return "server-user" for a pack that works on the server user's own files. Since 0.1."""
+
+
+@hookspec
+def mcp_host_needs() -> Needs:  # type: ignore[empty-body]
+    """Return what the pack reads and hands on, and whether sessions share it. Since 0.2."""
 
 
 @hookspec

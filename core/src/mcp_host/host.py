@@ -237,7 +237,9 @@ class Host:
             recovered=lambda: mailbox.report(None),
             public_name=Naming(declared, self.alone is None).public,
             folders=folder,
-            programs=ProgramRunner(self.settings.secrets.variables),
+            programs=ProgramRunner(
+                self.settings.secrets.variables, tuple(declared.needs.child_environment)
+            ),
         )
 
     def _condition_changed(self, pack: Pack, condition: Condition) -> None:

@@ -110,9 +110,10 @@ class PackHandle:
     ) -> CompletedProgram:
         """Run a program without a shell, in a process group of its own that ends with the call.
 
-        Its environment holds a listed few variables and `env`, never one that settings read as a
-        secret. Output beyond `max_output` bytes (each stream) ends the program and is marked
-        `truncated`; so does `timeout` seconds. Raises `OSError` where it cannot be started.
+        Its environment holds a listed few variables, those that the pack declares as
+        `Needs.child_environment`, and `env`; never one that settings read as a secret. Output
+        beyond `max_output` bytes (each stream) ends the program and is marked `truncated`; so does
+        `timeout` seconds. Raises `OSError` where it cannot be started.
         """
         return await self._programs(
             argv, cwd=cwd, timeout=timeout, stdin=stdin, max_output=max_output, env=env

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ..declarations.needs import Needs
 from ..settings.loading import Settings
 from . import told
 from .children.child import Child, ChildLostError, Launch
@@ -167,6 +168,7 @@ class Apart:
             instructions=str(about["instructions"]),
             acts_as_server_user=about["acts_as_server_user"] is True,
             checks=(told.elsewhere,) * about["checks"],
+            needs=Needs(**about["needs"]),
             process=self,
         )
 

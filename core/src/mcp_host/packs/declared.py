@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from ..declarations.handle import PackHandle
+from ..declarations.needs import Needs
 from ..declarations.prompt import Prompt
 from ..declarations.resource import Resource
 from ..declarations.tool import Tool
@@ -45,6 +46,7 @@ class Declared:
     errors: Mapping[type[BaseException], str] = field(default_factory=dict)
     acts_as_server_user: bool = False
     checks: tuple[Callable[[], Any], ...] = ()
+    needs: Needs = field(default_factory=Needs)
 
     @property
     def file(self) -> str | None:

@@ -51,6 +51,7 @@ def declare(offer: Offer, settings: Settings, hooks: Hooks, step: Step) -> Decla
             errors=hooks.errors(plugin),
             acts_as_server_user=hooks.acts_as_server_user(plugin),
             checks=hooks.checks(plugin, own),
+            needs=hooks.needs(plugin),
         )
         step("reading the signatures of its tools, resources and prompts")
         _verify(declared)

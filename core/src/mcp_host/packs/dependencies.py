@@ -8,7 +8,9 @@ from importlib import metadata
 from itertools import chain
 from pathlib import Path
 
+from ..declarations.needs import chosen
 from ..startup.saved import Dependencies, names_in
+from .declared import Declared
 from .inventory import Inventory
 
 OWN_DISTRIBUTIONS = ("mcp-host", "mcp", "mcp-types", "pydantic", "pydantic-core")
@@ -27,7 +29,7 @@ def dependencies(inventory: Inventory, variables: Iterable[str] = ()) -> Depende
         offer = declared.offer
         if place := declared.file:
             sources.add(Path(place), offer.distribution)
-    read = [getattr(declared.settings_model, "reads_environment", ()) for declared in loaded]
+    read = [_variables(declared) for declared in loaded]
     secrets = inventory.settings.secrets
     return Dependencies(
         files=tuple(dict.fromkeys(sources.files)),
@@ -36,6 +38,14 @@ def dependencies(inventory: Inventory, variables: Iterable[str] = ()) -> Depende
         secret_variables=tuple(sorted(secrets.variables)),
         secret_files=tuple(sorted(secrets.files)),
     )
+
+
+def _variables(declared: Declared) -> list[str]:
+    """The variables that a pack's settings, and so its lists, may depend on."""
+    own = getattr(declared.settings_model, "reads_environment", ())
+    names = declared.needs.reads_environment or ()
+    exact = [name for name in names if not name.endswith("*")]
+    return [*own, *exact, *chosen(names, os.environ)]
 
 
 class _Sources:

@@ -18,6 +18,7 @@ from pydantic import BaseModel
 
 from .. import hookspecs
 from ..declarations.handle import PackHandle
+from ..declarations.needs import Needs
 from ..declarations.prompt import Prompt
 from ..declarations.resource import Resource
 from ..declarations.tool import Tool
@@ -158,6 +159,15 @@ class Hooks:
                 "answer_invalid", f"mcp_host_acts_as returned {answer!r}; known is 'server-user'"
             )
         return answer is not None
+
+    def needs(self, plugin: object) -> Needs:
+        """Ask what the pack needs of its process; a pack that does not answer declares nothing."""
+        answer = self._ask(plugin, "mcp_host_needs")
+        if answer is None:
+            return Needs()
+        if not isinstance(answer, Needs):
+            raise _wrong("mcp_host_needs", answer, "Needs: from mcp_host import Needs")
+        return answer
 
     def checks(self, plugin: object, settings: BaseModel | None) -> tuple[Callable[[], Any], ...]:
         """Ask for the functions that `mcp-host doctor` calls."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import copy
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from typing import Any, NoReturn
 
@@ -125,6 +125,7 @@ def tell(declared: Declared) -> dict[str, Any]:
         "instructions": declared.instructions,
         "acts_as_server_user": declared.acts_as_server_user,
         "checks": len(declared.checks),
+        "needs": asdict(declared.needs),
     }
 
 

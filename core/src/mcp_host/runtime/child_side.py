@@ -274,7 +274,10 @@ class PackSide:
             recovered=lambda: mailbox.report(None),
             public_name=Naming(declared, self._request["prefixed"]).public,
             folders=(data, cache),
-            programs=ProgramRunner(frozenset(self._request["secret_variables"])),
+            programs=ProgramRunner(
+                frozenset(self._request["secret_variables"]),
+                tuple(declared.needs.child_environment),
+            ),
         )
         self._worker = ThreadWorker(declared, handle, mailbox, self._abandoned)
         why: Reason | None = None

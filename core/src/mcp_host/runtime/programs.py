@@ -10,38 +10,18 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from ..declarations.handle import CompletedProgram
-
-CHILD_VARIABLES = (
-    "PATH",
-    "HOME",
-    "USER",
-    "LOGNAME",
-    "SHELL",
-    "LANG",
-    "LANGUAGE",
-    "TZ",
-    "TMPDIR",
-    "TEMP",
-    "TMP",
-    "SSH_AUTH_SOCK",
-    "SSL_CERT_FILE",
-    "SSL_CERT_DIR",
-    "SYSTEMROOT",
-    "COMSPEC",
-    "PATHEXT",
-    "APPDATA",
-    "LOCALAPPDATA",
-    "USERPROFILE",
-    "PROGRAMDATA",
-)
-CHILD_PREFIXES = ("LC_", "XDG_")
+from ..declarations.needs import USUAL_VARIABLES, covers
 
 
 @dataclass(frozen=True)
 class ProgramRunner:
-    """Runs the programs of one pack, without the variables that settings read as secrets."""
+    """Runs the programs of one pack, without the variables that settings read as secrets.
+
+    `handed_on` are the variables that the pack declares for its programs.
+    """
 
     secret_variables: frozenset[str]
+    handed_on: tuple[str, ...] = ()
 
     async def __call__(
         self,
@@ -59,17 +39,19 @@ class ProgramRunner:
             timeout=timeout,
             stdin=stdin,
             max_output=max_output,
-            env=child_environment(self.secret_variables) | dict(env or {}),
+            env=program_environment(self.secret_variables, self.handed_on) | dict(env or {}),
         )
 
 
-def child_environment(without: frozenset[str] = frozenset()) -> dict[str, str]:
-    """Return the variables that programs started by packs may see."""
+def program_environment(
+    without: frozenset[str] = frozenset(), handed_on: Sequence[str] = ()
+) -> dict[str, str]:
+    """Return the variables that programs started by packs get: the usual ones, and `handed_on`."""
     return {
         name: value
         for name, value in os.environ.items()
         if name not in without
-        and (name.upper() in CHILD_VARIABLES or name.startswith(CHILD_PREFIXES))
+        and (covers(USUAL_VARIABLES, name.upper()) or covers(handed_on, name))
     }
 
 

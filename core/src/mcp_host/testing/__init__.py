@@ -13,16 +13,19 @@ from .clients import (
     http_server,
     stdio_client,
 )
+from .environment import EnvironmentReads, environment_reads
 from .hosting import CallFailed, Hosted, hosted
 from .person import Person
 
 __all__ = [
     "CallFailed",
+    "EnvironmentReads",
     "Hosted",
     "HttpServer",
     "Person",
     "ServerExited",
     "StdioClient",
+    "environment_reads",
     "hosted",
     "http_server",
     "stdio_client",

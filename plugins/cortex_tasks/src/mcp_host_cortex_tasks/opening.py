@@ -2,7 +2,6 @@
 
 import asyncio
 import contextlib
-import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -17,23 +16,6 @@ if TYPE_CHECKING:
     from mcp_host import PackHandle
 
     from .settings import CortexSettings
-
-# What ctx, git and ssh heed besides what the host hands on: the way out of a company's network,
-# the user's own git and ssh, the keyring.
-PASSED_ON = (
-    "http_proxy",
-    "https_proxy",
-    "no_proxy",
-    "HTTP_PROXY",
-    "HTTPS_PROXY",
-    "NO_PROXY",
-    "CORTEX_HOME",
-    "DBUS_SESSION_BUS_ADDRESS",
-    "GIT_CONFIG_GLOBAL",
-    "GIT_SSH",
-    "GIT_SSH_COMMAND",
-    "GNUPGHOME",
-)
 
 
 @asynccontextmanager
@@ -78,5 +60,4 @@ async def open_service(settings: "CortexSettings", pack: "PackHandle") -> AsyncI
 
 
 def _environment(settings: "CortexSettings") -> dict[str, str]:
-    passed = {name: os.environ[name] for name in PASSED_ON if name in os.environ}
-    return passed | ({"CORTEX_HOME": str(settings.home)} if settings.home else {})
+    return {"CORTEX_HOME": str(settings.home)} if settings.home else {}

@@ -9,7 +9,7 @@ from contextlib import AbstractAsyncContextManager
 from shutil import which
 from typing import TYPE_CHECKING, Literal
 
-from mcp_host import Finding, Prompt, Resource, Tool, hookimpl
+from mcp_host import Finding, Needs, Prompt, Resource, Tool, hookimpl
 
 from . import errors, prompts, resources, tools
 from .settings import CortexSettings
@@ -57,6 +57,29 @@ def mcp_host_instructions() -> str:
         "Cortex: a team's tasks, worked on in git. list_tasks, start_task (branch), work,"
         " submit_pr (commit, push, pull request), and after the merge complete_task. Every call is"
         " safe to repeat; an error with reason `pending` is finished by calling again."
+    )
+
+
+@hookimpl
+def mcp_host_needs() -> Needs:
+    # What ctx, git and ssh heed besides what the host hands on: the way out of a company's
+    # network, the user's own git and ssh, the keyring.
+    return Needs(
+        reads_environment=("CORTEX_HOME",),
+        child_environment=(
+            "http_proxy",
+            "https_proxy",
+            "no_proxy",
+            "HTTP_PROXY",
+            "HTTPS_PROXY",
+            "NO_PROXY",
+            "CORTEX_HOME",
+            "DBUS_SESSION_BUS_ADDRESS",
+            "GIT_CONFIG_GLOBAL",
+            "GIT_SSH",
+            "GIT_SSH_COMMAND",
+            "GNUPGHOME",
+        ),
     )
 
 

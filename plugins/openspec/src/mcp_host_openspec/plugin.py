@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import TYPE_CHECKING, Literal
 
-from mcp_host import Prompt, Resource, Tool, hookimpl
+from mcp_host import Needs, Prompt, Resource, Tool, hookimpl
 
 from . import errors, prompts, resources, tools
 from .settings import OpenSpecSettings
@@ -74,6 +74,12 @@ def mcp_host_instructions() -> str:
         "run {tool:validate} before and {tool:archive} with dryRun before archiving. "
         "Agrees with OpenSpec 1.13.2."
     )
+
+
+@hookimpl
+def mcp_host_needs() -> Needs:
+    # What the library reads that watches the tree.
+    return Needs(reads_environment=("WATCHFILES_*",))
 
 
 @hookimpl

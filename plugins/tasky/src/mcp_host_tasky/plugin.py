@@ -7,7 +7,7 @@ plan is kept or worked on. That comes with `opening`, when the host opens the pa
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from mcp_host import Prompt, Resource, Tool, hookimpl
+from mcp_host import Needs, Prompt, Resource, Tool, hookimpl
 
 from . import errors, prompts, resources, tools
 from .settings import TaskySettings
@@ -63,6 +63,11 @@ def mcp_host_instructions() -> str:
         "task before you begin and complete it when it is done. Where several agents share a "
         "connection, each says its name as agent. Ids may be shortened to a unique beginning."
     )
+
+
+@hookimpl
+def mcp_host_needs() -> Needs:
+    return Needs(reads_environment=("TASKY_*",))
 
 
 @hookimpl

@@ -7,7 +7,7 @@ from contextlib import AbstractAsyncContextManager
 from functools import partial
 from typing import TYPE_CHECKING
 
-from mcp_host import Finding, Resource, Tool, hookimpl
+from mcp_host import Finding, Needs, Resource, Tool, hookimpl
 
 from . import checks, errors, resources, tools
 from .settings import TodoDbSettings
@@ -58,6 +58,12 @@ def mcp_host_instructions(settings: TodoDbSettings) -> str:
         f"{whose} and sees that user's tasks alone. Find a task's id with {{tool:list_tasks}}"
         " before changing it."
     )
+
+
+@hookimpl
+def mcp_host_needs() -> Needs:
+    # The driver fills in from them what a PostgreSQL URL leaves out.
+    return Needs(reads_environment=("PG*",))
 
 
 @hookimpl

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import InvalidError
+from .programs import program_environment
 from .store import Guard
 
 _SECONDS = 60.0
@@ -43,7 +44,7 @@ class Condition:
                 program = subprocess.Popen(
                     self.run,
                     cwd=folder,
-                    env={**os.environ, **task},
+                    env={**program_environment(), **task},
                     stdin=subprocess.DEVNULL,
                     stdout=output,
                     stderr=subprocess.STDOUT,

@@ -414,9 +414,8 @@ def _variables(environment: Mapping[str, str]) -> dict[str, dict[str, Any]]:
     tables: dict[str, dict[str, Any]] = {}
     for section in ("logging", "task_defaults", "storage", "planning"):
         prefix = f"TASKY_{section.upper()}__"
-        found = {
-            k[len(prefix) :].lower(): v for k, v in environment.items() if k.startswith(prefix)
-        }
+        own = [name for name in environment if name.startswith(prefix)]
+        found = {name[len(prefix) :].lower(): environment[name] for name in own}
         tables[section] = found
     return tables
 

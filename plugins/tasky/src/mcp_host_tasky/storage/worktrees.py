@@ -5,10 +5,11 @@ what git itself lists counts, so that no folder can point into a repository that
 it. What git tracks is asked of git, by commands that start no other program.
 """
 
-import os
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
+
+from .programs import program_environment
 
 _SECONDS = 10
 
@@ -93,7 +94,6 @@ def _pointed_to(file: Path, mark: str = "") -> Path | None:
 
 def _git(folder: Path, *arguments: str) -> str | None:
     """Return what git says, or None where it refuses or is not there."""
-    environment = {k: v for k, v in os.environ.items() if not k.startswith("GIT_")}
     command = ["git", "-C", str(folder), "-c", "core.fsmonitor=false", *arguments]
     try:
         done = subprocess.run(
@@ -101,7 +101,7 @@ def _git(folder: Path, *arguments: str) -> str | None:
             capture_output=True,
             text=True,
             errors="surrogateescape",
-            env={**environment, "LC_ALL": "C", "GIT_OPTIONAL_LOCKS": "0"},
+            env={**program_environment(), "LC_ALL": "C", "GIT_OPTIONAL_LOCKS": "0"},
             stdin=subprocess.DEVNULL,
             timeout=_SECONDS,
         )
