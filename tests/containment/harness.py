@@ -33,6 +33,7 @@ retry_after = 60
 [packs.neighbour]
 [packs.hostile]
 """
+IN_A_PROCESS = SETTINGS + 'isolation = "process"\n'
 PATIENCE = 20.0
 """Seconds after which something that should have come is taken as not coming."""
 BEATS = 0.05
@@ -249,9 +250,12 @@ class Folder:
             client.kill()
 
 
-def measure(way: Way, path: Path, *, is_watched: bool = False) -> Measured:
+def measure(
+    way: Way, path: Path, *, is_watched: bool = False, in_a_process: bool = False
+) -> Measured:
     """Run one way beside the neighbour, in a folder of its own."""
-    folder, found = Folder(path, is_watched=is_watched), Measured()
+    settings = IN_A_PROCESS if in_a_process else SETTINGS
+    folder, found = Folder(path, settings, is_watched=is_watched), Measured()
     with folder.serve(way.name) as client:
         try:
             _handshake(client)

@@ -22,6 +22,7 @@ def main() -> int:
     parser.add_argument("names", nargs="*", metavar="WAY", help="ways or families; else all")
     parser.add_argument("--write", action="store_true", help="keep what was measured, and the page")
     parser.add_argument("--jobs", type=int, default=1, help="so many at once; 1 measures best")
+    parser.add_argument("--process", action="store_true", help="the pack in a process of its own")
     parser.add_argument("--json", action="store_true", help="print all that was measured")
     given = parser.parse_args()
     chosen = [

@@ -214,7 +214,9 @@ class Host:
             )
         else:
             handle = self._handle(pack, declared, mailbox, folder)
-            worker = ThreadWorker(declared, handle, mailbox, health.abandoned)
+            worker = ThreadWorker(
+                declared, handle, mailbox, health.abandoned, self.inventory.flight
+            )
         is_retried = self._retries and not self.inventory.is_required(pack)
         return Lifecycle(
             pack.name,

@@ -111,7 +111,7 @@ def loaded(settings: Settings, *, wait: bool = True) -> Inventory:
     """
     from ..packs.inventory import Inventory, RequiredPackError
 
-    inventory = Inventory(settings)
+    inventory = Inventory(settings, is_recorded=True)
     with suppress(RequiredPackError):  # a command shows what is wrong, and goes on
         inventory.load()
     if wait:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import platform
 import sys
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
@@ -94,6 +95,15 @@ def _is_well(report: dict[str, Any]) -> bool:
     return report["state"] == "degraded" and report.get("code") == NOT_SET_UP
 
 
+def _told(last: Mapping[str, str]) -> str:
+    """Say how the pack ended the host's process, and what came of it."""
+    request = f" (request {last['request_id']})" if "request_id" in last else ""
+    return (
+        f"the last end: {last['how']}{request}; it has a process of its own until its files or "
+        "the settings change"
+    )
+
+
 def _catalogue(config: ConfigOption, settings: Settings) -> str:
     """How the saved catalogue of `serve`, started in this folder, is."""
     if not settings.host.catalogue:
@@ -119,6 +129,8 @@ def _show(output: Output, host: Host, reports: list[dict[str, Any]], catalogue: 
         for text in (report.get("reason"), report.get("remedy")):
             if text:
                 output.styled(f"  {escaped(text)}")
+        if last := report.get("last_end"):
+            output.styled(f"  {escaped(_told(last))}")
         for finding in report["findings"]:
             output.styled(f"  {escaped(finding['problem'])}")
             if finding["remedy"]:

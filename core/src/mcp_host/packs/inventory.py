@@ -6,8 +6,9 @@ Nothing runs yet, and no event loop is imported: this is all that the first list
 from __future__ import annotations
 
 import logging
+import sys
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +26,8 @@ from .conditions import (
     Condition,
 )
 from .declared import Declared, LoadError, Offer, Outcome
+from .flight import Flight, NoFlight
+from .last_ends import LastEnd, last_ends, owner, settings_word
 from .lists import Lists
 from .loading import Loading
 from .own_pack import own_pack
@@ -42,13 +45,21 @@ class RequiredPackError(McpHostError):
 class Pack:
     """One pack of the settings file: what is known of it, from loading to closing.
 
-    `condition` is how it is now; the host that opens the pack keeps it up to date.
+    `condition` is how it is now; the host that opens the pack keeps it up to date. `last_end` is
+    how it ended a process of the host; for that it has one of its own now.
     """
 
-    def __init__(self, name: str, table: PackTable, condition: Condition) -> None:
+    def __init__(
+        self,
+        name: str,
+        table: PackTable,
+        condition: Condition,
+        last_end: LastEnd | None = None,
+    ) -> None:
         self.name = name
         self.table = table
         self.condition = condition
+        self.last_end = last_end
         self.declared: Declared | None = None
 
     @property
@@ -76,6 +87,8 @@ class Pack:
             about["tools"] = len(self.declared.tools)
             about["resources"] = len(self.declared.resources)
             about["prompts"] = len(self.declared.prompts)
+        if self.last_end is not None:
+            about["last_end"] = self.last_end.as_data()
         return about
 
 
@@ -84,7 +97,9 @@ class Inventory:
 
     `alone` names the one pack of a stand-alone server: its names get no prefix and nothing of the
     host shows. `exposed` says that the host is reachable from other machines. `offers` tells where
-    the packs are, in place of the metadata of what is installed.
+    the packs are, in place of the metadata of what is installed. Where it `is_recorded`, a flight
+    record tells a later start how the process ended, and packs that ended an earlier one get a
+    process of their own.
     """
 
     def __init__(
@@ -94,7 +109,16 @@ class Inventory:
         alone: str | None = None,
         exposed: bool = False,
         offers: Mapping[str, Sequence[Offer]] | None = None,
+        is_recorded: bool = False,
     ) -> None:
+        self.flight: Flight = NoFlight()
+        ended: Mapping[str, LastEnd] = {}
+        if is_recorded and sys.platform != "win32":
+            whose = owner(settings, alone)
+            ended = last_ends(settings, whose)
+            settings = _in_processes(settings, ended)
+            self.flight = Flight(whose, settings_word(settings))
+        self._last_ends = ended
         self.settings = settings
         self.alone = alone
         self._exposed = exposed
@@ -118,8 +142,10 @@ class Inventory:
 
         Raises `RequiredPackError`. A pack that fails, or is slow, does not hold up the others.
         """
+        self.flight.begin()
         for name, table in self.settings.packs.items():
-            self.packs[name] = Pack(name, table, LOADING if table.enabled else DISABLED)
+            state = LOADING if table.enabled else DISABLED
+            self.packs[name] = Pack(name, table, state, self._last_ends.get(name))
         if self.alone is None:
             own = own_pack(self.report)
             self.packs[own.name] = Pack(own.name, own.table, OPENING)
@@ -130,6 +156,7 @@ class Inventory:
             self._offers,
             supervisor=self._the_supervisor,
             prefixed=self.alone is None,
+            flight=self.flight,
         )
         for name, outcome in loading.load().items():
             if outcome is not None:
@@ -269,3 +296,14 @@ class Inventory:
     def report(self) -> list[dict[str, Any]]:
         """Every pack and how it is, in the order of the settings file."""
         return [pack.report() for name, pack in self.packs.items() if name != RESERVED_PACK_NAME]
+
+
+def _in_processes(settings: Settings, names: Collection[str]) -> Settings:
+    """Return the settings with these packs in processes of their own."""
+    if not names:
+        return settings
+    packs = {
+        name: table.model_copy(update={"isolation": "process"}) if name in names else table
+        for name, table in settings.packs.items()
+    }
+    return settings.replace(packs=packs)

@@ -14,6 +14,7 @@ from .conditions import Condition
 from .declared import Declared, LoadError, Offer, Outcome
 from .declaring import Step, declare
 from .discovery import chosen, discover
+from .flight import Flight
 from .hooks import Hooks
 from .threads import named_for
 from .words import told, trace
@@ -40,7 +41,8 @@ class Loading:
 
     `load` returns what is known after a moment's patience; whatever comes later, in time or too
     late, is told to `later`, from another thread. Packs with a process of their own begin first,
-    all at once, since their processes share nothing; `supervisor` starts them.
+    all at once, since their processes share nothing; `supervisor` starts them. What packs do in
+    this process is noted in `flight`.
     """
 
     def __init__(
@@ -51,7 +53,9 @@ class Loading:
         *,
         supervisor: Callable[[], Supervisor],
         prefixed: bool,
+        flight: Flight,
     ) -> None:
+        self._flight = flight
         self._settings = settings
         self._later = later
         self._offers = offers
@@ -103,10 +107,23 @@ class Loading:
     def _asking(self, name: str, offer: Offer | None) -> Callable[[Step], Declared]:
         """Return what asks a pack: here, or in a process of its own."""
         if offer is not None and not self._settings.is_apart(name):
-            return lambda step: declare(offer, self._settings, self._hooks, step)
+            return lambda step: self._declare_here(offer, step)
         from .apart import Apart  # a host without such packs starts faster without
 
         return Apart(name, offer, self._settings, self._supervisor(), self._prefixed).declare
+
+    def _declare_here(self, offer: Offer, step: Step) -> Declared:
+        slots = [self._flight.start(offer.name, "loading")]
+
+        def noted(what: str) -> None:
+            self._flight.stop(slots.pop())
+            slots.append(self._flight.start(offer.name, what))
+            step(what)
+
+        try:
+            return declare(offer, self._settings, self._hooks, noted)
+        finally:
+            self._flight.stop(slots.pop())
 
     def _outcome(self, name: str, attempt: Attempt | Condition, patience: float) -> Outcome | None:
         if isinstance(attempt, Condition):

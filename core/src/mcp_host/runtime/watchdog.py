@@ -64,7 +64,8 @@ class Watchdog:
     def watch(self) -> None:
         """Begin, with the running loop."""
         self._loop = asyncio.get_running_loop()
-        faulthandler.enable(self._out)
+        if not faulthandler.is_enabled():  # else the flight record takes it
+            faulthandler.enable(self._out)
         self._interval = sys.getswitchinterval()
         self._hear_signals()
         threading.Thread(target=self._run, name="watchdog", daemon=True).start()

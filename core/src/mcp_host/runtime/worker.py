@@ -15,6 +15,7 @@ from ..declarations.contribution import Contribution
 from ..declarations.handle import Finding, PackHandle
 from ..errors import Busy, McpHostError, Unavailable
 from ..packs.declared import Declared
+from ..packs.flight import Flight, NoFlight
 from . import bounds
 from .channel import SideChannel
 from .driver import drive, drive_on_loop, run
@@ -31,7 +32,7 @@ from .messages import (
     Reply,
 )
 from .service_task import ServiceTask
-from .side import Step, failed, proposals, proposed, steps
+from .side import Step, Steps, failed, proposals, proposed, steps
 from .threads import WorkerThreads
 
 log = logging.getLogger("mcp_host.packs")
@@ -98,7 +99,8 @@ class Worker(Protocol):
 class ThreadWorker:
     """A pack's side in threads of this process: an event loop, and more for plain functions.
 
-    `on_abandoned` hears how many cancelled calls still run, whenever that changes. The loop is new
+    `on_abandoned` hears how many cancelled calls still run, whenever that changes. What the pack
+    does is noted in `flight`, as long as it does it. The loop is new
     at each opening; the threads and the mailbox serve as long as the worker.
     """
 
@@ -108,7 +110,9 @@ class ThreadWorker:
         handle: PackHandle,
         mailbox: Mailbox,
         on_abandoned: Callable[[int], None],
+        flight: Flight | None = None,
     ) -> None:
+        self._flight = flight or NoFlight()
         self._declared = declared
         self._handle = handle
         self._mailbox = mailbox
@@ -142,7 +146,8 @@ class ThreadWorker:
             self._loop, self._declared.opens, self._handle, self._declared.errors
         )
         self._service_task.start()
-        why = await self._service_task.opened
+        with self._flight.during(self._name, "opening"):
+            why = await self._service_task.opened
         if why is not None:
             raise ServiceError(why)
 
@@ -191,7 +196,7 @@ class ThreadWorker:
             on_changed=self._mailbox.changed,
         )
         context.deadline = time.monotonic() + message.seconds
-        work = steps(message, contribution, self.service, context)
+        work = self._noted(message, steps(message, contribution, self.service, context))
         mapping = self._declared.errors
         try:
             reply: Reply
@@ -208,6 +213,11 @@ class ThreadWorker:
             return reply
         finally:
             mailbox.close()
+
+    def _noted(self, message: CallMessage, work: Steps) -> Steps:
+        """Note in the flight record that a call runs, in whatever thread, until it has ended."""
+        with self._flight.during(self._name, "running", message.key, message.request_id):
+            return (yield from work)
 
     async def propose(self, message: ProposalsMessage) -> Proposed | Failed:
         """As `Worker.propose`."""

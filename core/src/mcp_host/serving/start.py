@@ -131,11 +131,12 @@ class _Start:
         logs.configure(settings.host.log_level, settings.host.log_format, settings.secrets)
         logs.keep_ours()
         prints.mask(settings.secrets)
-        faulthandler.enable(logs.descriptor())
         faulthandler.dump_traceback_later(LOADING, file=logs.descriptor())
         exposed = self._transport.is_exposed(settings)
         take_turns()
-        self._inventory = Inventory(settings, alone=what.alone, exposed=exposed, offers=what.offers)
+        self._inventory = Inventory(
+            settings, alone=what.alone, exposed=exposed, offers=what.offers, is_recorded=True
+        )
         self._inventory.load()
         if not self._inventory.is_loading:
             faulthandler.cancel_dump_traceback_later()
