@@ -71,7 +71,8 @@ def public(value: Any) -> set[str]:
 INSIDE = {"channel",
     # what the host itself calls on these
     "wire", "contents", "read", "capability", "rest", "listed", "answer", "match", "signature",
-    "is_template", "template", "verify", "repeatable", "cancel", "envelope", "function", "code",
+    "is_template", "template", "verify", "is_repeatable", "key_of",
+    "idempotent_needs", "begin", "has_begun", "cancel", "envelope", "function", "code",
 }  # fmt: skip
 
 

@@ -103,7 +103,6 @@ def test_what_sqlite_says_of_its_disk_has_a_name(said: str, reason: str, tmp_pat
     ("kind", "retryable"),
     [
         (UnavailableError, False),  # a person must mend it first
-        (UnreachableError, True),
         (StoppedError, True),  # nothing was written
         (BusyError, True),
         (ConflictError, False),
@@ -114,6 +113,13 @@ def test_retryable_says_whether_the_same_call_may_succeed(
     kind: type[TaskyError], retryable: bool
 ) -> None:
     assert kind("x", reason="y").retryable is retryable
+    assert not kind("x", reason="y").sent
+
+
+def test_whether_a_call_may_be_repeated_whose_database_is_away_depends_on_the_call() -> None:
+    lost = UnreachableError(sent=True)
+
+    assert (lost.retryable, lost.sent) == (None, True)
 
 
 def test_the_history_of_a_deleted_task_can_be_read(plan: Tasks) -> None:

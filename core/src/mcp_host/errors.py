@@ -48,11 +48,13 @@ class CallError(McpHostError):
     """A failure that a client is told about: its message reaches the caller.
 
     `suggestions` are sentences or values that would work; `details` is plain data, where
-    `details["reason"]` is the pack's own stable word for the failure.
+    `details["reason"]` is the pack's own stable word for the failure. `sent` is False where nothing
+    was sent or begun before it failed, so that the call did nothing.
     """
 
     code: ClassVar[str] = "internal_error"
     retryable: bool = False
+    sent: bool | None = None
 
     def __init__(
         self,
@@ -60,10 +62,13 @@ class CallError(McpHostError):
         *,
         suggestions: Sequence[str] = (),
         details: Mapping[str, Any] | None = None,
+        sent: bool | None = None,
     ) -> None:
         super().__init__(message)
         self.suggestions = list(suggestions)
         self.details = dict(details or {})
+        if sent is not None:
+            self.sent = sent
 
     def envelope(self, request_id: str) -> dict[str, Any]:
         """The failure as plain data; see docs/reference/errors.md."""
@@ -148,7 +153,11 @@ class Busy(CallError):
 
 
 class Unavailable(CallError):
-    """Something this needs is out of reach now; a later call may pass."""
+    """Something this needs is out of reach now; a later call may pass.
+
+    Raised after a call began that must not be repeated, it says that its outcome is not known,
+    unless `sent` is False.
+    """
 
     code = "unavailable"
     retryable = True

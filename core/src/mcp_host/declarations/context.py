@@ -65,6 +65,7 @@ class Context:
 
     `deadline` is a time of `time.monotonic()` in seconds; `cancelled` turns true when the caller
     cancelled the call or the deadline passed. Code that writes looks at both before it commits.
+    `key` is the caller's key of a keyed call (`@tool(key=…)`), None for a call without one.
     """
 
     def __init__(
@@ -78,14 +79,25 @@ class Context:
         self.request_id = request_id
         self.caller = caller
         self.deadline = float("inf")
+        self.key: str | None = None
         self._channel = channel or NullChannel()
         self._on_changed = on_changed
         self._is_cancelled = False
+        self._has_begun = False
 
     @property
     def channel(self) -> ClientChannel:
         """How the call reaches its client; the host's own."""
         return self._channel
+
+    @property
+    def has_begun(self) -> bool:
+        """Whether the function was called; the host's own."""
+        return self._has_begun
+
+    def begin(self) -> None:
+        """Note that the function is called now; the host calls it."""
+        self._has_begun = True
 
     def cancel(self) -> None:
         """Say that nobody waits for this call any more; the host calls it."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -18,6 +19,8 @@ from .signature import Signature, read_signature
 
 Published: TypeAlias = Literal["full", "open"] | None
 """How much of the schema of what is returned is published."""
+Idempotent: TypeAlias = bool | Callable[..., bool] | None
+"""Whether a tool may be called twice, or a function of arguments that says it of one call."""
 
 
 @dataclass(frozen=True)
@@ -26,25 +29,39 @@ class Tool(Contribution):
 
     A tool that is not marked `read_only` needs the caller's write scope. `timeout` is in seconds.
     `output` "full" publishes the schema of what is returned, "open" only that it is an object;
-    None returns text alone.
+    None returns text alone. `idempotent` may be a function of arguments (by their names), for a
+    tool that only some calls of may be repeated. `key` names the argument that makes a call keyed:
+    a second call of the same caller with the same key does nothing and answers as the first did.
     """
 
     read_only: bool = False
     destructive: bool | None = None
-    idempotent: bool | None = None
+    idempotent: Idempotent = None
     open_world: bool | None = None
     timeout: float | None = None
     input_schema: Schema | None = None
     output: Published = "full"
+    key: str | None = None
 
     @cached_property
     def signature(self) -> Signature:
         return read_signature(self.function, self.input_schema)
 
-    @property
-    def repeatable(self) -> bool:
-        """Whether a second call does no harm, so that one which timed out may be sent again."""
-        return self.read_only or self.idempotent is True
+    def key_of(self, arguments: Mapping[str, Any]) -> str | None:
+        """Return the key of a call with these arguments; None where it has none."""
+        key = None if self.key is None else arguments.get(self.key)
+        return key if isinstance(key, str) and key else None
+
+    def is_repeatable(self, arguments: Mapping[str, Any]) -> bool:
+        """Whether a second such call does no harm, as far as is known without asking the pack."""
+        return self.read_only or self.idempotent is True or self.key_of(arguments) is not None
+
+    @cached_property
+    def idempotent_needs(self) -> tuple[str, ...]:
+        """The arguments that the function `idempotent` takes; none where it is no function."""
+        if not callable(self.idempotent):
+            return ()
+        return tuple(inspect.signature(self.idempotent).parameters)
 
     def verify(self, has_service: bool) -> None:
         super().verify(has_service)
@@ -53,13 +70,21 @@ class Tool(Contribution):
             raise DeclarationError(
                 f"{self.name}: timeout must be a number of seconds above 0, not {limit!r}"
             )
+        known = self.signature.arguments.schema.get("properties", {})
+        for name in self.idempotent_needs:
+            if name not in known:
+                raise DeclarationError(
+                    f"{self.name}: idempotent is a function of '{name}', which must be an argument"
+                )
+        if self.key is not None and self.key not in known:
+            raise DeclarationError(f"{self.name}: key must name an argument, not {self.key!r}")
 
     def listed(self, name: str, resolve: Resolve) -> Wire:
         """The tool as `tools/list` shows it."""
         annotations = present(
             readOnlyHint=self.read_only or None,
             destructiveHint=self.destructive,
-            idempotentHint=self.idempotent,
+            idempotentHint=self.idempotent if isinstance(self.idempotent, bool) else None,
             openWorldHint=self.open_world,
         )
         output_schema = None
@@ -104,11 +129,12 @@ def tool(
     description: str | None = None,
     read_only: bool = False,
     destructive: bool | None = None,
-    idempotent: bool | None = None,
+    idempotent: Idempotent = None,
     open_world: bool | None = None,
     timeout: float | None = None,
     input_schema: Schema | None = None,
     output: Published = "full",
+    key: str | None = None,
     icons: Sequence[Icon] = (),
     meta: Mapping[str, Any] | None = None,
 ) -> Callable[[Function], Tool]: ...
@@ -121,11 +147,12 @@ def tool(
     description: str | None = None,
     read_only: bool = False,
     destructive: bool | None = None,
-    idempotent: bool | None = None,
+    idempotent: Idempotent = None,
     open_world: bool | None = None,
     timeout: float | None = None,
     input_schema: Schema | None = None,
     output: Published = "full",
+    key: str | None = None,
     icons: Sequence[Icon] = (),
     meta: Mapping[str, Any] | None = None,
 ) -> Tool | Callable[[Function], Tool]:
@@ -141,6 +168,7 @@ def tool(
             timeout=timeout,
             input_schema=input_schema,
             output=output,
+            key=key,
         )
 
     return make if function is None else make(function)

@@ -11,6 +11,7 @@ from ..errors import (
     McpHostError,
     ProtocolError,
     TimedOut,
+    Unavailable,
     UnknownName,
     as_protocol_error,
     as_result,
@@ -39,29 +40,46 @@ class ErrorEnvelope:
         self._secrets = secrets
 
     async def __call__(self, call: Call, following: Next) -> Result:
-        said: bool | None = None
         try:
             return await following(call)
         except ProtocolError as told:
             told.data = {**(told.data or {}), "request_id": call.context.request_id}
             raise
         except PackFailed as failed:
-            error = as_call_error(failed.reply)
-            said = failed.reply.retryable
+            error = _judged(call, failed.reply)
             if failed.reply.traceback:
                 trace = {"traceback": failed.reply.traceback}
                 log.error("%s %s failed", call.kind, call.name[:200], extra=trace)
+        except (TimedOut, CallLost) as late:
+            error = late
+            _judge(call, error, did_nothing=not call.began)
         except CallError as raised:
             error = raised
         except Exception:
             error = InternalError(INTERNAL)
             log.exception("%s %s failed in the host", call.kind, call.name[:200])
-        if isinstance(error, TimedOut | CallLost):
-            error.retryable = call.may_be_repeated if said is None else said
-            if not error.retryable:
-                error.details.setdefault("outcome", "unknown")
         envelope = self._secrets.redact_data(error.envelope(call.context.request_id))
         if call.kind == "tool" and not isinstance(error, UnknownName):
             body = json.dumps(as_result(envelope), ensure_ascii=False, separators=(",", ":"))
             return Answered(body.encode(), error.code, is_wire=True)
         raise as_protocol_error(error, envelope, call.name if call.kind == "resource" else None)
+
+
+def _judged(call: Call, reply: Failed) -> CallError:
+    """Return the error that a pack's side tells of; its own word about repeating counts first."""
+    error = as_call_error(reply)
+    if not isinstance(error, TimedOut | Unavailable):
+        return error
+    did_nothing = reply.sent is False or not reply.began
+    if reply.retryable is None:
+        _judge(call, error, did_nothing=did_nothing)
+    elif isinstance(error, TimedOut) and not (error.retryable or did_nothing):
+        error.details.setdefault("outcome", "unknown")
+    return error
+
+
+def _judge(call: Call, error: CallError, *, did_nothing: bool) -> None:
+    """Say whether the call may be sent again; if not, whether it has done its work is not known."""
+    error.retryable = did_nothing or call.may_be_repeated
+    if not error.retryable:
+        error.details.setdefault("outcome", "unknown")

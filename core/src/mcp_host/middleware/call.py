@@ -33,7 +33,9 @@ class Call:
     """A request for a tool, a resource or a prompt.
 
     `name` is what the client sent (for a resource, its URI); `entry` is None when nothing has that
-    name. `used` are the seconds that the call has had already, before a person was asked.
+    name. `used` are the seconds that the call has had already, before a person was asked. `began`
+    turns true when its pack may have begun to do it, and `repeatable` is what the pack said of it
+    then, where only a function of the arguments knows.
     """
 
     kind: Kind
@@ -43,6 +45,8 @@ class Call:
     context: Context
     asking: Asking = field(default_factory=Asking)
     used: float = 0.0
+    began: bool = False
+    repeatable: bool = False
 
     @property
     def known(self) -> Entry:
@@ -54,7 +58,9 @@ class Call:
     def may_be_repeated(self) -> bool:
         """Whether a second call does no harm, so that one which failed may be sent again."""
         contribution = self.entry.contribution if self.entry else None
-        return not isinstance(contribution, Tool) or contribution.repeatable
+        if self.repeatable or not isinstance(contribution, Tool):
+            return True
+        return contribution.is_repeatable(self.arguments)
 
 
 Result: TypeAlias = Answered | Asked

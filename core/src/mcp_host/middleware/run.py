@@ -8,7 +8,7 @@ from collections.abc import Callable
 from ..declarations.resource import Resource
 from ..errors import MissingCapability
 from ..runtime.lifecycle import Lifecycle
-from ..runtime.mailbox import Said
+from ..runtime.mailbox import Repeatable, Said
 from ..runtime.messages import Answered, Asked, CallMessage, CannotAsk
 from ..settings.secrets import Secrets
 from .answer import PackFailed
@@ -42,7 +42,9 @@ class Run:
             state=call.asking.state,
             is_live=call.asking.ask is not None,
         )
+        call.began = True
         reply = await self._packs(call.known.pack).worker.call(message, self._hear(call))
+        call.began = not isinstance(reply, Asked | CannotAsk)
         if isinstance(reply, Answered | Asked):
             return reply
         if isinstance(reply, CannotAsk):
@@ -51,4 +53,11 @@ class Run:
 
     def _hear(self, call: Call) -> Callable[[Said], None]:
         channel, redact = call.context.channel, self._secrets.redact_data
-        return lambda said: said.masked(redact).to(channel)
+
+        def hear(said: Said) -> None:
+            if isinstance(said, Repeatable):
+                call.repeatable = said.is_so
+            else:
+                said.masked(redact).to(channel)
+
+        return hear

@@ -113,7 +113,8 @@ def tell(declared: Declared) -> dict[str, Any]:
             {
                 **_common(tool),
                 "read_only": tool.read_only,
-                "idempotent": tool.idempotent,
+                "idempotent": tool.idempotent is True,
+                "key": tool.key,
                 "timeout": tool.timeout,
             }
             for tool in declared.tools
@@ -149,7 +150,8 @@ def tools(told: Sequence[Mapping[str, Any]]) -> tuple[Tool, ...]:
             schema=one["schema"],
             proposing=tuple(one["proposing"]),
             read_only=one["read_only"] is True,
-            idempotent=one["idempotent"],
+            idempotent=one["idempotent"] is True,
+            key=one["key"],
             timeout=one["timeout"],
         )
         for one in told

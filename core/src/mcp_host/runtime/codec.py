@@ -7,7 +7,7 @@ from dataclasses import asdict, fields
 from typing import Any
 
 from ..declarations.context import Caller
-from .mailbox import CloseStream, LogMessage, ProgressMessage, Said
+from .mailbox import CloseStream, LogMessage, ProgressMessage, Repeatable, Said
 from .messages import (
     Answered,
     Asked,
@@ -103,6 +103,8 @@ def _failed_data(reply: Failed) -> dict[str, Any]:
         "details": dict(reply.details),
         "retryable": reply.retryable,
         "traceback": reply.traceback,
+        "sent": reply.sent,
+        "began": reply.began,
     }
 
 
@@ -115,6 +117,8 @@ def said_data(said: Said) -> list[Any]:
             return ["log", said.level, said.data, said.logger]
         case CloseStream():
             return ["close_stream"]
+        case Repeatable():
+            return ["repeatable", said.is_so]
 
 
 def said_of(data: list[Any]) -> Said:
@@ -122,6 +126,8 @@ def said_of(data: list[Any]) -> Said:
     kind, *parts = data
     if kind == "progress":
         return ProgressMessage(*parts)
+    if kind == "repeatable":
+        return Repeatable(parts[0] is True)
     return LogMessage(*parts) if kind == "log" else CloseStream()
 
 

@@ -78,7 +78,20 @@ class CloseStream:
         return self
 
 
-Said = ProgressMessage | LogMessage | CloseStream
+@dataclass(frozen=True, slots=True)
+class Repeatable:
+    """Whether a call that is about to begin may be repeated; for the host alone."""
+
+    is_so: bool
+
+    def to(self, channel: ClientChannel) -> None:
+        """Nothing of it is for the client."""
+
+    def masked(self, redact: Redact) -> Repeatable:
+        return self
+
+
+Said = ProgressMessage | LogMessage | CloseStream | Repeatable
 
 
 class Listener(Protocol):

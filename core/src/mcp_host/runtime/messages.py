@@ -90,7 +90,8 @@ class Asked:
 class Failed:
     """A call that failed: what the client is told, and what is for the log alone.
 
-    `details` are JSON data; `retryable` is None where the code alone decides.
+    `details` are JSON data; `retryable` is None where the code alone decides. `began` says that the
+    pack's function was called, and `sent` what the exception says of whether it then did anything.
     """
 
     code: str
@@ -99,6 +100,8 @@ class Failed:
     details: Mapping[str, Any] = field(default_factory=dict)
     retryable: bool | None = None
     traceback: str = ""
+    sent: bool | None = None
+    began: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,7 @@ from ..declarations.asking import ANSWER_ERRORS, ROUNDS, Answers, Form, Question
 from ..declarations.context import Context
 from ..declarations.contribution import Contribution
 from ..declarations.signature import Signature
+from ..declarations.tool import Tool
 from ..errors import (
     BY_CODE,
     REQUEST_ID_KEY,
@@ -30,6 +31,7 @@ from ..errors import (
 )
 from ..startup.protocol import HANDSHAKE_VERSIONS
 from . import bounds, wire
+from .mailbox import Repeatable, Said
 from .messages import (
     Answered,
     Asked,
@@ -61,9 +63,16 @@ Steps = Generator[Step, Any, Reply]
 
 
 def steps(
-    message: CallMessage, contribution: Contribution, service: object, context: Context
+    message: CallMessage,
+    contribution: Contribution,
+    service: object,
+    context: Context,
+    say: Callable[[Said], None],
 ) -> Steps:
-    """Make the steps of one call; its end is the reply. Exceptions of steps come through."""
+    """Make the steps of one call; its end is the reply. Exceptions of steps come through.
+
+    `say` tells the host on the way what it must know of the call.
+    """
     signature = contribution.signature
     arguments = signature.arguments
     check = arguments.check if message.kind == "tool" else arguments.check_texts
@@ -76,6 +85,14 @@ def steps(
     if signature.context is not None:
         values = {**values, signature.context: context}
     given = (service,) if signature.service is not None else ()
+    if isinstance(contribution, Tool):
+        known = {**message.arguments, **values}
+        context.key = contribution.key_of(known)
+        if callable(contribution.idempotent):
+            wanted = {name: known.get(name) for name in contribution.idempotent_needs}
+            is_so = yield Step(contribution.idempotent, named=wanted)
+            say(Repeatable(is_so is True))
+    context.begin()
     value = yield Step(signature.function, given, values)
     answered: Answered = yield Step(_written, (message, contribution, value), quick=True)
     return answered
@@ -106,6 +123,7 @@ def _known(raised: BaseException, mapping: Mapping[type[BaseException], str]) ->
             bounds.texts(raised.suggestions),
             bounds.details(raised.details),
             _retryable(raised),
+            sent=_sent(raised),
         )
     if isinstance(raised, BaseExceptionGroup) and len(raised.exceptions) == 1:
         return _known(raised.exceptions[0], mapping)
@@ -117,6 +135,7 @@ def _known(raised: BaseException, mapping: Mapping[type[BaseException], str]) ->
                 bounds.texts(getattr(raised, "suggestions", ())),
                 bounds.details(getattr(raised, "details", None)),
                 _retryable(raised),
+                sent=_sent(raised),
             )
     return Failed("internal_error", INTERNAL)
 
@@ -160,8 +179,15 @@ def _retryable(raised: BaseException) -> bool | None:
         if isinstance(kind, type) and kind in BY_CODE.values():
             return None
         if "retryable" in vars(kind):
-            return bool(raised.retryable)  # type: ignore[attr-defined]
+            said = raised.retryable  # type: ignore[attr-defined]
+            return None if said is None else bool(said)
     return None
+
+
+def _sent(raised: BaseException) -> bool | None:
+    """Return what the exception says of whether anything was sent; None where it does not."""
+    sent = getattr(raised, "sent", None)
+    return sent if isinstance(sent, bool) else None
 
 
 def as_call_error(reply: Failed) -> CallError:

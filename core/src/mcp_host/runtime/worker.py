@@ -8,6 +8,7 @@ import logging
 import time
 from collections.abc import Awaitable, Callable, Coroutine
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any, Protocol, TypeVar
 
 from ..declarations.context import Context
@@ -196,7 +197,9 @@ class ThreadWorker:
             on_changed=self._mailbox.changed,
         )
         context.deadline = time.monotonic() + message.seconds
-        work = self._noted(message, steps(message, contribution, self.service, context))
+        work = self._noted(
+            message, steps(message, contribution, self.service, context, mailbox.say)
+        )
         mapping = self._declared.errors
         try:
             reply: Reply
@@ -210,6 +213,8 @@ class ThreadWorker:
                 )
             self._mailbox.empty()  # what was said before the answer is heard before it
             await mailbox.drain()
+            if isinstance(reply, Failed):
+                reply = replace(reply, began=context.has_begun)
             return reply
         finally:
             mailbox.close()

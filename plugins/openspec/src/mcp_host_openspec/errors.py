@@ -158,6 +158,8 @@ class CannotWriteError(BadFileError):
     """The disk refused a write: full, read-only or not permitted. Nothing was changed."""
 
     reason = "cannot_write"
+    retryable = False
+    sent = False
 
 
 class RefusedError(OpenSpecError):

@@ -18,10 +18,13 @@ Json: TypeAlias = bool | int | float | str | Sequence["Json"] | Mapping[str, "Js
 
 class TaskyError(Exception):
     """A refusal that changed nothing. `suggestions` help, `details["reason"]` is stable;
-    `retryable` says that the same call may succeed later, without anybody mending anything."""
+    `retryable` says that the same call may succeed later, without anybody mending anything; None
+    leaves it to whoever knows the call. `sent` is true where a write was sent whose end is not
+    known."""
 
     code: ClassVar[str] = "internal_error"
-    retryable: ClassVar[bool] = False
+    retryable: ClassVar[bool | None] = False
+    sent: bool = False
 
     def __init__(
         self,
@@ -76,9 +79,17 @@ class UnavailableError(TaskyError):
 
 
 class UnreachableError(UnavailableError):
-    """The plan's database cannot be reached now."""
+    """The plan's database cannot be reached now; `sent` where it was asked to keep something."""
 
-    retryable = True
+    retryable = None
+
+    def __init__(self, *, sent: bool) -> None:
+        super().__init__(
+            "The plan's PostgreSQL database cannot be reached.",
+            reason="database_unreachable",
+            suggestions=["Check that it runs and that the URL is right, then try again."],
+        )
+        self.sent = sent
 
 
 class StoppedError(TaskyError):

@@ -97,7 +97,19 @@ def project_info(service: "Service", /, context: Context) -> View:
     return dict(service.tasks().info(guard(context)))
 
 
-@tool(title="Create tasks", destructive=False, open_world=False, output="open")
+def keeps_nothing(dry_run: bool) -> bool:
+    """Tell whether a call only tries what it would do."""
+    return dry_run
+
+
+@tool(
+    title="Create tasks",
+    destructive=False,
+    idempotent=keeps_nothing,
+    key="idempotency_key",
+    open_world=False,
+    output="open",
+)
 def create_tasks(
     service: "Service",
     /,
@@ -120,7 +132,14 @@ def create_tasks(
     )
 
 
-@tool(title="Edit tasks", destructive=True, open_world=False, output="open")
+@tool(
+    title="Edit tasks",
+    destructive=True,
+    idempotent=keeps_nothing,
+    key="idempotency_key",
+    open_world=False,
+    output="open",
+)
 def edit_tasks(
     service: "Service",
     /,

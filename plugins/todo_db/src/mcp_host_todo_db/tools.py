@@ -118,7 +118,12 @@ async def list_tasks(
     return Page(page.tasks, page.total, page.next.cursor if page.next else None, notes)
 
 
-@tool(title="Complete a task", destructive=False, open_world=False)
+def sets_the_state(completed: bool | None) -> bool:
+    """Tell whether a call says which state it wants; without it the state flips."""
+    return completed is not None
+
+
+@tool(title="Complete a task", destructive=False, idempotent=sets_the_state, open_world=False)
 async def complete_task(
     service: TaskService,
     /,

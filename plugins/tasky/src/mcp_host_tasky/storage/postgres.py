@@ -100,11 +100,21 @@ class Postgres:
                 told = connection.execute(names.SQL("; ").join(opening)).set_result(-1).fetchone()
                 assert told
                 yield PostgresView(connection, told[0])
-                connection.execute("COMMIT")
+                self._commit(connection)
+            except UnreachableError:
+                raise
             except BaseException:
                 if not connection.closed:
                     connection.execute("ROLLBACK")
                 raise
+
+    def _commit(self, connection: psycopg.Connection[tuple[Any, ...]]) -> None:
+        try:
+            connection.execute("COMMIT")
+        except psycopg.errors.QueryCanceled:
+            raise
+        except psycopg.OperationalError as error:  # it may have been done, or not
+            raise UnreachableError(sent=True) from error
 
     def _opening(
         self,
@@ -138,11 +148,7 @@ class Postgres:
             ) from error
         except psycopg.OperationalError as error:
             # The driver's words name host and user, and may come to hold more: not passed on.
-            raise UnreachableError(
-                "The plan's PostgreSQL database cannot be reached.",
-                reason="database_unreachable",
-                suggestions=["Check that it runs and that the URL is right, then try again."],
-            ) from error
+            raise UnreachableError(sent=False) from error
 
     def _borrow(self) -> psycopg.Connection[tuple[Any, ...]]:
         with self._lock:
