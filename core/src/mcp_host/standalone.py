@@ -100,9 +100,9 @@ class Standalone(Record):
     def _version(self) -> str:
         if self.version or not self.distribution:
             return self.version or "0"
-        from importlib.metadata import version
+        from .startup.installed import finder, headers
 
-        return version(self.distribution)
+        return headers(finder().distribution(self.distribution))["Version"][0]
 
     def pack_settings(self, config: str | PathLike[str] | None = None) -> Any:
         """The pack's own checked settings, for a command beside the server; as `settings`."""

@@ -5,11 +5,15 @@ from __future__ import annotations
 import difflib
 import logging
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from importlib import metadata
-from typing import Any
+from typing import TYPE_CHECKING
 
 from ..settings.tables import PackTable
+from ..startup import installed
+from ..startup.installed import entry_points, headers
 from .declared import LoadError, Offer
+
+if TYPE_CHECKING:
+    from ..startup.installed import Distribution, Finder
 
 log = logging.getLogger("mcp_host.packs")
 
@@ -22,8 +26,9 @@ def discover(names: Collection[str] | None = None) -> dict[str, list[Offer]]:
     A distribution whose metadata is damaged is passed over, with a line in the log.
     """
     offers: dict[str, list[Offer]] = {}
-    for distribution in metadata.distributions():
-        for offer in _offers(distribution):
+    finder = installed.finder()
+    for distribution in finder.distributions():
+        for offer in _offers(distribution, finder):
             if names is None or offer.name in names:
                 known = offers.setdefault(offer.name, [])
                 if offer.distribution and offer not in known:
@@ -31,43 +36,39 @@ def discover(names: Collection[str] | None = None) -> dict[str, list[Offer]]:
     return dict(sorted(offers.items()))
 
 
-def _offers(distribution: Any) -> Iterable[Offer]:
-    """What one distribution offers; with no name where its metadata cannot be read.
-
-    `metadata.entry_points` and `.version` would parse what all distributions say of themselves:
-    14 ms of each start where 130 are installed, against 3 ms.
-    """
+def _offers(distribution: Distribution, finder: Finder) -> Iterable[Offer]:
+    """What one distribution offers; with no name where its metadata cannot be read."""
     try:
-        if GROUP not in (distribution.read_text("entry_points.txt") or ""):
+        points = entry_points(distribution, GROUP)
+        if not points:
             return ()
         name, version = _name_and_version(distribution)
         if name:  # of several with one name, the first on the path is the one that is imported
-            distribution = metadata.distribution(name)
+            distribution = finder.distribution(name)
             name, version = _name_and_version(distribution)
-        points = distribution.entry_points.select(group=GROUP)
+            points = entry_points(distribution, GROUP)
     except Exception as error:
         log.warning("the metadata of an installed distribution cannot be read: %s", error)
         return ()
     if not name:
-        log.warning("the metadata behind pack %s cannot be read", ", ".join(points.names))
-    return [Offer(point.name, point.value, name, version) for point in points]
+        log.warning("the metadata behind pack %s cannot be read", ", ".join(points))
+    return [Offer(pack, module, name, version) for pack, module in points.items()]
 
 
-def _name_and_version(distribution: Any) -> tuple[str, str]:
-    """What stands before the description; both empty where one is missing."""
-    text = distribution.read_text("METADATA") or distribution.read_text("PKG-INFO") or ""
-    lines = text.partition("\n\n")[0].splitlines()
-    about = {key: value for key, _, value in (line.partition(": ") for line in lines)}
-    both = (about.get("Name", ""), about.get("Version", ""))
-    return both if all(both) else ("", "")
+def _name_and_version(distribution: Distribution) -> tuple[str, str]:
+    """What a distribution is called; both empty where one is missing."""
+    about = headers(distribution)
+    name, version = (about.get(key, [""])[0] for key in ("Name", "Version"))
+    return (name, version) if name and version else ("", "")
 
 
 def summary(offer: Offer) -> str:
     """What the distribution says it is, in a line; empty where it says nothing."""
     try:
-        return metadata.metadata(offer.distribution)["Summary"] or ""
-    except (metadata.PackageNotFoundError, KeyError):
+        about = headers(installed.finder().distribution(offer.distribution))
+    except ModuleNotFoundError:
         return ""
+    return about.get("Summary", [""])[0]
 
 
 def chosen(name: str, table: PackTable, offers: Mapping[str, Sequence[Offer]]) -> Offer:
@@ -104,7 +105,8 @@ def _how_to_get(name: str, near: list[str]) -> str:
     if near:
         return f"correct the name in [packs.{name}], or install the distribution that offers it"
     extra = name.replace("_", "-")
-    if extra in (metadata.metadata("mcp-host").get_all("Provides-Extra") or ()):
+    about = headers(installed.finder().distribution("mcp-host"))
+    if extra in about.get("Provides-Extra", ()):
         return f'install it: pip install "mcp-host[{extra}]"'
     return "install the distribution that offers it, in the environment that mcp-host runs in"
 

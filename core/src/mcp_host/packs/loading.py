@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
+import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -162,9 +163,9 @@ class Attempt:
         self._pack = pack
         self._declare = declare
         self._limit = limit
-        self._changed = threading.Condition()
+        self._ended = threading.Condition()
         self._step = "starting"
-        self._steps = 0
+        self._since: float | None = None
         self._outcome: Outcome | None = None
 
     def start(self, on_end: Callable[[], object] | None = None) -> None:
@@ -181,33 +182,36 @@ class Attempt:
 
     def wait(self, seconds: float) -> Outcome | None:
         """Return the outcome if it is there within so many seconds."""
-        with self._changed:
-            self._changed.wait_for(lambda: self._outcome is not None, seconds)
+        with self._ended:
+            self._ended.wait_for(lambda: self._outcome is not None, seconds)
             return self._outcome
 
     def result(self) -> Outcome:
         """Return the outcome, or the failure of a step that does not end."""
-        with self._changed:
-            self._changed.wait_for(lambda: self._outcome is not None or self._steps)
+        with self._ended:
             while self._outcome is None:
-                before = self._steps
-                moved = self._changed.wait_for(
-                    lambda: self._outcome is not None or self._steps != before,  # noqa: B023
-                    self._limit,
-                )
-                if not moved:
+                step, left = self._step, self._left
+                if left <= 0:
                     self._outcome = Condition(
                         "failed",
                         "load_timeout",
-                        f"{self._step} took longer than {self._limit:g} s",
+                        f"{step} took longer than {self._limit:g} s",
                         "look at what the pack does at that moment, or disable it",
                     )
+                else:
+                    self._ended.wait(left)
             return self._outcome
 
+    @property
+    def _left(self) -> float:
+        """Seconds until the step at hand is given up; what has not begun may wait its turn."""
+        if self._since is None:
+            return self._limit
+        return self._since + self._limit - time.monotonic()
+
     def _next(self, step: str) -> None:
-        with self._changed:
-            self._step, self._steps = step, self._steps + 1
-            self._changed.notify_all()
+        """Note what is done next; nobody is woken for it, least of all the first answers."""
+        self._step, self._since = step, time.monotonic()
 
     def _run(self) -> None:
         outcome: Outcome
@@ -224,7 +228,7 @@ class Attempt:
                 told(error),
                 "the log of `mcp-host serve` has the traceback",
             )
-        with self._changed:
+        with self._ended:
             if self._outcome is None:
                 self._outcome = outcome
-            self._changed.notify_all()
+            self._ended.notify_all()

@@ -123,8 +123,10 @@ class _Start:
         """Read the settings and load the packs; then `_inventory` is there."""
         from ..packs.importing import take_turns
         from ..packs.inventory import Inventory
+        from ..settings.borrowed import spare_plugin_search
         from . import logs, prints
 
+        spare_plugin_search()
         what = self._what
         self._version = what.version()
         settings = self._read_settings()

@@ -18,7 +18,14 @@ from .code_files import code_files
 from .explaining import explain
 from .keys import Keys, dotted
 from .secrets import SecretReader, Secrets
-from .tables import RESERVED_PACK_NAME, FileTables, HostTable, HttpTable, PackTable
+from .tables import (
+    RESERVED_PACK_NAME,
+    FileTables,
+    FileTablesWithoutHttp,
+    HostTable,
+    HttpTable,
+    PackTable,
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,7 +37,7 @@ class Settings:
     """
 
     host: HostTable = field(default_factory=HostTable)
-    http: HttpTable = field(default_factory=HttpTable)
+    http: HttpTable = field(default_factory=HttpTable.model_construct)
     packs: Mapping[str, PackTable] = field(default_factory=dict)
     source: Path | None = None
     secrets: Secrets = field(default_factory=Secrets)
@@ -122,9 +129,9 @@ def parse(
     reader = SecretReader(folder, os.environ if environment is None else environment)
     own = _read_own(data, reader)
     try:
-        # The two are named so that no defaults need be made of them apart from the file's check.
-        named = {"host": {}, "http": {}, **reader.resolve(own.rest, ())}
-        tables = FileTables.model_validate(named)
+        # [host] is named so that no defaults need be made of it apart from the file's check.
+        named = {"host": {}, **reader.resolve(own.rest, ())}
+        tables = (FileTables if "http" in named else FileTablesWithoutHttp).model_validate(named)
     except SettingsError as error:
         raise SettingsError(f"{where}: {error}") from None
     except ValidationError as error:
@@ -184,7 +191,7 @@ def _read_own(data: Mapping[str, Any], reader: SecretReader) -> _Own:
     return _Own({**data, "packs": rest}, settings, problems)
 
 
-def _check_secret(where: str, tables: FileTables, secrets: Secrets) -> None:
+def _check_secret(where: str, tables: FileTables | FileTablesWithoutHttp, secrets: Secrets) -> None:
     """`SettingsError` where what opens the server stands in the file, even as a default."""
     found: dict[Keys, str] = {
         ("http", "tokens", index, "token"): token.token

@@ -172,7 +172,7 @@ class HttpTable(_Table):
         1800, description="Seconds after which an unused session ends."
     )
     limits: HttpLimitsTable = Field(
-        default_factory=HttpLimitsTable, description="How much clients may take up."
+        default_factory=HttpLimitsTable.model_construct, description="How much clients may take up."
     )
 
 
@@ -244,9 +244,24 @@ class PackTable(_Table):
         return int(float(number) * UNITS[self.memory.removeprefix(number).strip()])
 
 
+Packs = dict[Annotated[str, Field(pattern=PACK_NAME)], PackTable]
+
+
 class FileTables(_Table):
     """The whole of mcp-host.toml."""
 
     host: HostTable = Field(default_factory=HostTable)
     http: HttpTable = Field(default_factory=HttpTable)
-    packs: dict[Annotated[str, Field(pattern=PACK_NAME)], PackTable] = Field(default_factory=dict)
+    packs: Packs = Field(default_factory=dict)
+
+
+class FileTablesWithoutHttp(_Table):
+    """The same where a file has no table [http]: what would check it is 5 ms of a start."""
+
+    host: HostTable = Field(default_factory=HostTable)
+    packs: Packs = Field(default_factory=dict)
+
+    @property
+    def http(self) -> HttpTable:
+        """The table [http] as it is where nothing is said."""
+        return HttpTable.model_construct()
