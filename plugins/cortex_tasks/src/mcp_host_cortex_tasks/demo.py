@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .model import Draft
+from .model.task import Draft
 from .storage.config_changes import set_value
 from .storage.local import LocalTasks
 

@@ -8,7 +8,7 @@ from mcp_host import Complete, Text, resource
 from pydantic import Field
 
 from .errors import CortexError
-from .model import task_id
+from .model.rules import task_id
 from .model.uris import STATUS, TASKS
 
 if TYPE_CHECKING:

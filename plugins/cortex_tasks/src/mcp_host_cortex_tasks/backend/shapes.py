@@ -5,7 +5,7 @@ from typing import Annotated, Generic, Literal, TypeVar
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
-from ..model import MAX_COMMENT, MAX_DESCRIPTION, MAX_ID, MAX_TITLE
+from ..model.rules import MAX_COMMENT, MAX_DESCRIPTION, MAX_ID, MAX_TITLE
 
 Item = TypeVar("Item")
 

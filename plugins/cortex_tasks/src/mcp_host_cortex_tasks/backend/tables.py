@@ -19,7 +19,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column, relationship
 
-from ..model import MAX_TITLE
+from ..model.rules import MAX_TITLE
 
 
 class UtcTime(TypeDecorator[datetime]):

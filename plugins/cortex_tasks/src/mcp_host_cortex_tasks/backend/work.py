@@ -9,7 +9,7 @@ from fastapi import APIRouter, Header, HTTPException, Path, Query
 from sqlalchemy import func, select, update
 from sqlalchemy.orm import Session
 
-from ..model import MAX_ID
+from ..model.rules import MAX_ID
 from .access import (
     Caller,
     Database,

@@ -6,7 +6,8 @@ from dataclasses import replace
 from typing import Any
 
 from ..errors import InvalidError
-from ..model import Draft, check_comment, task_id
+from ..model.rules import check_comment, task_id
+from ..model.task import Draft
 from ..storage.config import Config
 from ..storage.stores import open_tasks
 from .answer import Answer, say

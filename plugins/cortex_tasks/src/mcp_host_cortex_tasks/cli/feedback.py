@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from ..errors import CortexError, InvalidError, NotFoundError
-from ..model import Task, task_id
+from ..model.rules import task_id
+from ..model.task import Task
 from ..service.feedback import feedback_of, feedback_or_why
 from ..service.work import Work
 from ..storage.config import Config

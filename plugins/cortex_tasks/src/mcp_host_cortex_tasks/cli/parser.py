@@ -4,7 +4,7 @@ import argparse
 from typing import NoReturn
 
 from ..errors import InvalidError
-from ..model import PRIORITIES, STATUSES, TYPES
+from ..model.rules import PRIORITIES, STATUSES, TYPES
 
 
 class Parser(argparse.ArgumentParser):

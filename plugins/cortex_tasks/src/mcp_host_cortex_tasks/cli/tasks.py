@@ -2,7 +2,8 @@
 
 import argparse
 
-from ..model import PRIORITIES, STATUSES, TYPES, Task, one_of, task_id
+from ..model.rules import PRIORITIES, STATUSES, TYPES, one_of, task_id
+from ..model.task import Task
 from ..storage.config import Config
 from ..storage.stores import open_tasks
 from .answer import Answer, plain, say

@@ -5,7 +5,8 @@ import sys
 from collections.abc import Mapping
 
 from ..errors import InvalidError
-from ..model import Draft, task_id
+from ..model.rules import task_id
+from ..model.task import Draft
 from ..service.complete import Complete
 from ..service.start import Start
 from ..service.status import status as stand

@@ -20,8 +20,8 @@ from ..errors import (
     UnavailableError,
     by_code,
 )
-from ..model import check_message, task_id
 from ..model.redaction import redact, redact_all
+from ..model.rules import check_message, task_id
 from ..model.uris import STATUS, TASKS
 from .setup import Missing
 

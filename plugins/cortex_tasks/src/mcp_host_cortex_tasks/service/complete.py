@@ -4,7 +4,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from ..errors import CortexError, NotFoundError, RefusedError
-from ..model import Task, check_comment
+from ..model.rules import check_comment
+from ..model.task import Task
 from ..storage.forges import NoForge, PullRequest
 from ..storage.journal import Entry
 from .cleaning import Cleaning

@@ -3,7 +3,7 @@
 import hashlib
 from dataclasses import dataclass
 
-from ..model import Task
+from ..model.task import Task
 from ..storage.forges import PullRequest
 from .work import OWN_ON, OWN_REQUEST, Work
 

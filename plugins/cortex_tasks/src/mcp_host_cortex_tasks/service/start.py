@@ -6,7 +6,8 @@ from functools import cached_property
 from pathlib import Path
 
 from ..errors import InvalidError, RefusedError
-from ..model import Task, task_of_branch
+from ..model.rules import task_of_branch
+from ..model.task import Task
 from ..storage.claims import CLAIMS
 from ..storage.config import LOCAL
 from ..storage.git import Checkout, State, Worktree, refusal, way_out

@@ -6,7 +6,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from ..errors import InvalidError, RefusedError, TimedOutError, UnavailableError
-from ..model import Task, check_comment, check_message
+from ..model.rules import check_comment, check_message
+from ..model.task import Task
 from ..storage.forges import NoForge, PullRequest
 from ..storage.git import State, way_out
 from . import secrets

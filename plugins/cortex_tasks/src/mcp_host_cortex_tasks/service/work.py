@@ -7,7 +7,8 @@ from functools import cached_property
 from pathlib import Path
 
 from ..errors import CortexError, InvalidError, RefusedError
-from ..model import Task, task_of_branch
+from ..model.rules import task_of_branch
+from ..model.task import Task
 from ..storage.claims import Claims
 from ..storage.config import Config
 from ..storage.git import Checkout, is_git_at_work, locks_of

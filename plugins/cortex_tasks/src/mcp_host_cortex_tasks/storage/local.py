@@ -13,7 +13,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from ..errors import BusyError, InvalidError, NotFoundError, RefusedError, UnavailableError
-from ..model import STATUSES, Comment, Draft, Task, User, one_of
+from ..model.rules import STATUSES, one_of
+from ..model.task import Comment, Draft, Task, User
 from .files import private_folder
 from .tasks import CHANGED_MEANWHILE
 

@@ -26,8 +26,9 @@ from ..errors import (
     TimedOutError,
     UnavailableError,
 )
-from ..model import Comment, Draft, Task, User, bad_answer, parse_comment, parse_task, parse_user
+from ..model.parsing import bad_answer, parse_comment, parse_task, parse_user
 from ..model.redaction import redact
+from ..model.task import Comment, Draft, Task, User
 from .config import login_needed
 from .hosts import is_loopback
 from .retry import retry_after

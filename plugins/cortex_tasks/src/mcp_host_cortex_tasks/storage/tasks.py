@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Protocol
 
-from ..model import Comment, Draft, Task, User
+from ..model.task import Comment, Draft, Task, User
 
 CHANGED_MEANWHILE = "changed_meanwhile"
 
