@@ -6,7 +6,7 @@ import sys
 DECLARATIONS = {
     "errors",
     "model",
-    "model.task",
+    "model.rules",
     "model.uris",
     "plugin",
     "prompts",
