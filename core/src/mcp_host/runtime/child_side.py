@@ -42,11 +42,13 @@ from .codec import (
     reply_data,
     said_data,
 )
-from .mailbox import Mailbox, Said
+from .mailbox import PAUSE, Mailbox, Said
 from .messages import VERSION, Failed, Proposed, Reason, Reply
 from .programs import ProgramRunner
 from .worker import ServiceError, ThreadWorker
 
+LOG_PORTION = 50
+"""The most lines of the log in one message."""
 LOG_RING = 1000
 """The most lines of the log that wait; of more, the oldest are dropped and counted."""
 GROUP = "mcp_host.packs"
@@ -82,6 +84,17 @@ class Outlet:
         self._dropped = 0
         self._loop: asyncio.AbstractEventLoop | None = None
         self._transport: asyncio.WriteTransport | None = None
+        self._is_free = True
+
+    def is_free(self) -> bool:
+        """Whether the host takes what is sent, so that there is no need to wait."""
+        return self._is_free
+
+    def set_free(self, is_free: bool) -> None:
+        """Note whether the host takes what is sent."""
+        self._is_free = is_free
+        if is_free:
+            self.write_lines()
 
     def connected(self, transport: asyncio.WriteTransport) -> None:
         """Write through this from now on, in the loop's thread."""
@@ -122,12 +135,19 @@ class Outlet:
                 self._loop.call_soon_threadsafe(self.write_lines)
 
     def write_lines(self) -> None:
-        """Send the lines that wait; in the main thread."""
-        with self._lock:
-            lines, self._lines = self._lines, deque()
-            dropped, self._dropped = self._dropped, 0
-        if lines or dropped:
-            self.send({"log": list(lines), "dropped": dropped})
+        """Send the lines that wait, and later those that come meanwhile; in the main thread."""
+        for _ in range(LOG_RING // LOG_PORTION):
+            if not self._is_free:
+                return
+            with self._lock:
+                count = min(LOG_PORTION, len(self._lines))
+                lines = [self._lines.popleft() for _ in range(count)]
+                dropped, self._dropped = self._dropped, 0
+            if not lines and not dropped:
+                return
+            self.send({"log": lines, "dropped": dropped})
+        if self._loop is not None:
+            self._loop.call_later(PAUSE, self.write_lines)
 
 
 class ToHost(logging.Handler):
@@ -261,7 +281,7 @@ class PackSide:
         declared = self._declared
         assert declared is not None
         data, cache = map(Path, about["folders"])
-        mailbox = Mailbox(_Sending(self._outlet), asyncio.get_running_loop())
+        mailbox = Mailbox(_Sending(self._outlet), asyncio.get_running_loop(), self._outlet.is_free)
         handle = PackHandle(
             declared.name,
             changed=mailbox.changed,
@@ -353,6 +373,12 @@ class _Link(asyncio.Protocol):
                 self._side.hear(message)
         except FrameError:
             self._side.ended()
+
+    def pause_writing(self) -> None:
+        self._outlet.set_free(False)
+
+    def resume_writing(self) -> None:
+        self._outlet.set_free(True)
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._side.ended()

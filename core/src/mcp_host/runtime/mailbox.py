@@ -104,9 +104,18 @@ class Listener(Protocol):
 
 
 class Mailbox:
-    """One pack's mailbox. The methods that put something in may be called in any thread."""
+    """One pack's mailbox. The methods that put something in may be called in any thread.
 
-    def __init__(self, listener: Listener, loop: asyncio.AbstractEventLoop) -> None:
+    Nothing is taken out while `may_take` says no, but before an answer.
+    """
+
+    def __init__(
+        self,
+        listener: Listener,
+        loop: asyncio.AbstractEventLoop,
+        may_take: Callable[[], bool] = lambda: True,
+    ) -> None:
+        self._may_take = may_take
         self._listener = listener
         self._loop = loop
         self._lock = threading.Lock()
@@ -154,7 +163,7 @@ class Mailbox:
 
     def look(self) -> None:
         """Take out all that is in it, and look again after a pause; on the host's loop."""
-        if self.empty():
+        if not self._may_take() or self.empty():
             self._loop.call_later(PAUSE, self.look)
 
     def empty(self) -> bool:

@@ -40,6 +40,8 @@ LAST_WORDS = 2.0
 """Seconds until the supervisor has told how a child ended whose socket was closed."""
 LOOK = 0.2
 """Seconds between two looks at the processor time of calls, where that has a limit."""
+TURN, REST = 0.005, 2.0
+"""Seconds that the host's loop hears one child without a pause, and how much longer a pause is."""
 NAMED = 3
 """The most tools that a reason names."""
 
@@ -462,12 +464,16 @@ class ProcessWorker:
 
 
 class _Link(asyncio.Protocol):
-    """The host's end of a child's socket, in the host's loop."""
+    """The host's end of a child's socket, in the host's loop.
+
+    A child that says more than the host can hear in its turn waits: it is read no further until
+    the loop has had time for others.
+    """
 
     def __init__(self, child: Child, worker: ProcessWorker) -> None:
         self._child = child
         self._worker = worker
-        self._transport: asyncio.WriteTransport | None = None
+        self._transport: asyncio.Transport | None = None
 
     def write(self, data: bytes) -> None:
         """Send; silent where the child is gone, which is told in another way."""
@@ -480,16 +486,31 @@ class _Link(asyncio.Protocol):
             self._transport.abort()
 
     def take(self) -> None:
-        """Have every message heard that has come whole."""
+        """Have the messages heard that have come whole, as many as fit in a turn."""
+        began = time.monotonic()
         try:
-            for message, body in self._child.frames:
-                self._worker.hear(self, message, body)
+            while (one := self._child.frames.next()) is not None:
+                self._worker.hear(self, *one)
+                spent = time.monotonic() - began
+                if spent > TURN:
+                    self._rest(REST * spent)
+                    return
         except (FrameError, KeyError, TypeError, ValueError, AttributeError) as error:
             self._worker.unreadable(self, error)
             self.close()
 
+    def _rest(self, seconds: float) -> None:
+        if self._transport is not None:
+            self._transport.pause_reading()
+            asyncio.get_running_loop().call_later(seconds, self._go_on)
+
+    def _go_on(self) -> None:
+        if self._transport is not None and not self._transport.is_closing():
+            self._transport.resume_reading()
+            self.take()
+
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        assert isinstance(transport, asyncio.WriteTransport)
+        assert isinstance(transport, asyncio.Transport)
         self._transport = transport
 
     def data_received(self, data: bytes) -> None:

@@ -66,10 +66,12 @@ class SdkSide:
             self._detach = self._adapter.attach()
         return self._adapter
 
-    def load_behind(self) -> None:
-        """Begin to import the SDK in a thread, unless that was begun."""
+    def load_behind(self, then: Callable[[], None] | None = None) -> None:
+        """Begin to import the SDK in a thread, unless that was begun; `then` hears of the end."""
         if self._loading is None:
             self._loading = asyncio.create_task(_load())
+        if then is not None:
+            self._loading.add_done_callback(lambda _: then())
 
     def close_streams(self) -> None:
         """End every open `subscriptions/listen` stream with its result."""

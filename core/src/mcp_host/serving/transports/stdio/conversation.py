@@ -22,8 +22,10 @@ from .link import StdioLink
 
 IDLE = 1.0
 """Seconds without a call after which the SDK is loaded."""
-CHANGED = b""
-"""Among the lines: the lists have changed, of which the SDK tells the client."""
+LOADED = b""
+"""Among the lines: the SDK is there, which is needed for something."""
+HELD = 64
+"""The most lines that wait for the SDK while others are answered."""
 INITIALIZED = {"jsonrpc": "2.0", "method": "notifications/initialized"}
 
 
@@ -75,7 +77,8 @@ class EarlyConversation:
     """The part of a conversation that needs no SDK.
 
     `answers` have answered the opening. `_opening` is what the SDK must see first once it is there:
-    the opening, whose answer it gives in vain, and that the client is initialized.
+    the opening, whose answer it gives in vain, and that the client is initialized. What needs the
+    SDK is held until that is there, which takes most of a second; calls are answered meanwhile.
     """
 
     def __init__(
@@ -86,10 +89,12 @@ class EarlyConversation:
         self._lane = lane
         self._answers = answers
         self._opening: list[Line] = []
+        self._held: list[Line] = []
+        self._is_waiting = self._is_over = False
         self._timer: asyncio.TimerHandle | None = None
 
     async def run(self) -> list[Line] | None:
-        """Answer lines until one needs the SDK; return what that must see first, the line included.
+        """Answer lines until the SDK is needed and there; return what that must see first.
 
         None says that the input has ended.
         """
@@ -97,21 +102,44 @@ class EarlyConversation:
             return []
         if self._answers.era == "modern":
             self._lane.is_modern = True
-        lines = self._link.lines
-        self._sdk.on_stale = lambda: lines.put_nowait(CHANGED)
+        lines, held = self._link.lines, self._held
+        self._sdk.on_stale = self._on_stale
         self._wait_until_idle()
         try:
             while (line := await lines.get()) is not None:
-                if line == CHANGED:
-                    if self._answers.era == "handshake":
-                        return self._opening
-                elif not isinstance(line, bytes) or not self._takes(line):
-                    return [*self._opening, line]
-            return None
+                if line == LOADED:
+                    return [*self._opening, *held]
+                if isinstance(line, bytes) and self._takes(line):
+                    continue
+                self._load()
+                held.append(line)
+                if not self._opening or len(held) > HELD:
+                    return [*self._opening, *held]
+            if not held:
+                return None
+            lines.put_nowait(None)
+            return [*self._opening, *held]
         finally:
+            self._is_over = True
             self._sdk.on_stale = None
             if self._timer is not None:
                 self._timer.cancel()
+
+    def _on_stale(self) -> None:
+        """Have the client told of changed lists once the SDK is there."""
+        self._sdk.on_stale = None
+        if self._answers.era == "handshake":
+            self._load()
+
+    def _load(self) -> None:
+        """Load the SDK, and come to know when it is there."""
+        if not self._is_waiting:
+            self._is_waiting = True
+            self._sdk.load_behind(then=self._loaded)
+
+    def _loaded(self) -> None:
+        if not self._is_over:
+            self._link.lines.put_nowait(LOADED)
 
     def _takes(self, line: bytes) -> bool:
         """Whether a line is answered here, or needs no answer."""
@@ -127,7 +155,7 @@ class EarlyConversation:
                 return True
             return False
         if requests.cancelled(given) is not None:
-            return True  # nothing that it could be for is running
+            return not self._held  # else nothing that it could be for is running
         if is_id(request_id) and self._link.is_open(request_id):
             return False
         self._answers.catalogue = self._sdk.catalogue()

@@ -83,6 +83,8 @@ class StdioSession:
                 await self._drained()
                 await self.close()
                 raise StopAsyncIteration
+            if not line:
+                continue  # it told that the SDK is there, and came after another reason for it
             if isinstance(line, TooLong):
                 self._refuse(Fault(None, types.INVALID_REQUEST, "The message is too long"))
                 continue
