@@ -334,6 +334,97 @@ def test_a_table_comes_and_goes(plan: Tasks) -> None:
     assert row.endswith(",7")  # a column that has no field here
 
 
+JIRA = """\
+Summary,Issue key,Status,Priority,Created,Due date,Labels,Labels,Inward issue link (Blocks),Parent,\
+Parent key
+Login,WEB-9,To Do,Medium,01/Nov/26 9:00 AM,,,,,,
+Login fails,WEB-12,In Progress,High,03/Nov/26 9:15 AM,01/Dec/26 12:00 AM,auth,web,WEB-10,10009,WEB-9
+Limit,WEB-10,Done,Highest,02/Nov/26 1:00 PM,,,,,,
+Audit,WEB-11,Won't Do,Lowest,02/Nov/26 1:00 PM,,,,,,
+"""
+ASANA = """\
+Task ID,Completed At,Name,Due Date,Tags,Notes,Parent task,Blocked By (Dependencies)
+1201,,Paint,2026-12-01,home,"Two
+coats",,Sand
+1202,2026-11-03,Sand,,,,Paint,
+"""
+TRELLO = """\
+Card ID,Card Name,Card Description,Labels,Due Date,List Name
+64f1,Write page,Long text,"docs (green),web (blue)",2026-12-01T10:00:00.000Z,Doing
+64f2,Ship,,,,Done
+"""
+
+
+def test_a_table_of_jira_comes_in_with_its_labels_links_and_dates(plan: Tasks) -> None:
+    bring(plan, "csv", {"jira.csv": JIRA})
+
+    views = by_name(plan)
+    fails = views["Login fails"]
+    assert (fails["due_date"], fails["tags"]) == ("2026-12-01", ["auth", "web"])
+    assert fails["blockers"] == [views["Limit"]["task_id"]]
+    assert fails["subtask_of"] == views["Login"]["task_id"]
+    assert fails["created_at"].startswith("2026-11-03T09:15")
+    assert [views[one]["status"] for one in ("Limit", "Audit")] == ["completed", "cancelled"]
+
+
+def test_a_table_of_asana_names_tasks_by_their_names(plan: Tasks) -> None:
+    report = bring(plan, "csv", {"asana.csv": ASANA})
+
+    views = by_name(plan)
+    assert report.warnings == []
+    assert views["Paint"]["blockers"] == [views["Sand"]["task_id"]]
+    assert views["Sand"]["subtask_of"] == views["Paint"]["task_id"]
+    assert [views[one]["status"] for one in ("Paint", "Sand")] == ["pending", "completed"]
+    assert views["Paint"]["details"] == "Two\ncoats"
+
+
+def test_a_table_of_trello_comes_in_with_its_lists_as_states(plan: Tasks) -> None:
+    bring(plan, "csv", {"trello.csv": TRELLO})
+
+    views = by_name(plan)
+    assert views["Write page"]["details"] == "Long text"
+    assert [views[one]["status"] for one in ("Write page", "Ship")] == ["pending", "completed"]
+
+
+def test_what_has_no_place_here_goes_out_as_it_came(plan: Tasks) -> None:
+    name = "A name " + "that is too long " * 40
+    issue = {"id": "bd-x", "title": name, "description": "\n\nLate.", "status": "open",
+             "priority": 2, "issue_type": "task", "created_at": T1, "updated_at": T2,
+             "dependencies": [
+                 {"issue_id": "bd-x", "depends_on_id": "bd-a1", "type": "discovered-from"},
+                 {"issue_id": "bd-x", "depends_on_id": "bd-c3", "type": "discovered-from"},
+             ],
+             "comments": [{"id": 9, "issue_id": "bd-x", "author": "ann", "text": "Yes.\n",
+                           "created_at": T1}]}  # fmt: skip
+    lines = "".join(json.dumps(one) + "\n" for one in [*BEADS, issue])
+    bring(plan, "beads", {"issues.jsonl": lines})
+
+    out = [json.loads(line) for line in taken_out(plan, "beads")[""].splitlines()]
+
+    (again,) = [one for one in out if one["id"] == "bd-x"]
+    told = ("title", "description", "dependencies", "comments")
+    assert {key: again[key] for key in told} == {key: issue[key] for key in told}
+
+
+def test_the_tags_of_task_master_keep_what_is_said_of_them(plan: Tasks) -> None:
+    about = {"created": T1, "updated": T2, "description": "The next release"}
+    tasks = [{"id": 1, "title": "One"}, {"id": 2, "title": "Two"}]
+    bring(
+        plan,
+        "task-master",
+        {"tasks.json": json.dumps({"next": {"tasks": tasks, "metadata": about}})},
+    )
+
+    assert json.loads(taken_out(plan, "task-master")[""])["next"]["metadata"] == about
+
+
+def test_a_number_of_backlog_stays_a_number(plan: Tasks) -> None:
+    text = "---\nid: task-1\ntitle: One\nstatus: To Do\nordinal: 1500\n---\n"
+    bring(plan, "backlog", {"tasks/task-1 - One.md": text})
+
+    assert "ordinal: 1500\n" in taken_out(plan, "backlog")["tasks/task-1 - One.md"]
+
+
 def test_a_second_import_brings_what_changed_there_and_leaves_what_changed_here(
     plan: Tasks,
 ) -> None:

@@ -78,7 +78,8 @@ def _ignore(opening: "asyncio.Task[object]") -> None:
 async def _watch(
     service: Service, pack: "PackHandle", written: asyncio.Event, seconds: float
 ) -> None:
-    """Tell of changes, our own at once, other processes' soon; tidy up when nobody writes."""
+    """Tell of changes, our own at once, other processes' soon; tidy up a little after writes, and
+    more when nobody writes."""
     seen: dict[int, int] = {}
     untidy = False
     while True:
@@ -91,12 +92,17 @@ async def _watch(
             await asyncio.wait_for(written.wait(), seconds)
             untidy = True
             await asyncio.sleep(_TOGETHER_SECONDS)
+            await _tidy(service, is_pause=False)
         except TimeoutError:
             if untidy:
                 untidy = False
-                with suppress(TaskyError):
-                    await asyncio.to_thread(lambda: service.tasks().tidy())
+                await _tidy(service, is_pause=True)
         written.clear()
+
+
+async def _tidy(service: Service, *, is_pause: bool) -> None:
+    with suppress(TaskyError):
+        await asyncio.to_thread(lambda: service.tasks().tidy(is_pause=is_pause))
 
 
 def _changed(service: Service, seen: dict[int, int]) -> list[str]:

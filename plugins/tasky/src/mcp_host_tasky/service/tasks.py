@@ -63,9 +63,9 @@ class Tasks:
         self._new_id = new_id
         self._changed = changed
 
-    def tidy(self) -> None:
-        """Do what may wait until nobody waits for an answer."""
-        self._store.tidy()
+    def tidy(self, *, is_pause: bool = True) -> None:
+        """Do what may wait until nobody waits for an answer; little of it between two writes."""
+        self._store.tidy(is_pause=is_pause)
 
     def close(self) -> None:
         self._store.close()

@@ -232,6 +232,8 @@ def _put(now: _Import, index: int, record: Record, content: dict[str, Any]) -> T
     kept = dict(record.rest)
     if unknown := content.pop("_unknown"):
         kept["_unknown"] = unknown
+    if now.format != NATIVE and content["name"] != record.name:
+        kept["_name"] = record.name
     task = draft.task(task_id)
     source = _source(now, record, kept, content)
     notes = _notes(record, work.moment)
@@ -364,10 +366,11 @@ def _record(task: Task, form: str, ids: Mapping[str, str]) -> Record:
         rest = task.source._asdict()
     elif task.source and task.source.format == form:
         rest = dict(json.loads(task.source.rest).get("kept", {}))
+    name, details = _as_named(task, str(rest.get("_name", "")))
     return Record(
         id=ids[task.task_id],
-        name=task.name,
-        details=written(task.details),
+        name=name,
+        details=details,
         status=task.status,
         priority=task.priority,
         due_date=task.due_date,
@@ -382,3 +385,15 @@ def _record(task: Task, form: str, ids: Mapping[str, str]) -> Record:
         rest=rest,
         task_id=task.task_id,
     )
+
+
+def _as_named(task: Task, there: str) -> tuple[str, str]:
+    """Return name and details as the other tool has them, where the name did not fit here and is
+    what it was."""
+    details = written(task.details)
+    plain = " ".join(there.replace("\0", "").split())
+    if plain == task.name:
+        return there, details
+    if plain and task.name.endswith("…") and plain.startswith(task.name[:-1]):
+        return there, details.removeprefix(plain).lstrip("\n")
+    return task.name, details

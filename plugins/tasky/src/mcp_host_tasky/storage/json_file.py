@@ -146,7 +146,7 @@ class JsonFile:
             if view.changed:
                 self._save(place, view)
 
-    def tidy(self) -> None:
+    def tidy(self, *, is_pause: bool = True) -> None:
         """Every write leaves the files tidy."""
 
     def close(self) -> None:

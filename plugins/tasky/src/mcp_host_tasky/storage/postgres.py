@@ -77,7 +77,7 @@ class Postgres:
             yield view
             guard()
 
-    def tidy(self) -> None:
+    def tidy(self, *, is_pause: bool = True) -> None:
         """The server does that itself."""
 
     def check(self) -> list[str]:
@@ -247,7 +247,7 @@ class PostgresView(SqlView):
             [(number, _lexemes(text)) for number, text in rows],
         )
 
-    def replace_words(self, rows: list[tuple[int, str]]) -> None:
+    def replace_words(self, rows: list[tuple[int, str]], met: set[str]) -> None:
         self.run(
             "UPDATE words SET words = array_to_tsvector(?) WHERE number = ?",
             [(_lexemes(text), number) for number, text in rows],

@@ -50,19 +50,18 @@ _UNDOABLE = "undone_by IS NULL AND action NOT IN ('claim', 'release', 'note', 'u
 LIVE = "claimed_until > ? AND claimed_until <= ?"
 _NOBODY = "nobody"  # a claim without a holder has an empty one, which must not be the caller's
 
-# Both databases read these. `{text}` is the type whose order is the order of bytes.
+# Both databases read these. `{text}` is the type whose order is the order of bytes. Long texts
+# stand last: what follows a long text in a row, SQLite reads only through all of it.
 TABLES = """
 CREATE TABLE tasks (
     number BIGINT NOT NULL PRIMARY KEY,
     task_id {text} NOT NULL UNIQUE,
+    sort_key {text} NOT NULL,
     name {text} NOT NULL,
-    details {text} NOT NULL,
     status {text} NOT NULL CHECK (status IN ('pending', 'completed', 'cancelled')),
     priority INTEGER NOT NULL CHECK (priority BETWEEN 1 AND 5),
     due_date {text},
     due_at {text},
-    tags {text} NOT NULL,
-    blockers {text} NOT NULL,
     subtask_of {text},
     created_at {text} NOT NULL,
     updated_at {text} NOT NULL,
@@ -73,14 +72,16 @@ CREATE TABLE tasks (
     claimed_until {text},
     holder {text},
     claims INTEGER NOT NULL DEFAULT 0,
-    notes {text} NOT NULL DEFAULT '[]',
-    done_when {text} NOT NULL DEFAULT '[]',
     discovered_from {text},
-    source {text},
     open_blockers INTEGER NOT NULL DEFAULT 0,
     unblocks INTEGER NOT NULL DEFAULT 0,
     held_up INTEGER NOT NULL DEFAULT 0,
-    sort_key {text} NOT NULL
+    done_when {text} NOT NULL DEFAULT '[]',
+    source {text},
+    tags {text} NOT NULL,
+    blockers {text} NOT NULL,
+    notes {text} NOT NULL DEFAULT '[]',
+    details {text} NOT NULL
 );
 CREATE INDEX tasks_order ON tasks (sort_key);
 CREATE INDEX tasks_status_order ON tasks (status, sort_key);
@@ -251,7 +252,8 @@ class SqlView:
     def put_words(self, rows: list[tuple[int, str]]) -> None:
         raise NotImplementedError
 
-    def replace_words(self, rows: list[tuple[int, str]]) -> None:
+    def replace_words(self, rows: list[tuple[int, str]], met: set[str]) -> None:
+        """Give tasks other texts; `met` are the words that stand in what changed of them."""
         raise NotImplementedError
 
     def drop_words(self, numbers: list[int]) -> None:
@@ -528,7 +530,14 @@ class SqlView:
             if (old.name, old.details, old.status) != (new.name, new.details, new.status)
         ]
         if reworded:
-            self.replace_words(sorted((new.number, indexed(new)) for _, new in reworded))
+            met = {
+                word
+                for old, new in reworded
+                for before, after in ((old.name, new.name), (old.details, new.details))
+                if before != after
+                for word in words_of(written(after))
+            }
+            self.replace_words(sorted((new.number, indexed(new)) for _, new in reworded), met)
 
     def _relate(self, tasks: list[Task]) -> None:
         self.run(

@@ -31,15 +31,20 @@ from .store import EXAMINED, Guard, no_guard, read_only
 from .upgrade import Backup, refuse_foreign, upgrade_sqlite
 
 VERSION = 4
+# So much of the index of words is merged, in pages, when nobody writes, and between two writes.
 _MERGED_PAGES = 200
+_MERGED_MEANWHILE = 32
+# From so many bytes of log on, its pages are copied into the file while others write as well.
+_LONG_LOG = 8_000_000
 _MAGIC = b"SQLite format 3\0"
 _WAIT_SECONDS = 25
 _EXPANSIONS = 50
 # So many tasks with the words are looked at to count those that fulfil other conditions as well:
 # each is a row to read, and not only an index.
 _WORDED = 4_000
-# So many tasks are read in list order, in growing steps, before FTS5 is asked for all matches.
-_CHUNKS = (100, 400, 1_600)
+# So many texts are read in list order, in growing steps, before FTS5 is asked for all matches.
+# First stands how many matches are sooner listed than the step's texts are read.
+_STEPS = ((10_000, 100), (0, 400), (60_000, 1_600))
 
 _Identity = tuple[int, int]
 _Connection = TypeVar("_Connection", bound=sqlite3.Connection)
@@ -102,13 +107,16 @@ class SqliteFile:
         finally:
             self._one_writer.release()
 
-    def tidy(self) -> None:
+    def tidy(self, *, is_pause: bool = True) -> None:
         """Merge a little of the index of words, and copy the log's pages into the file, so that
-        no writer has to do either at once; readers go on."""
+        no writer has to do either at once; readers go on. Between two writes it is very little."""
+        pages = _MERGED_PAGES if is_pause else _MERGED_MEANWHILE
         with self.write() as view:
-            view.rows_of("INSERT INTO words (words, rank) VALUES ('merge', ?)", (_MERGED_PAGES,))
-        with self._connection() as connection:
-            connection.execute("PRAGMA wal_checkpoint(PASSIVE)")
+            view.rows_of("INSERT INTO words (words, rank) VALUES ('merge', ?)", (pages,))
+        log = self._path.with_name(self._path.name + "-wal")
+        if is_pause or (log.exists() and log.stat().st_size > _LONG_LOG):
+            with self._connection() as connection:
+                connection.execute("PRAGMA wal_checkpoint(PASSIVE)")
 
     def check(self) -> list[str]:
         """Say what SQLite finds damaged in its pages, tables, indexes and words."""
@@ -201,16 +209,15 @@ class SqliteView(SqlView):
 
     def put_words(self, rows: list[tuple[int, str]]) -> None:
         self.run("INSERT INTO words (rowid, folded) VALUES (?, ?)", rows)
-        self._learn(rows)
+        self._learn({word for _, text in rows for word in text.split() if word[0] != "·"})
 
-    def replace_words(self, rows: list[tuple[int, str]]) -> None:
+    def replace_words(self, rows: list[tuple[int, str]], met: set[str]) -> None:
         changed = [(text, number) for number, text in rows]
         self.run("UPDATE words SET folded = ? WHERE rowid = ?", changed)
-        self._learn(rows)
+        self._learn(met)
 
-    def _learn(self, rows: list[tuple[int, str]]) -> None:
-        known = {word for _, text in rows for word in text.split() if word[0] != "·"}
-        self.run("INSERT OR IGNORE INTO vocabulary VALUES (?)", [(word,) for word in sorted(known)])
+    def _learn(self, met: set[str]) -> None:
+        self.run("INSERT OR IGNORE INTO vocabulary VALUES (?)", [(word,) for word in sorted(met)])
 
     def drop_words(self, numbers: list[int]) -> None:
         self.run("DELETE FROM words WHERE rowid = ?", [(number,) for number in numbers])
@@ -245,10 +252,14 @@ class SqliteView(SqlView):
         """Return the page if it can be filled soon by reading the texts of tasks in list order.
 
         Words that many tasks have are found so at once, where FTS5 would first list all of them.
+        What fewer have is in few of the texts: a walk in list order past the listed matches is
+        sooner done, as it meets no text.
         """
         where = self._conditions(replace(wanted, words=()))
         page: list[int] = []
-        for chunk in _CHUNKS:
+        for listed, chunk in _STEPS:
+            if listed and not self._has_more(wanted, listed):
+                return None
             rows = self.rows(
                 f"SELECT number, sort_key FROM {_walk(wanted)} WHERE {where} AND sort_key > ? "
                 "ORDER BY sort_key LIMIT ?",
@@ -263,6 +274,11 @@ class SqliteView(SqlView):
                 return page[: limit + 1]
             after = rows[-1][1]
         return None
+
+    def _has_more(self, wanted: Wanted, count: int) -> bool:
+        """Whether more tasks than this have the words."""
+        sql = "SELECT 1 FROM words WHERE words MATCH ? LIMIT 1 OFFSET ?"
+        return bool(self.rows(sql, (self._match(wanted), count)))
 
     def _total(self, wanted: Wanted) -> tuple[int, bool]:
         """Return how many match, and whether that is of those that were looked at alone."""

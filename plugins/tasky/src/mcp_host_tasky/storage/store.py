@@ -134,8 +134,9 @@ class Store(Protocol):
 
     def write(self, guard: Guard = no_guard) -> AbstractContextManager[Writing]: ...
 
-    def tidy(self) -> None:
-        """Do what may wait until nobody waits for an answer."""
+    def tidy(self, *, is_pause: bool = True) -> None:
+        """Do what may wait until nobody waits for an answer; little of it where `is_pause`
+        is false, since somebody writes on."""
 
     def check(self) -> list[str]:
         """Say what is damaged in the files themselves, one sentence each."""

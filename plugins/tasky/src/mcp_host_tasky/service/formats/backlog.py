@@ -16,6 +16,7 @@ _FRONT = re.compile(r"\A\ufeff?---\r?\n(.*?)\r?\n---[ \t]*\r?\n?(.*)\Z", re.DOTA
 # `@` begins no YAML value; Backlog.md takes names that do, without quotes.
 _AT = re.compile(r"(?m)^(\s*(?:assignee|reporter):\s*)(@[^\n]*)$")
 _LIST_AT = re.compile(r"(?<=[\[,])(\s*)(@[^\s,\]\"']+)")
+_NUMBER = re.compile(r"-?\d+(\.\d+)?")
 _LEVELS = {"low": 2, "medium": 3, "high": 4, "critical": 5}
 _SPANS = {"low": LOW, "medium": MEDIUM, "high": HIGH}
 _WORDS = {1: "low", 2: "low", 3: "medium", 4: "high", 5: "high"}
@@ -121,6 +122,8 @@ def _file(record: Record) -> tuple[str, str]:
     if not was:
         data["updated_date"] = text(record.updated_at)[:16].replace("T", " ")
         data["references"] = [f"{_OWN}{record.task_id}"]
+    if _NUMBER.fullmatch(text(was.get("ordinal"))):
+        data["ordinal"] = float(was["ordinal"]) if "." in was["ordinal"] else int(was["ordinal"])
     front = yaml.safe_dump(data, sort_keys=False, allow_unicode=True, width=10_000)
     body = record.details
     if body and not was and not body.startswith("## "):

@@ -9,7 +9,18 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ...model import Note, Status
-from .record import Record, as_said, fields_of, json_of, kept, single, text, texts, wrong
+from .record import (
+    Record,
+    as_said,
+    comments_of,
+    fields_of,
+    json_of,
+    kept,
+    single,
+    text,
+    texts,
+    wrong,
+)
 
 _BLOCKS = ("blocks", "conditional-blocks", "waits-for", "blocked-by")
 _SECTIONS = {"Design": "design", "Acceptance criteria": "acceptance_criteria", "Notes": "notes"}
@@ -78,7 +89,9 @@ def _record(data: dict[str, Any]) -> Record:
         ),
         created_at=data.get("created_at"),
         updated_at=data.get("updated_at"),
-        rest={k: v for k, v in data.items() if k not in _TOLD} | ambiguous,
+        rest={k: v for k, v in data.items() if k not in _TOLD}
+        | ambiguous
+        | {"_comments": data.get("comments") or []},
         fields=_FIELDS,
         task_id=reference.removeprefix(_OWN) if reference.startswith(_OWN) else None,
     )
@@ -114,19 +127,25 @@ def _line(record: Record) -> str:
     if not data["dependencies"]:
         del data["dependencies"]
     if record.notes:
-        data["comments"] = [
-            {
-                "id": number,
-                "issue_id": record.id,
-                "author": note.author,
-                "text": note.text,
-                "created_at": note.at,
-            }
-            for number, note in enumerate(record.notes, 1)
-        ]
+        data["comments"] = comments_of(
+            record.notes,
+            was.get("_comments", ()),
+            "text",
+            lambda n, note: _comment(record, n, note),
+        )
     if "source" not in record.rest and not was:
         data["external_ref"] = f"{_OWN}{record.task_id}"
     return json.dumps(data, ensure_ascii=False) + "\n"
+
+
+def _comment(record: Record, number: int, note: Note) -> dict[str, Any]:
+    return {
+        "id": number,
+        "issue_id": record.id,
+        "author": note.author,
+        "text": note.text,
+        "created_at": note.at,
+    }
 
 
 def _word(status: Status) -> str:
@@ -134,19 +153,24 @@ def _word(status: Status) -> str:
 
 
 def _dependencies(record: Record, was: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return the relations: those that are as they were in their own words, the others in ours."""
+    """Return the relations: those that are as they were in their own words, the others in ours.
+    A task has one parent and one origin here: what else an issue has of them stays with it."""
     wanted = {(one, "blocks") for one in record.blockers}
     if record.parent:
         wanted.add((record.parent, "parent-child"))
     if record.discovered_from:
         wanted.add((record.discovered_from, "discovered-from"))
     found = []
+    single: set[str] = set()
     for one in was:
         kind = "blocks" if one.get("type") in _BLOCKS else text(one.get("type"))
         pair = (text(one.get("depends_on_id")), kind)
         is_ours = kind in ("blocks", "parent-child", "discovered-from")
         is_lost = record.rest.get("_unknown", ()) and pair[0] in record.rest["_unknown"]
-        if pair in wanted or not is_ours or is_lost:
+        is_further = kind in single
+        if kind != "blocks":
+            single.add(kind)
+        if pair in wanted or not is_ours or is_lost or is_further:
             found.append(one)
             wanted.discard(pair)
     for target, kind in sorted(wanted):

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ...model import Note, Status
-from .record import Record, json_of, kept, marked, single, text, unmarked, wrong
+from .record import Record, comments_of, json_of, kept, marked, single, text, unmarked, wrong
 
 _TOLD = ("title", "body", "comments")
 
@@ -86,7 +86,8 @@ def _record(data: dict[str, Any], position: int) -> Record:
         ),
         created_at=data.get("createdAt") or data.get("created_at"),
         updated_at=data.get("updatedAt") or data.get("updated_at"),
-        rest={k: v for k, v in data.items() if k not in _TOLD or isinstance(v, int)},
+        rest={k: v for k, v in data.items() if k not in _TOLD or isinstance(v, int)}
+        | {"_comments": comments if isinstance(comments, list) else []},
         task_id=own,
         fields=_FIELDS if "parent" in data else _FIELDS - {"subtask_of"},
     )
@@ -109,10 +110,16 @@ def _issue(record: Record) -> dict[str, Any]:
     if sorted({one.lower() for one in _names(was.get("labels"))}) != sorted(record.tags):
         data["labels"] = [{"name": tag} for tag in record.tags]
     if record.notes:
-        data["comments"] = [
-            {"author": {"login": note.author}, "body": note.text, "createdAt": note.at}
-            for note in record.notes
-        ]
+        data["comments"] = comments_of(
+            record.notes,
+            record.rest.get("_comments", ()),
+            "body",
+            lambda _, note: {
+                "author": {"login": note.author},
+                "body": note.text,
+                "createdAt": note.at,
+            },
+        )
     data.setdefault("labels", [])
     data.setdefault("createdAt" if "created_at" not in was else "created_at", record.created_at)
     data["updatedAt" if "updated_at" not in was else "updated_at"] = record.updated_at

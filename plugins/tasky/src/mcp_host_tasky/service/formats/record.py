@@ -106,12 +106,13 @@ def as_said(
     data: Mapping[str, Any], first: str, sections: Mapping[str, str]
 ) -> tuple[str, dict[str, Any]]:
     """Return the details of a task whose text the other tool keeps in several fields, and what to
-    keep so that the fields can be had again: nothing, unless their texts hold our headings."""
+    keep so that the fields can be had again: nothing, unless their texts hold our headings or begin
+    or end with empty lines."""
     said = {name: text(data.get(name)) for name in (first, *sections.values())}
     whole = composed(said[first], [(title, said[name]) for title, name in sections.items()])
     start, found = parted(whole, sections)
     again = {first: start} | {name: found.get(title, "") for title, name in sections.items()}
-    is_plain = all(again[name] == one.strip("\n") for name, one in said.items())
+    is_plain = again == said
     return whole, {} if is_plain else {"_texts": said}
 
 
@@ -125,6 +126,24 @@ def fields_of(record: Record, first: str, sections: Mapping[str, str]) -> dict[s
             return {name: one for name, one in said.items() if one}
     start, found = parted(record.details, sections)
     return {first: start} | {sections[title]: body for title, body in found.items()}
+
+
+def comments_of(
+    notes: Sequence[Note],
+    was: Iterable[Mapping[str, Any]],
+    said: str,
+    made: Callable[[int, Note], dict[str, Any]],
+) -> list[dict[str, Any]]:
+    """Return notes as the other tool's comments: those that came from there as they were, with all
+    that stands beside the text in the field `said`, and the others made anew, counted on from 1."""
+    left = list(was)
+    found = []
+    for number, note in enumerate(notes, 1):
+        same = next((one for one in left if text(one.get(said)).strip() == note.text), None)
+        if same is not None:
+            left.remove(same)
+        found.append(made(number, note) if same is None else dict(same))
+    return found
 
 
 LOW, MEDIUM, HIGH = frozenset({1, 2}), frozenset({3}), frozenset({4, 5})

@@ -3,22 +3,36 @@
 import csv
 import io
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from datetime import datetime
 
 from ...errors import InvalidError
 from ...model import Status
 from .record import Record, single, texts, wrong
 
 _COLUMNS = {
-    "id": ("task_id", "id", "key", "issue key", "issue id", "uuid", "number"),
-    "name": ("name", "title", "summary", "task", "task name", "subject"),
-    "details": ("details", "description", "body", "notes", "content"),
-    "status": ("status", "state", "done", "completed"),
+    "id": (
+        *("task_id", "id", "key", "issue key", "issue id", "task id", "card id", "uuid", "number"),
+    ),
+    "name": (
+        *("name", "title", "summary", "task", "task name", "card name", "subject", "content"),
+    ),
+    "details": ("details", "description", "card description", "body", "notes", "content"),
+    "status": ("status", "state", "done", "completed", "list name", "completed at"),
     "priority": ("priority",),
     "due_date": ("due_date", "due date", "due", "deadline"),
     "tags": ("tags", "labels", "label"),
-    "blockers": ("blockers", "blocked by", "blocked_by", "depends on", "dependencies"),
-    "parent": ("subtask_of", "parent", "parent id", "parent_id", "parent key"),
+    "blockers": (
+        *("blockers", "blocked by", "blocked_by", "depends on", "dependencies"),
+        *("inward issue link (blocks)", "blocked by (dependencies)"),
+    ),
+    "parent": (
+        *("subtask_of", "parent key", "parent issue", "parent task", "parent", "parent id"),
+        "parent_id",
+    ),
     "discovered_from": ("discovered_from",),
     "created_at": ("created_at", "created", "created at", "created date"),
     "updated_at": ("updated_at", "updated", "updated at", "last modified"),
@@ -39,7 +53,12 @@ _LEVELS = {
     "blocker": 5,
 }
 _DONE = ("completed", "done", "closed", "complete", "resolved", "true", "yes", "x", "1")
-_CANCELLED = ("cancelled", "canceled", "wontfix", "won't do", "rejected", "abandoned")
+_CANCELLED = (
+    *("cancelled", "canceled", "wontfix", "won't fix", "won't do", "rejected", "abandoned"),
+    "duplicate",
+)
+# As Jira writes them, in its usual settings.
+_TIMES = ("%d/%b/%y %I:%M %p", "%d/%b/%y", "%Y-%m-%d %H:%M:%S.%f")
 
 
 class Table:
@@ -48,24 +67,26 @@ class Table:
     def read(self, files: Mapping[str, str]) -> list[Record]:
         path, content = single(files)
         content = content.removeprefix("\ufeff")
-        head = content.partition("\n")[0]
-        delimiter = max(",;\t", key=head.count)
-        reader = csv.DictReader(io.StringIO(content, newline=""), delimiter=delimiter)
-        names = {name.strip().lower(): name for name in reader.fieldnames or () if name}
-        columns = {
-            field: names[known]
-            for field, ways in _COLUMNS.items()
-            if (known := next((way for way in ways if way in names), None))
-        }
-        if "name" not in columns:
-            raise wrong(path, "has no column for a task's name")
+        delimiter = max(",;\t", key=content.partition("\n")[0].count)
+        reader = csv.reader(io.StringIO(content, newline=""), delimiter=delimiter)
         try:
-            rows = list(reader)
+            head, *lines = [*reader] or [[]]
         except csv.Error as error:
             raise wrong(path, f"is not CSV: {error}") from error
-        return [
-            _record(row, columns, line) for line, row in enumerate(rows, 1) if any(row.values())
+        names = {name.strip().lower(): name for name in reversed(head) if name}
+        columns: dict[str, str] = {}
+        for field, ways in _COLUMNS.items():
+            free = (way for way in ways if way in names and names[way] not in columns.values())
+            if known := next(free, None):
+                columns[field] = names[known]
+        if "name" not in columns:
+            raise wrong(path, "has no column for a task's name")
+        records = [
+            _record(_row_of(head, cells), columns, line)
+            for line, cells in enumerate(lines, 1)
+            if any(cells)
         ]
+        return _by_ids(records)
 
     def write(self, records: Sequence[Record]) -> dict[str, str]:
         rest: dict[str, None] = {}
@@ -84,6 +105,33 @@ class Table:
         return task_id
 
 
+def _by_ids(records: Sequence[Record]) -> list[Record]:
+    """Let relations that name a task by its name, as Asana's do, name it by its id."""
+    ids = {record.id for record in records}
+    names = Counter(record.name for record in records)
+    by_name = {one.name: one.id for one in records if names[one.name] == 1 and one.name not in ids}
+    return [
+        replace(
+            record,
+            blockers=tuple(by_name.get(one, one) for one in record.blockers),
+            parent=by_name.get(record.parent or "", record.parent),
+        )
+        for record in records
+    ]
+
+
+def _row_of(head: Sequence[str], cells: Sequence[str]) -> dict[str, str]:
+    """Return the cells by their columns; of columns with one name, as Jira has for several labels
+    and links, what stands in any."""
+    found: dict[str, list[str]] = {}
+    for name, cell in zip(head, cells, strict=False):
+        found.setdefault(name, []).append(cell)
+    return {
+        name: several[0] if len(several) == 1 else ", ".join(filter(None, several))
+        for name, several in found.items()
+    }
+
+
 def _record(row: Mapping[str, str], columns: Mapping[str, str], line: int) -> Record:
     said = {field: (row.get(name) or "").strip() for field, name in columns.items()}
     if not said["name"]:
@@ -94,15 +142,15 @@ def _record(row: Mapping[str, str], columns: Mapping[str, str], line: int) -> Re
         id=said.get("id") or f"{said['name']}",
         name=said["name"],
         details=(row.get(columns.get("details", "")) or "").strip("\n"),
-        status=_status(said.get("status", "")),
+        status=_status(said.get("status", ""), columns.get("status", "")),
         priority=int(priority) if is_number else _LEVELS.get(priority),
-        due_date=said.get("due_date") or None,
+        due_date=_day(said.get("due_date", "")),
         tags=_several(said.get("tags", "")),
         blockers=_several(said.get("blockers", "")),
         parent=said.get("parent") or None,
         discovered_from=said.get("discovered_from") or None,
-        created_at=said.get("created_at") or None,
-        updated_at=said.get("updated_at") or None,
+        created_at=_time(said.get("created_at", "")),
+        updated_at=_time(said.get("updated_at", "")),
         rest={k: v for k, v in row.items() if k and k not in columns.values()},
         fields=frozenset(_FIELDS.get(field, field) for field in columns),
     )
@@ -112,7 +160,23 @@ def _several(said: str) -> tuple[str, ...]:
     return tuple(one.strip() for one in re.split(r"[,;|]", said) if one.strip())
 
 
-def _status(said: str) -> Status:
+def _time(said: str) -> str | None:
+    """Return a time as ISO 8601 writes it, where it is one that Jira writes; others as they are."""
+    for form in _TIMES:
+        with suppress(ValueError):
+            return datetime.strptime(said, form).isoformat()
+    return said or None
+
+
+def _day(said: str) -> str | None:
+    """Return a due date; at midnight it is the whole day."""
+    found = _time(said)
+    return found.removesuffix("T00:00:00") if found else None
+
+
+def _status(said: str, column: str) -> Status:
+    if column.strip().lower() == "completed at":
+        return Status.COMPLETED if said else Status.PENDING
     if said.lower() in _DONE:
         return Status.COMPLETED
     return Status.CANCELLED if said.lower() in _CANCELLED else Status.PENDING

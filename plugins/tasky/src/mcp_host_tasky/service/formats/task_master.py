@@ -6,6 +6,7 @@ Ids are numbers that count within a tag, and a subtask's count within its task; 
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from ...model import Status
@@ -49,11 +50,15 @@ class TaskMaster:
             raise wrong(path, "holds no list of tasks")
         found: list[Record] = []
         for tag, tasks in lists.items():
-            for task in tasks:
+            about = data[tag].get("metadata") if isinstance(data, dict) and tag in data else None
+            for number, task in enumerate(tasks):
                 if not isinstance(task, dict) or "id" not in task or not task.get("title"):
                     raise wrong(path, f"has a task without id or title under {tag!r}")
                 whole = f"{tag}/{task['id']}"
-                found.append(_record(task, tag, whole, None))
+                record = _record(task, tag, whole, None)
+                if about and number == 0:
+                    record = replace(record, rest={**record.rest, "_tag": about})
+                found.append(record)
                 for part in task.get("subtasks") or ():
                     found.append(_record(part, tag, f"{whole}.{part['id']}", whole))
         return found
@@ -80,6 +85,7 @@ class TaskMaster:
             ]
             place = tags.setdefault(tag, {"tasks": [], "metadata": {"description": f"{tag} tasks"}})
             place["tasks"].append(data)
+            place["metadata"] = record.rest.get("_tag", place["metadata"])
         return {"": json.dumps(tags, ensure_ascii=False, indent=2) + "\n"}
 
     def new_id(self, number: int, task_id: str) -> str:
