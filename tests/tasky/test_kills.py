@@ -18,9 +18,12 @@ def test_six_kills_lose_nothing_that_was_confirmed(kind: str, tmp_path: Path) ->
 
 
 @pytest.mark.torture
+@pytest.mark.parametrize("seed", range(2, 12))
 @pytest.mark.parametrize("kind", ["sqlite", "json"])
-def test_two_hundred_kills_lose_nothing_that_was_confirmed(kind: str, tmp_path: Path) -> None:
-    kill_often(Location(kind, tmp_path / "plan"), rounds=200, seed=2)
+def test_two_thousand_kills_lose_nothing_that_was_confirmed(
+    kind: str, seed: int, tmp_path: Path
+) -> None:
+    kill_often(Location(kind, tmp_path / "plan"), rounds=100, seed=seed)
 
 
 def kill_often(location: Location, rounds: int, seed: int) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from mcp_host_tasky.service import Caller, Search, Tasks
+from mcp_host_tasky.storage import sqlite
 from tasky_lab import ME, Clock, Ids, Plans
 
 KINDS = ("sqlite", "json", "postgresql")
@@ -94,6 +95,31 @@ def test_a_search_walks_through_the_same_pages(stores: list[Tasks], wanted: dict
     else:
         assert total is not None
         assert total >= 800
+
+
+@pytest.mark.parametrize("steps", [((0, 100), (0, 400)), ((2_500, 100), (2_500, 4_000)), ()])
+@pytest.mark.parametrize(
+    "wanted",
+    [
+        {"search": "update"},
+        {"search": "upd serv", "status": "pending"},
+        {"search": "server", "ready": True, "tags": ["a"]},
+    ],
+    ids=str,
+)
+def test_texts_read_in_list_order_and_matches_listed_find_the_same_pages(
+    stores: list[Tasks],
+    wanted: dict[str, Any],
+    steps: tuple[tuple[int, int], ...],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """From how many matches on texts are read is set for plans of a million; here for thousands."""
+    monkeypatch.setattr(sqlite, "_STEPS", steps)
+
+    pages = [tasks.search(Search(**wanted), Caller("ben")) for tasks in stores]
+
+    assert len(pages[0].rows) == 50
+    assert all(page.rows == pages[0].rows for page in pages)
 
 
 def test_a_page_of_fifty_is_at_most_seven_thousand_bytes(stores: list[Tasks]) -> None:

@@ -231,6 +231,9 @@ class SqlView:
     values, and how it searches and keeps words.
     """
 
+    by_number = "tasks"
+    """Where tasks are looked up by a few numbers, and by no index of another condition."""
+
     def rows(self, sql: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         raise NotImplementedError
 
@@ -381,7 +384,7 @@ class SqlView:
         """Return the page, and the total, of those among a few tasks that fulfil the conditions."""
         clause, value = self.among(numbers)
         # Sorted here: an ORDER BY could lead the database to walk all tasks in list order.
-        sql = f"SELECT sort_key, number FROM tasks WHERE number {clause} AND {where}"
+        sql = f"SELECT sort_key, number FROM {self.by_number} WHERE number {clause} AND {where}"
         found = sorted(self.rows(sql, (value, *where.values)))
         page = [number for key, number in found if key > after][: limit + 1]
         return Found(self.summaries(page, wanted), len(found))

@@ -46,6 +46,10 @@ _WORDED = 4_000
 # First stands how many matches are sooner listed than the step's texts are read.
 _STEPS = ((10_000, 100), (0, 400), (60_000, 1_600))
 
+# What is new may stand at the end of every list, where a walk comes last: more of it is fetched.
+_CREATED = "SELECT number FROM tasks WHERE created_at > ?"
+_NEW = 10_000
+
 _Identity = tuple[int, int]
 _Connection = TypeVar("_Connection", bound=sqlite3.Connection)
 
@@ -190,6 +194,8 @@ class SqliteFile:
 
 
 class SqliteView(SqlView):
+    by_number = "tasks NOT INDEXED"
+
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
 
@@ -302,8 +308,9 @@ class SqliteView(SqlView):
             f"SELECT number, sort_key FROM {_walk(wanted)} WHERE {walked} "
             f"ORDER BY sort_key LIMIT {EXAMINED + 1}"
         )
-        sql = f"SELECT count(*), coalesce(sum({where}), 0) FROM ({walk}) AS tasks"
-        ((looked_at, total),) = self.rows(sql, (*where.values, *walked.values))
+        ((looked_at,),) = self.rows(f"SELECT count(*) FROM ({walk})", walked.values)
+        sql = f"SELECT count(*) FROM ({walk}) AS tasks WHERE {where}"
+        ((total,),) = self.rows(sql, (*walked.values, *where.values))
         return int(total), looked_at > EXAMINED
 
     def _total_of_words(self, wanted: Wanted) -> tuple[int, bool]:
@@ -312,7 +319,7 @@ class SqliteView(SqlView):
         numbers = [row[0] for row in self.rows(sql, (self._match(wanted),))]
         where = self._conditions(replace(wanted, words=()))
         clause, value = self.among(numbers[:_WORDED])
-        sql = f"SELECT count(*) FROM tasks WHERE number {clause} AND {where}"
+        sql = f"SELECT count(*) FROM {self.by_number} WHERE number {clause} AND {where}"
         ((total,),) = self.rows(sql, (value, *where.values))
         return int(total), len(numbers) > _WORDED
 
@@ -325,12 +332,13 @@ class SqliteView(SqlView):
             probes.append(("SELECT rowid FROM words WHERE words MATCH ?", self._match(wanted)))
         probes += [("SELECT number FROM tagged WHERE tag = ?", tag) for tag in wanted.tags]
         if wanted.created_after:
-            probes.append(("SELECT number FROM tasks WHERE created_at > ?", wanted.created_after))
+            probes.append((_CREATED, wanted.created_after))
         if wanted.due_until:
             probes.append(("SELECT number FROM tasks WHERE due_at <= ?", wanted.due_until))
         for sql, value in probes:
-            found = self.rows(f"{sql} LIMIT {FEW + 1}", (value,))
-            if len(found) <= FEW:
+            few = _NEW if sql == _CREATED else FEW
+            found = self.rows(f"{sql} LIMIT {few + 1}", (value,))
+            if len(found) <= few:
                 return [row[0] for row in found]
         return None
 
