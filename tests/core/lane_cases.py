@@ -113,7 +113,30 @@ async def waits(context: Context) -> str:
     return "never"
 
 
-TOOLS = [waits, echo, listed, content, in_full, who, talks, fails, asks]
+@tool
+async def released(context: Context) -> str:
+    """Wait until it is released."""
+    context.progress(1)
+    while not is_released():  # noqa: ASYNC110 - tests have several loops, one after the other
+        await asyncio.sleep(0.001)
+    return "released"
+
+
+@tool
+def release() -> str:
+    """Release who waits."""
+    RELEASES.append(True)
+    return "done"
+
+
+RELEASES: list[bool] = []
+
+
+def is_released() -> bool:
+    return bool(RELEASES) and RELEASES.pop()
+
+
+TOOLS = [waits, released, release, echo, listed, content, in_full, who, talks, fails, asks]
 
 
 def lane_host(lane: bool, **tables: Any) -> Host:
@@ -173,7 +196,9 @@ CALLS: st.SearchStrategy[tuple[str, Any]] = st.one_of(
 )
 URIS = ["x://fixed", "t://a", "t://bytes", "t://gone", "t://%zz", "no", "", 5]
 METAS: list[Any] = [None] * 8 + [{}, {"progressToken": 7}, {"progressToken": "t"}] * 3
-METAS += [{"progressToken": True}, {"progressToken": None}, {"example.org/x": 1}, [], "x"]
+METAS += [{"progressToken": True}, {"progressToken": None}, [], "x"]
+METAS += [{"example.org/x": 1}, {"example/x": None, "progressToken": 3}, {"plain": 1}]
+METAS += [{"io.modelcontextprotocol/other": 1}, {"io.modelcontextprotocol/related-task": {}}]
 EXTRAS: list[dict[str, Any]] = [{}] * 12 + [
     {"requestState": "x"},
     {"inputResponses": {}},

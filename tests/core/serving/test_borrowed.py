@@ -12,6 +12,7 @@ import pytest
 import uvicorn
 from mcp.server import runner
 from mcp.server.lowlevel.server import Server
+from mcp.server.streamable_http import StreamableHTTPServerTransport
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp_host.serving import borrowed
 
@@ -75,7 +76,7 @@ class Keeper:
     def admit(self, owner: object) -> object:
         return object()
 
-    def began(self, session_id: str, session: object) -> None:
+    def began(self, session_id: str, session: object, use: borrowed.SessionUse) -> None:
         self.sessions[session_id] = session
 
     def ended(self, session_id: str) -> None:
@@ -96,6 +97,24 @@ async def test_the_sdk_asks_our_keeper_for_every_session_and_tells_it_the_end() 
     assert [one._event_store, other._event_store] == list(begun.values())
     assert one._event_store is not other._event_store
     assert list(keeper.sessions) == [other.mcp_session_id]
+
+
+async def test_the_sdk_counts_the_requests_of_a_session_as_we_do() -> None:
+    transport = StreamableHTTPServerTransport("s", idle_timeout=60)
+    source = inspect.getsource(StreamableHTTPServerTransport.handle_request)
+    assert "self._requests_in_flight += 1" in source, (
+        "StreamableHTTPServerTransport counts its requests in another way now: a session that is "
+        "used in the lane alone would end for want of use; mend borrowed.SessionUse"
+    )
+    async with transport.connect():
+        use = borrowed.SessionUse(transport)
+
+        assert use.begin()
+        assert use.ends_at == float("inf")
+        use.end()
+        assert use.ends_at < float("inf")
+        await transport.terminate()
+        assert not use.begin()
 
 
 def test_the_sdk_begins_and_ends_every_session_by_the_methods_that_we_replace() -> None:

@@ -234,8 +234,8 @@ async def test_nobody_ends_the_notifications_of_somebody_elses_session(ann: Web,
 
 async def test_last_event_id_never_brings_the_answer_of_another_session(ann: Web) -> None:
     mine, other = await ann.session(), await ann.session()
-    answer = await mine.request("tools/call", name="desk_greet", arguments={"name": "Secret"})
-    await other.request("tools/call", name="desk_greet", arguments={"name": "Other"})
+    answer = await mine.request("tools/call", name="desk_note", arguments={"text": "Secret"})
+    await other.request("tools/call", name="desk_note", arguments={"text": "Other"})
     _, _, stream = event_ids(answer.text)[0].partition("_")
 
     async def first_answer(session: Session) -> str:
@@ -246,8 +246,8 @@ async def test_last_event_id_never_brings_the_answer_of_another_session(ann: Web
                         return str(frame["result"]["content"][0]["text"])
         raise AssertionError("nothing came")
 
-    assert await first_answer(mine) == "Hello Secret."
-    assert await first_answer(other) == "Hello Other."
+    assert await first_answer(mine) == "Secret (None)"
+    assert await first_answer(other) == "Other (None)"
 
 
 async def test_a_request_state_is_good_for_its_caller_its_tool_and_its_arguments_alone(

@@ -2,139 +2,14 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
-from lane_cases import CAPABILITIES, comparable, enveloped, lane_host, requests, until
-from mcp_host.serving.adapter import Adapter
-from mcp_host.serving.lane import http as lane_http
-from mcp_host.serving.transports.http.application import application
-from mcp_host.serving.transports.http.routes import HealthRoutes
-from mcp_host.serving.transports.http.tokens import Verifier
-
-TOKENS = [
-    {"token": {"env": "ANN"}, "subject": "ann", "scopes": ["*"]},
-    {"token": {"env": "BOB"}, "subject": "bob", "scopes": ["p:read"]},
-]
-BOTH = b"application/json, text/event-stream"
-Headers = list[tuple[bytes, bytes]]
-
-
-@dataclass
-class Response:
-    """What an application has sent."""
-
-    status: int = 0
-    headers: dict[bytes, bytes] = field(default_factory=dict)
-    body: bytes = b""
-    is_whole: bool = False
-
-    async def take(self, told: Any) -> None:
-        if told["type"] == "http.response.start":
-            self.status, self.headers = told["status"], dict(told["headers"])
-        else:
-            self.body += told.get("body", b"")
-            self.is_whole = not told.get("more_body", False)
-
-    @property
-    def kind(self) -> bytes:
-        return self.headers.get(b"content-type", b"").partition(b";")[0]
-
-    def plain(self) -> Any:
-        """What a client sees: the messages, whatever they came in."""
-        if self.kind == b"text/event-stream":
-            lines = self.body.split(b"\r\n")
-            told = [json.loads(line[6:]) for line in lines if line.startswith(b"data: ")]
-            return self.status, self.kind, comparable(told)
-        body = json.loads(self.body) if self.kind == b"application/json" else self.body
-        return self.status, self.kind, comparable(body)
-
-
-class Served:
-    """The application in process, and how often the lane has answered."""
-
-    def __init__(self, app: Any, adapter: Adapter) -> None:
-        self._app = app
-        self.taken = 0
-        if adapter.lane is not None:
-            self._count(adapter.lane)
-
-    def _count(self, lane: Any) -> None:
-        answer = lane.answer
-
-        async def counting(*given_: Any) -> Any:
-            self.taken += 1
-            return await answer(*given_)
-
-        lane.answer = counting
-
-    async def post(
-        self, headers: Headers, body: bytes, parts: int = 1, response: Response | None = None
-    ) -> Response:
-        """Send a request in parts; its client stays until it is cancelled."""
-        response = response or Response()
-        size = max(1, -(-len(body) // parts))
-        pieces = [body[n : n + size] for n in range(0, len(body), size)] or [b""]
-        waiting = [
-            {"type": "http.request", "body": piece, "more_body": n < len(pieces) - 1}
-            for n, piece in enumerate(pieces)
-        ]
-        gone = asyncio.Event()
-
-        async def receive() -> Any:
-            if waiting:
-                return waiting.pop(0)
-            await gone.wait()
-            return {"type": "http.disconnect"}
-
-        scope = {
-            "type": "http",
-            "method": "POST",
-            "path": "/mcp",
-            "raw_path": b"/mcp",
-            "root_path": "",
-            "query_string": b"",
-            "http_version": "1.1",
-            "scheme": "http",
-            "asgi": {"version": "3.0"},
-            "server": ("127.0.0.1", 8000),
-            "client": ("127.0.0.1", 5),
-            "headers": headers,
-        }
-        call = asyncio.create_task(self._app(scope, receive, response.take))
-        try:
-            await asyncio.shield(call)
-        except asyncio.CancelledError:  # the client goes
-            gone.set()
-            await call
-        return response
-
-
-@asynccontextmanager
-async def served(lane: bool, tokens: bool = False) -> AsyncIterator[Served]:
-    """The application with the pack of `lane_cases`."""
-    tables: dict[str, Any] = {"http": {"tokens": TOKENS}} if tokens else {}
-    async with lane_host(lane, **tables) as host:
-        adapter = Adapter(host, name="mcp-host", version="1", title="T")
-        http = host.settings.http
-        verifier = Verifier(http.tokens)
-        app = application(adapter, http, 8000, HealthRoutes(host, verifier), verifier)
-        told: asyncio.Queue[Any] = asyncio.Queue()
-        up, down = asyncio.Event(), asyncio.Event()
-
-        async def send(message: Any) -> None:
-            (up if message["type"] == "lifespan.startup.complete" else down).set()
-
-        life = asyncio.create_task(app({"type": "lifespan"}, told.get, send))  # type: ignore[arg-type]
-        told.put_nowait({"type": "lifespan.startup"})
-        await up.wait()
-        yield Served(app, adapter)
-        told.put_nowait({"type": "lifespan.shutdown"})
-        await life
+from lane_cases import CAPABILITIES, enveloped, requests, until
+from lane_served import BOTH, Headers, Response, served
+from mcp_host.serving.lane import exchange
 
 
 def headers_of(frame: dict[str, Any], body: bytes) -> Headers:
@@ -262,7 +137,7 @@ async def test_a_client_that_goes_cancels_its_call(lane: bool) -> None:
 
 
 async def test_a_long_call_shows_signs_of_life(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lane_http, "PATIENCE", 0.01)
+    monkeypatch.setattr(exchange, "PATIENCE", 0.01)
     async with served(True) as app:
         response = Response()
         call = asyncio.create_task(app.post(*usual("p_waits"), response=response))

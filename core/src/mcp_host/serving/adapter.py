@@ -32,8 +32,9 @@ from .changes import Changes
 from .channel import CallChannel
 from .connections import Connections
 from .lane.lane import is_traced, lane_of
+from .lane.sessions import BEGUN, BegunCall
 from .questions import LiveQuestions
-from .requests import Ctx, is_modern
+from .requests import Ctx, is_modern, scope
 from .server import LegacyAwareServer
 
 log = logging.getLogger("mcp_host.server")
@@ -166,8 +167,12 @@ class Adapter:
 
     async def _call(self, ctx: Ctx, call: Callable[..., Awaitable[Answered]]) -> dict[str, Any]:
         channel = CallChannel(ctx, self.connections.of(ctx))
-        context = self.host.context(self.connections.caller(ctx), channel)
-        answered = await call(context, self._asking(ctx))
+        begun: BegunCall | None = scope(ctx).get(BEGUN)
+        if begun is not None:
+            answered = await begun.outcome(channel)
+        else:
+            context = self.host.context(self.connections.caller(ctx), channel)
+            answered = await call(context, self._asking(ctx))
         await channel.flush()  # what the call said must reach the client before its answer
         return await _data(answered)
 

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
 import signal
 import socket
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, Protocol
 
+import anyio
 import uvicorn
 from mcp.server import runner
 from mcp.server.auth.middleware.bearer_auth import AuthorizationContext
@@ -55,11 +57,45 @@ class SessionKeeper(Protocol):
     def admit(self, owner: AuthorizationContext | None) -> Any:
         """The event store of a new session of this caller; raises where it may have none."""
 
-    def began(self, session_id: str, session: Any) -> None:
+    def began(self, session_id: str, session: Any, use: SessionUse) -> None:
         """Keep what was admitted under the id that it now has."""
 
     def ended(self, session_id: str) -> None:
         """Forget a session; also one that was never begun."""
+
+
+class SessionUse:
+    """Whether one of the SDK's sessions is in use; it ends when it was not for long enough.
+
+    The SDK counts the requests that it serves itself, in `handle_request` of the transport.
+    """
+
+    def __init__(self, transport: StreamableHTTPServerTransport) -> None:
+        self._transport = transport
+
+    def begin(self) -> bool:
+        """Count a request; False where the session ends already."""
+        transport, scope = self._transport, self._transport.idle_scope
+        if transport.is_terminated or (scope is not None and scope.cancel_called):
+            return False
+        transport._requests_in_flight += 1
+        if scope is not None:
+            scope.deadline = math.inf
+        return True
+
+    @property
+    def ends_at(self) -> float:
+        """When the session ends unless it is used, in the loop's time."""
+        scope = self._transport.idle_scope
+        return math.inf if scope is None else scope.deadline
+
+    def end(self) -> None:
+        """Count a request no longer."""
+        transport, scope = self._transport, self._transport.idle_scope
+        transport._requests_in_flight -= 1
+        if not transport._requests_in_flight and scope is not None:
+            assert transport._idle_timeout is not None  # there is a scope where there is a time
+            scope.deadline = anyio.current_time() + transport._idle_timeout
 
 
 class SessionManager(StreamableHTTPSessionManager):
@@ -96,7 +132,7 @@ class SessionManager(StreamableHTTPSessionManager):
         session = self._next = self._keeper.admit(requestor)
         transport = super()._admit_session(requestor)
         if transport is not None and transport.mcp_session_id is not None:
-            self._keeper.began(transport.mcp_session_id, session)
+            self._keeper.began(transport.mcp_session_id, session, SessionUse(transport))
         return transport
 
     async def _discard_session(

@@ -45,6 +45,10 @@ class Connections:
         session_id = headers(ctx).get("mcp-session-id") if ctx.request is not None else STDIO
         return None if session_id is None else self._remembered(session_id)
 
+    def in_session(self, session_id: str) -> Connection:
+        """The connection of a session over HTTP."""
+        return self._remembered(session_id)
+
     @property
     def stdio(self) -> Connection:
         """The one connection of a client on standard input and output."""

@@ -25,8 +25,13 @@ def headers(ctx: Ctx) -> Mapping[str, str]:
 
 def identity(ctx: Ctx) -> tuple[str | None, frozenset[str] | None]:
     """The subject and scopes of the request's token; None and None without tokens."""
-    user = (getattr(ctx.request, "scope", None) or {}).get("user")
+    user = scope(ctx).get("user")
     token = getattr(user, "access_token", None)
     if token is None:
         return None, None
     return token.subject, frozenset(token.scopes)
+
+
+def scope(ctx: Ctx) -> Mapping[str, Any]:
+    """The scope of a request over HTTP; empty on stdio."""
+    return getattr(ctx.request, "scope", None) or {}

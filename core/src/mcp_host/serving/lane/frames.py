@@ -38,7 +38,7 @@ def modern_result(request_id: Id, body: bytes, stamp: bytes) -> bytes:
     )
 
 
-def error(request_id: Id, code: int, message: str, data: Any = None) -> bytes:
+def error(request_id: Id | None, code: int, message: str, data: Any = None) -> bytes:
     """An error; `data` of None is left out."""
     told = {"code": code, "message": message, **({} if data is None else {"data": data})}
     return to_json({"jsonrpc": "2.0", "id": request_id, "error": told}, inf_nan_mode="null")

@@ -1,27 +1,28 @@
-"""The lane of HTTP: the stateless requests of 2026-07-28, each with its one response."""
+"""The lane of HTTP: stateless requests of 2026-07-28, and those of sessions before it."""
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Mapping, MutableMapping
 from dataclasses import replace
 from typing import Any, TypeAlias
 
 from ...declarations.context import Caller
-from ...startup.protocol import MODERN_VERSION
-from .channel import LaneChannel
-from .lane import Answer, Lane
-from .requests import NAMES, Envelopes, Usual, message, usual
+from ...startup.protocol import HANDSHAKE_VERSIONS, MODERN_VERSION
+from .exchange import JSON_TYPE, Exchange
+from .lane import Lane
+from .requests import NAMES, Envelopes, Usual, cancelled, coerced, message, usual
+from .sessions import BEGUN, BegunCall, Session, caller_in
 
 Message: TypeAlias = MutableMapping[str, Any]
 Scope: TypeAlias = MutableMapping[str, Any]
-Identify: TypeAlias = Callable[[str], tuple[str, frozenset[str]] | None]
-"""Finds the subject and the scopes of a bearer token; None for one that nobody has."""
+Headers: TypeAlias = Mapping[bytes, bytes]
+Identity: TypeAlias = tuple[str, frozenset[str]]
+"""The subject and the scopes of a bearer token."""
+Identify: TypeAlias = Callable[[str], Identity | None]
+"""Finds who has a bearer token; None for one that nobody has."""
+FindSession: TypeAlias = Callable[[str, str | None], Session | None]
+"""Finds the session of an id that this subject began."""
 
-QUICK = 0.05
-"""Seconds after which the lane looks whether the client is still there."""
-PATIENCE = 15.0
-"""Seconds until an answer becomes a stream of events, and between two signs of life in it."""
 ONCE = frozenset(
     name.encode()
     for name in (
@@ -32,28 +33,24 @@ ONCE = frozenset(
         "mcp-method",
         "mcp-name",
         "mcp-protocol-version",
+        "mcp-session-id",
     )
 )
 """Headers that a usual request has at most once."""
-UNUSUAL = (b"mcp-param-", b"mcp-session-id", b"origin", b"transfer-encoding", b"expect")
+UNUSUAL = (b"mcp-param-", b"origin", b"transfer-encoding", b"expect")
 """What headers begin with that a usual request has not."""
 JSON_TYPES = (b"application/json", b"application/json; charset=utf-8")
-JSON_TYPE = (b"content-type", b"application/json")
-STREAM_HEADERS = [
-    (b"content-type", b"text/event-stream"),
-    (b"cache-control", b"no-cache, no-transform"),
-    (b"connection", b"keep-alive"),
-    (b"x-accel-buffering", b"no"),
-]
-LIFE = b": ping\r\n\r\n"
+MODERN = MODERN_VERSION.encode()
+HANDSHAKE = frozenset(version.encode() for version in HANDSHAKE_VERSIONS)
 
 
 class HttpLane:
     """An ASGI application before another: it answers usual requests, and passes on all else.
 
     `path` is that of the endpoint, `longest` the bytes that a body may have. `identify` finds who
-    presents a token; None where none are wanted. `statuses` are the HTTP statuses of errors, and
-    `patience` the seconds until an answer becomes a stream.
+    presents a token; None where none are wanted. `statuses` are the HTTP statuses of errors,
+    `find_session` knows the sessions, and `patience` are the seconds until an answer becomes a
+    stream.
     """
 
     def __init__(
@@ -64,15 +61,17 @@ class HttpLane:
         longest: int,
         identify: Identify | None,
         statuses: Mapping[int, int],
+        find_session: FindSession,
         patience: float | None = None,
     ) -> None:
-        self._patience = PATIENCE if patience is None else patience
         self._app = app
         self._lane = lane
         self._path = path
         self._longest = longest
         self._identify = identify
         self._statuses = statuses
+        self._find_session = find_session
+        self._patience = patience
         self._envelopes = Envelopes(None)
 
     async def __call__(self, scope: Scope, receive: Any, send: Any) -> None:
@@ -81,15 +80,18 @@ class HttpLane:
             await self._app(scope, receive, send)
             return
         body, kept = await _body(receive)
-        request = usual(message(body) or {}) if body is not None else None
-        caller = self._caller(request, headers) if request is not None else None
-        if request is None or caller is None:
+        given = message(body) if body is not None else None
+        is_taken = False
+        if given is not None:
+            again = _again(kept, receive)
+            if b"mcp-session-id" in headers:
+                is_taken = await self._in_session(headers, given, scope, again, send)
+            else:
+                is_taken = await self._alone(headers, given, receive, send)
+        if not is_taken:
             await self._app(scope, _again(kept, receive), send)
-            return
-        exchange = _Exchange(self._statuses, self._patience, receive, send)
-        await exchange.run(self._lane, request, caller)
 
-    def _usual_headers(self, scope: Scope) -> dict[bytes, bytes] | None:
+    def _usual_headers(self, scope: Scope) -> Headers | None:
         """The headers of a request that may be usual; None of any other."""
         if scope["type"] != "http" or scope["method"] != "POST" or scope["path"] != self._path:
             return None
@@ -100,16 +102,29 @@ class HttpLane:
             headers[name] = value
         length = headers.get(b"content-length", b"")
         is_usual = (
-            headers.get(b"mcp-protocol-version") == MODERN_VERSION.encode()
-            and headers.get(b"content-type", b"").lower() in JSON_TYPES
+            headers.get(b"content-type", b"").lower() in JSON_TYPES
             and _takes_both(headers.get(b"accept", b""))
             and len(length) < 10
             and length.isdigit()
             and int(length) <= self._longest
         )
-        return headers if is_usual else None
+        return headers if is_usual and _is_of_one_era(headers) else None
 
-    def _caller(self, request: Usual, headers: Mapping[bytes, bytes]) -> Caller | None:
+    # -- requests of 2026-07-28
+
+    async def _alone(
+        self, headers: Headers, given: dict[str, Any], receive: Any, send: Any
+    ) -> bool:
+        """Answer a request without a session; False where the lane does not take it."""
+        request = usual(given)
+        caller = self._caller(request, headers) if request is not None else None
+        if request is None or caller is None:
+            return False
+        exchange = Exchange(self._statuses, self._patience, receive, send)
+        await exchange.run(self._lane, request, caller)
+        return True
+
+    def _caller(self, request: Usual, headers: Headers) -> Caller | None:
         """Who sends a request that the lane takes; None where it does not."""
         key = NAMES.get(request.method)
         fits = (
@@ -122,94 +137,83 @@ class HttpLane:
             return None
         if self._identify is None:
             return caller
-        scheme, _, token = headers.get(b"authorization", b"").decode("latin-1").partition(" ")
-        known = self._identify(token) if scheme.lower() == "bearer" else None
+        known = self._known(headers)
         return None if known is None else replace(caller, subject=known[0], scopes=known[1])
 
+    # -- requests in a session
 
-class _Exchange:
-    """One request and its response: JSON, or a stream of events.
+    async def _in_session(
+        self, headers: Headers, given: dict[str, Any], scope: Scope, receive: Any, send: Any
+    ) -> bool:
+        """Answer a request in a session; False where the lane does not take it."""
+        known = self._known(headers) if self._identify is not None else None
+        if self._identify is not None and known is None:
+            return False
+        session_id = headers[b"mcp-session-id"]
+        session = self._find_session(
+            session_id.decode("latin-1"), known[0] if known is not None else None
+        )
+        if session is None:
+            return False
+        request = usual(given)
+        if request is None:
+            return await _cancels(session, cancelled(given)) and await _accept(session_id, send)
+        caller = caller_in(session, known)
+        if (
+            caller is None
+            or request.meta
+            or not self._lane.takes(request)
+            or str(request.id) in session.in_flight
+            or coerced(request.id) in session.begun
+            or not session.hold()
+        ):
+            return False
 
-    It becomes a stream when the call says something, or has run for `patience`. When the client
-    goes, the call is cancelled. `_writing` is set from the first event on.
+        async def go_on() -> None:
+            await self._app(scope, receive, send)
+
+        async def respond(status: int, body: bytes) -> None:
+            await _send(send, status, body, session_id)
+
+        begun = scope[BEGUN] = BegunCall(request, session, go_on)
+        await begun.run(self._lane, caller, respond)
+        return True
+
+    def _known(self, headers: Headers) -> Identity | None:
+        """Who presents the token of a request; None where nobody does."""
+        assert self._identify is not None
+        scheme, _, token = headers.get(b"authorization", b"").decode("latin-1").partition(" ")
+        return self._identify(token) if scheme.lower() == "bearer" else None
+
+
+def _is_of_one_era(headers: Headers) -> bool:
+    """Whether the headers are those of one era: a session is of the handshake era.
+
+    The SDK takes the type of the content in small letters alone there.
     """
+    version = headers.get(b"mcp-protocol-version")
+    if b"mcp-session-id" in headers:
+        is_known = version is None or version in HANDSHAKE
+        return is_known and headers[b"content-type"] in JSON_TYPES
+    return version == MODERN
 
-    def __init__(
-        self, statuses: Mapping[int, int], patience: float, receive: Any, send: Any
-    ) -> None:
-        self._statuses = statuses
-        self._patience = patience
-        self._receive = receive
-        self._send = send
-        self._events: asyncio.Queue[bytes] = asyncio.Queue()
-        self._writing: asyncio.Task[None] | None = None
-        self._watching: asyncio.Task[None] | None = None
-        self._is_gone = False
 
-    async def run(self, lane: Lane, request: Usual, caller: Caller) -> None:
-        """Have the request answered, and send the answer."""
-        loop = asyncio.get_running_loop()
-        calling = asyncio.current_task()
-        assert calling is not None  # this is a coroutine
-        watch = loop.call_later(QUICK, self._watch, calling)
-        stream = loop.call_later(self._patience, self._say, LIFE)
-        channel = LaneChannel(lambda frame: self._say(_event(frame)), request.token)
-        try:
-            answer = await lane.answer(request, caller, channel)
-            stream.cancel()
-            await self._respond(answer)
-        except asyncio.CancelledError:
-            if not self._is_gone:
-                raise
-        finally:
-            channel.close()
-            watch.cancel()
-            stream.cancel()
-            for task in (self._writing, self._watching):
-                if task is not None:
-                    task.cancel()
+async def _cancels(session: Session, request_id: int | str | None) -> bool:
+    call = session.begun.get(coerced(request_id)) if request_id is not None else None
+    return call is not None and await call.cancel()
 
-    async def _respond(self, answer: Answer) -> None:
-        if self._writing is not None:
-            self._events.put_nowait(_event(answer.frame))
-            self._events.put_nowait(b"")
-            await self._writing
-            return
-        status = 200 if answer.error is None else self._statuses.get(answer.error, 200)
-        length = (b"content-length", str(len(answer.frame)).encode())
-        headers = [length, JSON_TYPE]
-        await self._send({"type": "http.response.start", "status": status, "headers": headers})
-        await self._send({"type": "http.response.body", "body": answer.frame})
 
-    def _say(self, event: bytes) -> None:
-        """Send an event, the first of which begins the stream."""
-        self._events.put_nowait(event)
-        if self._writing is None:
-            self._writing = asyncio.create_task(self._write())
+async def _accept(session_id: bytes, send: Any) -> bool:
+    """Say that a notification was taken."""
+    await _send(send, 202, b"", session_id)
+    return True
 
-    async def _write(self) -> None:
-        start = {"type": "http.response.start", "status": 200, "headers": STREAM_HEADERS}
-        await self._send(start)
-        while event := await self._next():
-            await self._send({"type": "http.response.body", "body": event, "more_body": True})
-        await self._send({"type": "http.response.body", "body": b""})
 
-    async def _next(self) -> bytes:
-        """The next event; a sign of life where none comes, and nothing at the end."""
-        try:
-            async with asyncio.timeout(self._patience):
-                return await self._events.get()
-        except TimeoutError:
-            return LIFE
-
-    def _watch(self, calling: asyncio.Task[Any]) -> None:
-        self._watching = asyncio.create_task(self._cancel_when_gone(calling))
-
-    async def _cancel_when_gone(self, calling: asyncio.Task[Any]) -> None:
-        while (await self._receive())["type"] != "http.disconnect":
-            continue
-        self._is_gone = True
-        calling.cancel()
+async def _send(send: Any, status: int, body: bytes, session_id: bytes) -> None:
+    length = (b"content-length", str(len(body)).encode())
+    headers = [length, JSON_TYPE, (b"mcp-session-id", session_id)]
+    await send({"type": "http.response.start", "status": status, "headers": headers})
+    await send({"type": "http.response.body", "body": body})
 
 
 async def _body(receive: Any) -> tuple[bytes | None, list[Message]]:
@@ -247,7 +251,3 @@ def _takes_both(accept: bytes) -> bool:
 def _names(header: bytes, name: str) -> bool:
     """Whether a header names what the body does, with no spelling of its own."""
     return name.isascii() and header == name.encode() and not header.startswith(b"=?")
-
-
-def _event(frame: bytes) -> bytes:
-    return b"event: message\r\ndata: %b\r\n\r\n" % frame

@@ -29,6 +29,7 @@ SIEVE = "mcp_types.methods"
 log = logging.getLogger("mcp_host.server")
 
 SERVER_INFO = META + "serverInfo"
+PONG = Answered(b"{}", is_wire=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,21 +71,40 @@ class Lane:
 
     async def answer(self, request: Usual, caller: Caller, channel: ClientChannel) -> Answer:
         """Answer a request that `takes` has taken; no exception but cancellation comes out."""
-        if request.method == "ping":
-            return Answer(frames.result(request.id, b"{}"))
+        outcome: Answered | Exception
         try:
-            answered = await self._call(request, caller, channel)
-            if not answered.is_wire and SIEVE not in sys.modules:
+            outcome = await self.call(request, caller, channel)
+            if not outcome.is_wire and SIEVE not in sys.modules:
                 await asyncio.to_thread(importlib.import_module, SIEVE)
-            return Answer(self._framed(request, caller, answered))
-        except ProtocolError as told:
-            frame = frames.error(request.id, told.number, str(told), told.data)
-            return Answer(frame, told.number)
-        except Exception:
-            log.exception("%s failed", request.method)
-            return Answer(
-                frames.error(request.id, INTERNAL_ERROR, "Internal error"), INTERNAL_ERROR
-            )
+        except Exception as error:
+            outcome = error
+        return self.framed(request, caller, outcome)
+
+    async def call(self, request: Usual, caller: Caller, channel: ClientChannel) -> Answered:
+        """Have the host answer a request that `takes` has taken; raises what the host raises."""
+        if request.method == "ping":
+            return PONG
+        host, context = self._host, self._host.context(caller, channel)
+        if request.method == "tools/call":
+            return await host.call_tool(request.name, request.arguments, context)
+        if request.method == "prompts/get":
+            return await host.get_prompt(request.name, request.arguments, context)
+        return await host.read(request.name, context)
+
+    def framed(self, request: Usual, caller: Caller, outcome: Answered | Exception) -> Answer:
+        """The answer that tells how a call ended."""
+        if isinstance(outcome, Answered):
+            if outcome is PONG:
+                return Answer(frames.result(request.id, outcome.body))
+            try:
+                return Answer(self._framed(request, caller, outcome))
+            except Exception as error:
+                outcome = error
+        if isinstance(outcome, ProtocolError):
+            told = frames.error(request.id, outcome.number, str(outcome), outcome.data)
+            return Answer(told, outcome.number)
+        log.error("%s failed", request.method, exc_info=outcome)
+        return Answer(frames.error(request.id, INTERNAL_ERROR, "Internal error"), INTERNAL_ERROR)
 
     def _entry(self, request: Usual) -> Entry | None:
         catalog = self._host.catalog
@@ -93,14 +113,6 @@ class Lane:
         if request.method == "prompts/get":
             return catalog.prompts.get(request.name)
         return catalog.resource(request.name)[0] if request.method == "resources/read" else None
-
-    async def _call(self, request: Usual, caller: Caller, channel: ClientChannel) -> Answered:
-        host, context = self._host, self._host.context(caller, channel)
-        if request.method == "tools/call":
-            return await host.call_tool(request.name, request.arguments, context)
-        if request.method == "prompts/get":
-            return await host.get_prompt(request.name, request.arguments, context)
-        return await host.read(request.name, context)
 
     def _framed(self, request: Usual, caller: Caller, answered: Answered) -> bytes:
         is_modern = caller.protocol == MODERN_VERSION

@@ -25,7 +25,7 @@ _NOTHING: Mapping[str, Any] = {}
 
 @dataclass(slots=True)
 class Usual:
-    """A usual request; `meta` is its `_meta` without the progress token."""
+    """A usual request; `meta` is its `_meta` without the progress token and others' own keys."""
 
     id: Id
     method: Method
@@ -75,6 +75,8 @@ def usual(given: dict[str, Any]) -> Usual | None:
     token = meta.get("progressToken")
     if type(token) is str or type(token) is int:
         del meta["progressToken"]  # what is left of another one is unusual
+    for key in [key for key in meta if _is_others(key)]:
+        del meta[key]
     return Usual(request_id, method, name, arguments, token, meta)  # type: ignore[arg-type]  # as above
 
 
@@ -92,6 +94,14 @@ def cancelled(given: Mapping[str, Any]) -> Id | None:
     params = given.get("params")
     request_id = params.get("requestId") if isinstance(params, dict) else None
     return request_id if type(request_id) in (str, int) else None
+
+
+def coerced(request_id: Id) -> Id:
+    """An id as a cancellation names it: by its number, also where it is written as a string."""
+    try:
+        return int(request_id) if isinstance(request_id, str) else request_id
+    except ValueError:
+        return request_id
 
 
 class Envelopes:
@@ -117,6 +127,12 @@ class Envelopes:
             offers=frozenset(meta[META + "clientCapabilities"]),
         )
         return self._caller
+
+
+def _is_others(key: str) -> bool:
+    """Whether a key of `_meta` is a client's own, which means nothing to a server."""
+    prefix, slash, _ = key.partition("/")
+    return bool(slash) and "mcp" not in prefix and "modelcontextprotocol" not in prefix
 
 
 def _is_usual_id(value: object) -> TypeGuard[Id]:

@@ -11,7 +11,7 @@ from ...declarations.context import Caller, Level
 from . import frames
 from .channel import LaneChannel
 from .lane import Answer, Lane
-from .requests import Envelopes, Id, Usual, cancelled, message, usual
+from .requests import Envelopes, Id, Usual, cancelled, coerced, message, usual
 
 if TYPE_CHECKING:
     from ..connections import Connection
@@ -111,11 +111,3 @@ class StdioLane:
         if task is not None:
             task.cancel()
         return task is not None
-
-
-def coerced(request_id: Id) -> Id:
-    """An id as a cancellation names it: by its number, also where it is written as a string."""
-    try:
-        return int(request_id) if isinstance(request_id, str) else request_id
-    except ValueError:
-        return request_id

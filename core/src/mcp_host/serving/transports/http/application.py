@@ -24,14 +24,20 @@ from . import PATH
 from .guard import Guard
 from .handshake import session_manager
 from .routes import HealthRoutes
+from .sessions import Sessions
 from .tokens import Verifier
 
 
 def application(
-    adapter: Adapter, http: HttpTable, port: int, routes: HealthRoutes, verifier: Verifier
+    adapter: Adapter,
+    http: HttpTable,
+    port: int,
+    routes: HealthRoutes,
+    verifier: Verifier,
+    sessions: Sessions,
 ) -> ASGIApp:
     """The application for a server on this port."""
-    manager = session_manager(adapter, http)
+    manager = session_manager(adapter, http, sessions)
     endpoint: ASGIApp = StreamableHTTPASGIApp(manager)
     if http.tokens:
         known = AuthContextMiddleware(RequireAuthMiddleware(endpoint, [], None))
@@ -54,7 +60,15 @@ def application(
     if adapter.lane is None:
         return Guard(app, http, port)
     identify = partial(_identity, verifier) if http.tokens else None
-    lane = HttpLane(app, adapter.lane, PATH, http.max_body_bytes, identify, ERROR_CODE_HTTP_STATUS)
+    lane = HttpLane(
+        app,
+        adapter.lane,
+        PATH,
+        http.max_body_bytes,
+        identify,
+        ERROR_CODE_HTTP_STATUS,
+        sessions.of_subject,
+    )
     return Guard(lane, http, port)
 
 

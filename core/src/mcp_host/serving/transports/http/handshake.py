@@ -19,6 +19,7 @@ from ....settings.tables import HttpTable
 from ....startup.protocol import HANDSHAKE_VERSIONS, is_id
 from ...adapter import Adapter
 from ...borrowed import SessionManager
+from ...lane.sessions import BEGUN
 from .sessions import Owner, Session, Sessions, TooManySessions, owner_of
 
 RETRY_MS = 500
@@ -26,9 +27,8 @@ RETRY_MS = 500
 VERSIONS = frozenset(version.encode() for version in HANDSHAKE_VERSIONS)
 
 
-def session_manager(adapter: Adapter, http: HttpTable) -> SessionManager:
-    """The SDK's session manager as the settings want it."""
-    sessions = Sessions(http, adapter.connections.forget)
+def session_manager(adapter: Adapter, http: HttpTable, sessions: Sessions) -> SessionManager:
+    """The SDK's session manager as the settings want it, which begins and ends these sessions."""
     return SessionManager(
         None if http.stateless else sessions,
         lambda app: HandshakeChecks(app, sessions),
@@ -98,7 +98,7 @@ class HandshakeChecks:
     ) -> None:
         """Pass a request on unless one with its id waits for an answer."""
         stream_id = str(request_id)  # the SDK's name for it: 1 and "1" are one there
-        if stream_id in session.in_flight:
+        if stream_id in session.in_flight and BEGUN not in scope:
             said = f"The id {_shown(request_id)} is in use by a request that is not answered yet"
             await _refuse(409, request_id, said)(scope, receive, send)
             return

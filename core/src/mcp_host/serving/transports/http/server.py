@@ -13,6 +13,7 @@ from ...borrowed import GracefulServer, counted_protocol
 from .application import application
 from .door import LONGEST_QUEUE, Door, room
 from .routes import HealthRoutes
+from .sessions import Sessions
 from .tokens import Verifier
 
 
@@ -23,6 +24,7 @@ async def serve(
     http = host.settings.http
     verifier = Verifier(http.tokens)
     routes = HealthRoutes(host, verifier)
+    sessions = Sessions(http, adapter.connections)
 
     def ending() -> None:
         routes.stopping = True
@@ -31,7 +33,7 @@ async def serve(
 
     connections, at_a_time = room(http.limits)
     config = uvicorn.Config(
-        application(adapter, http, listening.getsockname()[1], routes, verifier),
+        application(adapter, http, listening.getsockname()[1], routes, verifier, sessions),
         http=counted_protocol(Door(connections, http.limits.header_timeout)),
         backlog=at_a_time,
         log_config=None,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
+from functools import partial
 from typing import Any, TypeAlias
 
 from mcp.server.auth.middleware.bearer_auth import AuthorizationContext
@@ -12,6 +13,10 @@ from mcp_types import JSONRPCError, JSONRPCResponse
 
 from ....errors import Busy
 from ....settings.tables import HttpTable
+from ...borrowed import SessionUse
+from ...connections import Connection, Connections
+from ...lane.requests import Id
+from ...lane.sessions import BegunCall
 from .replay import Replay, ReplayBudget
 
 Owner: TypeAlias = tuple[str | None, str] | None
@@ -37,12 +42,36 @@ class Session(EventStore):
     """One session: who began it, what it may fetch again, and which requests are not answered.
 
     The SDK tells an event store every message to the client, so this is where an answer is seen.
+    `begun` are the calls that the lane began, by id. `connection`, `use` and `hold` are for a
+    session that has begun.
     """
 
     def __init__(self, owner: Owner, replay: Replay) -> None:
         self.owner = owner
         self.in_flight: set[str] = set()
+        self.begun: dict[Id, BegunCall] = {}
         self._replay = replay
+        self._connection: Callable[[], Connection] | None = None
+        self.use: SessionUse | None = None
+
+    def begin(self, connection: Callable[[], Connection], use: SessionUse) -> None:
+        """Be the session of this connection."""
+        self._connection, self.use = connection, use
+
+    @property
+    def connection(self) -> Connection:
+        """The session's connection."""
+        assert self._connection is not None  # `begin` was called
+        return self._connection()
+
+    def hold(self) -> bool:
+        """Keep the session from ending for want of use; False where it ends already."""
+        return self.use is not None and self.use.begin()
+
+    def release(self) -> None:
+        """Let the session end again when it is not used."""
+        if self.use is not None:
+            self.use.end()
 
     async def store_event(self, stream_id: str, message: Any) -> str:
         if isinstance(message, JSONRPCResponse | JSONRPCError):
@@ -55,21 +84,22 @@ class Session(EventStore):
         return await self._replay.replay_events_after(last_event_id, send_callback)
 
     def close(self) -> None:
-        """Forget what was kept for the client."""
+        """End what the lane has begun, and forget what was kept for the client."""
+        for call in list(self.begun.values()):
+            call.session_ended()
         self._replay.close()
 
 
 class Sessions:
     """All sessions by their id, within the numbers that the settings allow.
 
-    Callers without a token are one subject. `on_end` is called with the id of a session that has
-    ended, by its client or because it was not used.
+    Callers without a token are one subject.
     """
 
-    def __init__(self, http: HttpTable, on_end: Callable[[str], None]) -> None:
+    def __init__(self, http: HttpTable, connections: Connections) -> None:
         self._limits = http.limits
         self._idle = http.session_idle_timeout
-        self._on_end = on_end
+        self._connections = connections
         self._budget = ReplayBudget(http.limits.replay_bytes_total)
         self._by_id: dict[str, Session] = {}
         self._owned: Counter[Owner] = Counter()
@@ -78,6 +108,10 @@ class Sessions:
         """The session of that id which this caller began."""
         session = self._by_id.get(session_id)
         return session if session is not None and session.owner == owner else None
+
+    def of_subject(self, session_id: str, subject: str | None) -> Session | None:
+        """As `find`, of a token of the settings' own; None where there are no tokens."""
+        return self.find(session_id, None if subject is None else (None, subject))
 
     def admit(self, known: AuthorizationContext | None) -> Session:
         """A new session of this caller; `TooManySessions` where it may have no more."""
@@ -100,8 +134,9 @@ class Sessions:
             )
         return Session(owner, Replay(limits.replay_bytes, self._budget))
 
-    def began(self, session_id: str, session: Session) -> None:
+    def began(self, session_id: str, session: Session, use: SessionUse) -> None:
         """Keep a session that was admitted and now has an id."""
+        session.begin(partial(self._connections.in_session, session_id), use)
         self._by_id[session_id] = session
         self._owned[session.owner] += 1
 
@@ -114,4 +149,4 @@ class Sessions:
         if not self._owned[session.owner]:
             del self._owned[session.owner]
         session.close()
-        self._on_end(session_id)
+        self._connections.forget(session_id)
