@@ -72,7 +72,8 @@ INSIDE = {"channel",
     # what the host itself calls on these
     "wire", "contents", "read", "capability", "rest", "listed", "answer", "match", "signature",
     "is_template", "template", "verify", "is_repeatable", "key_of",
-    "idempotent_needs", "begin", "has_begun", "cancel", "envelope", "function", "code",
+    "idempotent_needs", "offered_name", "begin",
+    "has_begun", "cancel", "envelope", "function", "code",
 }  # fmt: skip
 
 

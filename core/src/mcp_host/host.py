@@ -8,7 +8,7 @@ import uuid
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 from pydantic_core import to_json
 
@@ -47,7 +47,9 @@ from .runtime.bounds import text
 from .runtime.health import Health
 from .runtime.lifecycle import Lifecycle, Limits
 from .runtime.mailbox import Mailbox
-from .runtime.messages import Answered, ProposalsMessage, Proposed
+from .runtime.messages import Answered, ListChange, ProposalsMessage, Proposed
+from .runtime.offered import OfferedEntries
+from .runtime.offers import Offers
 from .runtime.process_worker import ProcessWorker
 from .runtime.programs import ProgramRunner
 from .runtime.side import as_call_error
@@ -85,6 +87,7 @@ class Host:
         self._retries = retries
         self._fatal = asyncio.Event()
         self._listeners: list[Listener] = []
+        self._offers: dict[str, _Offers] = {}
         self._openings: dict[str, asyncio.Task[None]] = {}
         self._loop: asyncio.AbstractEventLoop | None = None
         packs, host = self.running.__getitem__, self.settings.host
@@ -204,7 +207,14 @@ class Host:
 
     def _lifecycle(self, pack: Pack, declared: Declared) -> Lifecycle:
         health = Health(partial(self._condition_changed, pack))
-        mailbox = Mailbox(_PackListener(self, pack, health), asyncio.get_running_loop())
+        entries = OfferedEntries(
+            self.catalog,
+            declared,
+            Naming(declared, self.alone is None),
+            lambda key: worker.forget(key),
+        )
+        mailbox = Mailbox(_PackListener(self, pack, health, entries), asyncio.get_running_loop())
+        self._offers[pack.name] = _Offers(entries, mailbox)
         host = self.settings.host
         folder = (Path(folders.data()) / pack.name, Path(folders.cache()) / pack.name)
         worker: Worker
@@ -213,9 +223,10 @@ class Host:
                 declared, declared.process, folder, mailbox, health.abandoned, let_go=host.grace
             )
         else:
-            handle = self._handle(pack, declared, mailbox, folder)
+            offers = Offers(declared, mailbox.list_change)
+            handle = self._handle(pack, declared, offers, mailbox, folder)
             worker = ThreadWorker(
-                declared, handle, mailbox, health.abandoned, self.inventory.flight
+                declared, handle, offers, mailbox, health.abandoned, self.inventory.flight
             )
         is_retried = self._retries and not self.inventory.is_required(pack)
         return Lifecycle(
@@ -227,12 +238,19 @@ class Host:
         )
 
     def _handle(
-        self, pack: Pack, declared: Declared, mailbox: Mailbox, folder: tuple[Path, Path]
+        self,
+        pack: Pack,
+        declared: Declared,
+        offers: Offers,
+        mailbox: Mailbox,
+        folder: tuple[Path, Path],
     ) -> PackHandle:
         return PackHandle(
             pack.name,
             changed=mailbox.changed,
             lists_changed=mailbox.lists_changed,
+            offer=offers.offer,
+            withdraw=offers.withdraw,
             degraded=lambda code, reason, remedy: mailbox.report(
                 Condition("degraded", text(code, 64), text(reason), text(remedy))
             ),
@@ -246,11 +264,25 @@ class Host:
 
     def _condition_changed(self, pack: Pack, condition: Condition) -> None:
         was_listed = pack.condition.listed
+        if condition.state == "failed":
+            self._clear_offers(pack)
         self.inventory.change(pack, condition)
         self._tell_if_fatal()
         self.emit(PACKS_URI)
         if condition.listed != was_listed:
             self.forget_lists()
+
+    def _clear_offers(self, pack: Pack) -> None:
+        """Forget what a pack has offered that is not open any more."""
+        offers = self._offers[pack.name]
+        offers.mailbox.empty()  # what it still said belongs to what it was
+        offers.entries.clear()
+
+    def left(self, whose: str) -> None:
+        """Forget what was offered to a caller whose connection has ended; on the host's loop."""
+        left = [offers.entries.leave(whose) for offers in self._offers.values()]
+        if any(left):
+            self.inventory.lists.forget()
 
     def _tell_if_fatal(self) -> None:
         if self.fatal:
@@ -294,9 +326,7 @@ class Host:
         asking: Asking | None = None,
     ) -> Answered:
         """Call a tool by its public name."""
-        entry = self.catalog.tools.get(name)
-        if entry is None and await self._loaded(self.inventory.owners(name)):
-            entry = self.catalog.tools.get(name)
+        entry = await self._found("tools", name, context.caller)
         return await self._pass(Call("tool", name, entry, arguments, context, asking or Asking()))
 
     async def get_prompt(
@@ -307,17 +337,35 @@ class Host:
         asking: Asking | None = None,
     ) -> Answered:
         """Fill in a prompt by its public name."""
-        entry = self.catalog.prompts.get(name)
-        if entry is None and await self._loaded(self.inventory.owners(name)):
-            entry = self.catalog.prompts.get(name)
+        entry = await self._found("prompts", name, context.caller)
         return await self._pass(Call("prompt", name, entry, arguments, context, asking or Asking()))
 
     async def read(self, uri: str, context: Context, asking: Asking | None = None) -> Answered:
         """Read a resource by its URI."""
-        entry, values = self.catalog.resource(uri)
-        if entry is None and await self._loaded(list(self.packs.values())):
-            entry, values = self.catalog.resource(uri)
+        entry, values = self.catalog.resource(uri, context.caller)
+        if entry is None and await self._may_come(list(self.packs.values())):
+            entry, values = self.catalog.resource(uri, context.caller)
         return await self._pass(Call("resource", uri, entry, values, context, asking or Asking()))
+
+    async def _found(self, what: What, name: str, caller: Caller) -> Entry | None:
+        entry = self.catalog.find(what, name, caller)
+        if entry is None and await self._may_come(self.inventory.owners(name)):
+            entry = self.catalog.find(what, name, caller)
+        return entry
+
+    async def _may_come(self, packs: Sequence[Pack]) -> bool:
+        """Wait until these packs are imported, and those open that add to their lists.
+
+        Return whether there was anything to wait for.
+        """
+        waited = await self._loaded(packs)
+        for pack in packs:
+            changes = pack.declared is not None and pack.declared.needs.changes_lists
+            if changes and pack.condition.state == "opening" and pack.name in self.running:
+                await self.running[pack.name].health.decided()
+                self._offers[pack.name].mailbox.empty()
+                waited = True
+        return waited
 
     async def _pass(self, call: Call) -> Answered:
         result = await self._chain(call)
@@ -341,10 +389,11 @@ class Host:
     ) -> dict[str, Any]:
         """Propose values for an argument of a prompt (`ref.name`) or a template (`ref.uri`)."""
         if ref.get("type") == "ref/prompt":
-            entry = self.catalog.prompts.get(str(ref.get("name")))
+            entry = self.catalog.find("prompts", str(ref.get("name")), caller)
         else:
             uri = str(ref.get("uri"))
-            entry = self.catalog.templates.get(uri) or self.catalog.resources.get(uri)
+            entry = self.catalog.find("resourceTemplates", uri, caller)
+            entry = entry or self.catalog.find("resources", uri, caller)
         if entry is None or not allows(entry, caller):
             what = ref.get("name") or ref.get("uri")
             raise ProtocolError(INVALID_PARAMS, f"Unknown reference: {str(what)[:200]}")
@@ -366,7 +415,7 @@ class Host:
         is_resource = isinstance(contribution, Resource)
         message = ProposalsMessage(
             kind="resource" if is_resource else "prompt",
-            key=contribution.uri if isinstance(contribution, Resource) else contribution.name,
+            key=entry.target,
             argument=argument,
             value=value,
             given=given,
@@ -391,7 +440,7 @@ class Host:
 
     def check_access(self, uri: str, caller: Caller) -> None:
         """Raise `PermissionDenied` where this caller may not watch this resource."""
-        entry, _ = self.catalog.resource(uri)
+        entry, _ = self.catalog.resource(uri, caller)
         if entry is not None:
             check(entry, caller)
 
@@ -420,18 +469,31 @@ class Host:
         return None
 
 
+class _Offers(NamedTuple):
+    """What one pack offers while it serves, and where more of it may wait."""
+
+    entries: OfferedEntries
+    mailbox: Mailbox
+
+
 class _PackListener:
     """Passes on what one pack says outside its answers."""
 
-    def __init__(self, host: Host, pack: Pack, health: Health) -> None:
+    def __init__(self, host: Host, pack: Pack, health: Health, entries: OfferedEntries) -> None:
         self._host = host
         self._pack = pack
         self._health = health
+        self._entries = entries
 
     def changed(self, uri: str) -> None:
         self._host.emit(uri)
 
     def lists_changed(self) -> None:
+        self._host.forget_lists()
+
+    def list_changes(self, changes: Sequence[ListChange]) -> None:
+        self._entries.apply(changes)
+        self._health.refused(self._entries.refusal)
         self._host.forget_lists()
 
     def reported(self, condition: Condition | None) -> None:

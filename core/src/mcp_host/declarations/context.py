@@ -38,6 +38,13 @@ class Caller:
     protocol: str = ""
     offers: frozenset[str] = frozenset()
 
+    @property
+    def identity(self) -> str | None:
+        """What proves that two calls come from one caller; None where nothing does."""
+        if self.subject is not None:
+            return f"subject:{self.subject}"
+        return None if self.connection is None else f"connection:{self.connection}"
+
 
 class ClientChannel(Protocol):
     """What reaches the client of one call; every method may be called in any thread."""

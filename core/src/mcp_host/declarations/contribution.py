@@ -56,6 +56,11 @@ class Contribution(ABC):
     def signature(self) -> Signature:
         return read_signature(self.function)
 
+    @property
+    def offered_name(self) -> str:
+        """What a pack withdraws it by, and what nothing else of its kind may have."""
+        return self.name
+
     @abstractmethod
     def listed(self, name: str, resolve: Resolve) -> Wire:
         """The contribution as its list shows it under this name."""

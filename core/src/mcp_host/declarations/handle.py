@@ -6,7 +6,11 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from .context import Caller
+    from .contribution import Contribution
 
 
 @dataclass(frozen=True)
@@ -53,6 +57,8 @@ class PackHandle:
         *,
         changed: Callable[[str], None],
         lists_changed: Callable[[], None],
+        offer: Callable[[Contribution, Caller | None], None],
+        withdraw: Callable[[str, Caller | None], None],
         degraded: Callable[[str, str, str], None],
         recovered: Callable[[], None],
         public_name: Callable[[str], str],
@@ -62,6 +68,8 @@ class PackHandle:
         self.name = name
         self._changed = changed
         self._lists_changed = lists_changed
+        self._offer = offer
+        self._withdraw = withdraw
         self._degraded = degraded
         self._recovered = recovered
         self._public_name = public_name
@@ -75,6 +83,23 @@ class PackHandle:
     def lists_changed(self) -> None:
         """Tell all clients to ask for the lists again."""
         self._lists_changed()
+
+    def offer(self, contribution: Contribution, *, caller: Caller | None = None) -> None:
+        """Add a tool, a resource, a template or a prompt to the lists, and tell the clients.
+
+        It is for everybody, or for one `caller` alone. What was offered under the name before makes
+        room for it. Raises `DeclarationError` where it cannot be served, and `Unsupported` for a
+        caller whom nothing tells from others; a name that something else has is refused later, in
+        the log and in the pack's state.
+        """
+        self._offer(contribution, caller)
+
+    def withdraw(self, name: str, *, caller: Caller | None = None) -> None:
+        """Take out what was offered under this name (a resource's URI), and tell the clients.
+
+        Calls that have begun run to their end. A name that nothing was offered under is no error.
+        """
+        self._withdraw(name, caller)
 
     def degraded(self, reason: str, *, code: str = "degraded", remedy: str = "") -> None:
         """Say that the pack serves, but not all of it; code `not_set_up` is no fault for doctor."""

@@ -47,12 +47,14 @@ class Needs:
     `reads_environment` names the variables that the pack reads, and `child_environment` those that
     its programs get besides the usual ones; a name that ends with `*` stands for all that begin so.
     None as `reads_environment` says nothing, `()` says that it reads none. `sessions` is "apart"
-    where one opened pack must not serve the sessions of several clients.
+    where one opened pack must not serve the sessions of several clients. `changes_lists` says that
+    it offers and withdraws entries of lists while it serves.
     """
 
     reads_environment: Sequence[str] | None = None
     child_environment: Sequence[str] = ()
     sessions: Sessions | None = None
+    changes_lists: bool = False
 
     def __post_init__(self) -> None:
         if self.reads_environment is not None:

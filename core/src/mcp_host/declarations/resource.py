@@ -35,6 +35,10 @@ class Resource(Contribution):
         return UriTemplate(self.uri)
 
     @property
+    def offered_name(self) -> str:
+        return self.uri
+
+    @property
     def is_template(self) -> bool:
         return "{" in self.uri
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-from ..declarations.resource import Resource
 from ..errors import MissingCapability
 from ..runtime.lifecycle import Lifecycle
 from ..runtime.mailbox import Repeatable, Said
@@ -28,10 +27,9 @@ class Run:
         self._max_answer_bytes = max_answer_bytes
 
     async def __call__(self, call: Call) -> Result:
-        contribution = call.known.contribution
         message = CallMessage(
             kind=call.kind,
-            key=contribution.uri if isinstance(contribution, Resource) else contribution.name,
+            key=call.known.target,
             target=call.name,
             arguments=call.arguments,
             request_id=call.context.request_id,

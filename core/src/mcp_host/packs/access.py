@@ -22,6 +22,8 @@ def check(entry: Entry, caller: Caller) -> None:
 
 def allows(entry: Entry, caller: Caller) -> bool:
     """Whether this stands in the caller's lists."""
+    if entry.whose is not None and entry.whose != caller.identity:
+        return False
     return not entry.refusal and in_scope(entry, caller)
 
 

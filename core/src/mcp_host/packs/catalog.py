@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from typing import Any, Literal, cast
 
+from ..declarations.context import Caller
 from ..declarations.contribution import Contribution
 from ..declarations.resource import Resource
 from ..declarations.tool import Tool
@@ -31,7 +33,9 @@ LISTS: tuple[What, ...] = tuple(METHODS.values())
 class Entry:
     """One contribution under its public name (for a resource: its URI).
 
-    `refusal` says why the settings keep a tool from everybody; empty when they do not.
+    `refusal` says why the settings keep a tool from everybody; empty when they do not. `target` is
+    what the pack's side finds it by. `whose` is the identity of the one caller that it is for, None
+    where it is for everybody.
     """
 
     pack: str
@@ -40,6 +44,8 @@ class Entry:
     listed: Mapping[str, Any]
     refusal: str = ""
     errors: Mapping[type[BaseException], str] = field(default_factory=dict)
+    target: str = ""
+    whose: str | None = None
 
     @property
     def has_name(self) -> bool:
@@ -69,31 +75,83 @@ class Catalog:
         self.resources: dict[str, Entry] = {}
         self.templates: dict[str, Entry] = {}
         self.warnings: list[str] = []
+        self._owned: dict[tuple[What, str, str], Entry] = {}
+        self._owners: Counter[tuple[What, str]] = Counter()
 
     def add(self, declared: Declared, *, prefixed: bool = True) -> None:
         """Take in all that a pack declares, or nothing: `LoadError` names the clash or the name."""
         self._check_settings(declared)
         entries = list(self._entries(declared, prefixed))
-        tables = (self.tools, self.prompts, self.resources, self.templates)
-        taken = {(id(table), entry.key): entry for table in tables for entry in table.values()}
-        for table, entry in entries:
-            self._check(declared, entry, taken.get((id(table), entry.key)))
-            taken[id(table), entry.key] = entry
-        for table, entry in entries:
-            table[entry.name] = entry
+        taken = {(what, entry.key): entry for what in LISTS for entry in self._table(what).values()}
+        taken.update(((what, entry.key), entry) for (what, _, _), entry in self._owned.items())
+        for what, entry in entries:
+            self._check(declared, entry, taken.get((what, entry.key)))
+            taken[what, entry.key] = entry
+        for what, entry in entries:
+            self._table(what)[entry.name] = entry
             if len(entry.name) > LONG_NAME and entry.has_name:
                 self.warnings.append(
                     f"{entry.name}: {len(entry.name)} characters; some clients cut names of more "
                     f"than {LONG_NAME}; a shorter prefix in [packs.{declared.name}] helps"
                 )
 
-    def resource(self, uri: str) -> tuple[Entry | None, dict[str, str]]:
+    def offer(
+        self,
+        declared: Declared,
+        contribution: Contribution,
+        naming: Naming,
+        *,
+        target: str,
+        whose: str | None,
+        instead_of: Entry | None = None,
+    ) -> Entry:
+        """Take in something that a pack offers while it serves, `instead_of` what it did before.
+
+        `LoadError` says why not; then all is as it was.
+        """
+        what = _list_of(contribution)
+        name = contribution.offered_name
+        if not isinstance(contribution, Resource):
+            name = naming.public(name)
+        refusal = _refusal(contribution, declared.table) if isinstance(contribution, Tool) else ""
+        entry = self._entry(declared, name, contribution, naming, refusal, target, whose)
+        other = self._holder(what, entry)
+        self._check(declared, entry, None if other is instead_of else other)
+        if instead_of is not None:
+            self.withdraw(instead_of)
+        if whose is None:
+            self._table(what)[name] = entry
+        else:
+            self._owned[what, whose, name] = entry
+            self._owners[what, entry.key] += 1
+        return entry
+
+    def withdraw(self, entry: Entry) -> None:
+        """Take out an entry that was offered."""
+        what = _list_of(entry.contribution)
+        if entry.whose is None:
+            del self._table(what)[entry.name]
+            return
+        del self._owned[what, entry.whose, entry.name]
+        self._owners[what, entry.key] -= 1
+        if not self._owners[what, entry.key]:
+            del self._owners[what, entry.key]
+
+    def find(self, what: What, name: str, caller: Caller) -> Entry | None:
+        """The entry of this name (or URI, or template) that there is for a caller."""
+        found = self._table(what).get(name)
+        if found is None and self._owned and caller.identity is not None:
+            found = self._owned.get((what, caller.identity, name))
+        return found
+
+    def resource(self, uri: str, caller: Caller) -> tuple[Entry | None, dict[str, str]]:
         """Which resource a URI means, and the values of its template."""
         if len(uri) > LONGEST_URI:
             return None, {}
-        if uri in self.resources:
-            return self.resources[uri], {}
-        for entry in self.templates.values():
+        found = self.find("resources", uri, caller)
+        if found is not None:
+            return found, {}
+        for entry in self._templates(caller):
             try:
                 values = cast(Resource, entry.contribution).template.match(uri)
             except UnicodeDecodeError:
@@ -104,26 +162,51 @@ class Catalog:
 
     def entries(self, what: What) -> Iterable[Entry]:
         """The entries of one list, in its order."""
-        tables: Mapping[What, Mapping[str, Entry]] = {
-            "tools": self.tools,
-            "prompts": self.prompts,
-            "resources": self.resources,
-            "resourceTemplates": self.templates,
-        }
-        return tables[what].values()
+        yield from self._table(what).values()
+        if self._owned:
+            yield from [entry for (of, _, _), entry in self._owned.items() if of == what]
 
-    def _entries(
-        self, declared: Declared, prefixed: bool
-    ) -> Iterable[tuple[dict[str, Entry], Entry]]:
+    def _table(self, what: What) -> dict[str, Entry]:
+        if what == "tools":
+            return self.tools
+        if what == "prompts":
+            return self.prompts
+        return self.resources if what == "resources" else self.templates
+
+    def _templates(self, caller: Caller) -> Iterable[Entry]:
+        yield from self.templates.values()
+        if self._owned:
+            yield from [
+                entry
+                for (what, whose, _), entry in self._owned.items()
+                if what == "resourceTemplates" and whose == caller.identity
+            ]
+
+    def _holder(self, what: What, entry: Entry) -> Entry | None:
+        """The entry that has what this one wants: for everybody, for its caller, or for another."""
+        if what != "resourceTemplates":
+            other = self._table(what).get(entry.name)
+        else:
+            other = next((one for one in self.templates.values() if one.key == entry.key), None)
+        if other is not None:
+            return other
+        if entry.whose is not None:
+            return self._owned.get((what, entry.whose, entry.name))
+        if not self._owners[what, entry.key]:
+            return None
+        return next(
+            one for (of, _, _), one in self._owned.items() if of == what and one.key == entry.key
+        )
+
+    def _entries(self, declared: Declared, prefixed: bool) -> Iterable[tuple[What, Entry]]:
         naming = Naming(declared, prefixed)
         for tool in declared.tools:
             refusal = _refusal(tool, declared.table)
-            yield self.tools, self._entry(declared, naming.public(tool.name), tool, naming, refusal)
+            yield "tools", self._entry(declared, naming.public(tool.name), tool, naming, refusal)
         for prompt in declared.prompts:
-            yield self.prompts, self._entry(declared, naming.public(prompt.name), prompt, naming)
+            yield "prompts", self._entry(declared, naming.public(prompt.name), prompt, naming)
         for resource in declared.resources:
-            table = self.templates if resource.is_template else self.resources
-            yield table, self._entry(declared, resource.uri, resource, naming)
+            yield _list_of(resource), self._entry(declared, resource.uri, resource, naming)
 
     def _entry(
         self,
@@ -132,14 +215,27 @@ class Catalog:
         contribution: Contribution,
         naming: Naming,
         refusal: str = "",
+        target: str = "",
+        whose: str | None = None,
     ) -> Entry:
         shown = contribution.name if isinstance(contribution, Resource) else name
         resolve: Callable[[str], str] = naming.resolve
         listed = self._secrets.redact_shown(contribution.listed(shown, resolve))
-        return Entry(declared.name, name, contribution, listed, refusal, declared.errors)
+        return Entry(
+            declared.name,
+            name,
+            contribution,
+            listed,
+            refusal,
+            declared.errors,
+            target or contribution.offered_name,
+            whose,
+        )
 
     def _check_settings(self, declared: Declared) -> None:
         """Settings of tools that the pack does not have are mistakes of the file."""
+        if declared.needs.changes_lists:
+            return  # tools that it offers later have settings as well
         where, names = f"packs.{declared.name}", [tool.name for tool in declared.tools]
         for name in declared.table.tools:
             if name not in names:
@@ -202,6 +298,12 @@ class Naming:
                 f"a text names {{tool:{name}}}, but {self._where} has no tool {name}",
             )
         return self.public(name)
+
+
+def _list_of(contribution: Contribution) -> What:
+    if isinstance(contribution, Resource):
+        return "resourceTemplates" if contribution.is_template else "resources"
+    return "tools" if isinstance(contribution, Tool) else "prompts"
 
 
 def _kind(contribution: Contribution) -> str:

@@ -182,6 +182,14 @@ class Inventory:
         """Whether a pack is being imported still."""
         return any(pack.is_loading for pack in self.packs.values())
 
+    @property
+    def may_change(self) -> bool:
+        """Whether the lists may change soon: a pack is loading, or adds to them while it serves."""
+        return any(
+            pack.is_loading or (pack.declared is not None and pack.declared.needs.changes_lists)
+            for pack in self.packs.values()
+        )
+
     def wait_loaded(self) -> None:
         """Wait until every pack is imported or given up; after `load`, before `follow`."""
         loading = sum(pack.is_loading for pack in self.packs.values())

@@ -12,6 +12,9 @@ from ..errors import INVALID_PARAMS, ProtocolError
 from .access import allows
 from .catalog import Catalog, Entry, What
 
+PAGED = 16
+"""How many lists are remembered for those who are in the middle of one."""
+
 
 class Lists:
     """Every list, made when it is first asked for and kept until `forget`.
@@ -32,9 +35,31 @@ class Lists:
         self._page_size = page_size
         self._is_listed = is_listed
         self._made: dict[What, list[Entry]] = {}
+        self._turn = 0
+        self._paged: dict[tuple[What, int], list[Entry]] = {}
 
     def visible(self, what: What, caller: Caller) -> list[Mapping[str, Any]]:
         """Return one list whole, as this caller may see it."""
+        return [entry.listed for entry in self._entries(what) if allows(entry, caller)]
+
+    def page(self, what: What, cursor: str | None, caller: Caller) -> dict[str, Any]:
+        """Return one page of a list: `{what: […], "nextCursor"?}`; a cursor is an earlier page's.
+
+        Raises `ProtocolError` for a cursor that is none of this server's.
+        """
+        start, turn = _place(cursor) if cursor else (0, self._turn)
+        entries = self._paged.get((what, turn)) if cursor else None
+        if entries is None:
+            entries, turn = self._entries(what), self._turn
+        everything = [entry.listed for entry in entries if allows(entry, caller)]
+        end = start + self._page_size
+        page: dict[str, Any] = {what: everything[start:end]}
+        if end < len(everything):
+            page["nextCursor"] = _cursor(end, turn)
+            self._keep(what, turn, entries)
+        return page
+
+    def _entries(self, what: What) -> list[Entry]:
         entries = self._made.get(what)
         if entries is None:
             entries = [
@@ -44,37 +69,36 @@ class Lists:
             ]
             entries.sort(key=lambda entry: self._place[entry.pack])
             self._made[what] = entries
-        return [entry.listed for entry in entries if allows(entry, caller)]
+        return entries
 
-    def page(self, what: What, cursor: str | None, caller: Caller) -> dict[str, Any]:
-        """Return one page of a list: `{what: […], "nextCursor"?}`; a cursor is an earlier page's.
-
-        Raises `ProtocolError` for a cursor that is none of this server's.
-        """
-        everything = self.visible(what, caller)
-        start = _offset(cursor)
-        end = start + self._page_size
-        page: dict[str, Any] = {what: everything[start:end]}
-        if end < len(everything):
-            page["nextCursor"] = _cursor(end)
-        return page
+    def _keep(self, what: What, turn: int, entries: list[Entry]) -> None:
+        """Remember a list that somebody is in the middle of; of many, the newest."""
+        self._paged[what, turn] = entries
+        while len(self._paged) > PAGED:
+            del self._paged[next(iter(self._paged))]
 
     def forget(self) -> None:
-        """Make the lists anew when they are next asked for."""
+        """Make the lists anew when they are next asked for.
+
+        Who is in the middle of a list gets the rest of that one, as long as it is remembered.
+        """
+        if self._paged:
+            self._turn += 1
         self._made.clear()
 
 
-def _cursor(offset: int) -> str:
-    return base64.urlsafe_b64encode(f"o{offset}".encode()).decode().rstrip("=")
+def _cursor(offset: int, turn: int) -> str:
+    text = f"o{offset}.{turn}" if turn else f"o{offset}"
+    return base64.urlsafe_b64encode(text.encode()).decode().rstrip("=")
 
 
-def _offset(cursor: str | None) -> int:
-    if not cursor:
-        return 0
+def _place(cursor: str) -> tuple[int, int]:
+    """The offset that a cursor means, and in which turn of the lists."""
     try:
         text = base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)).decode("ascii")
-        if not text.startswith("o") or not text[1:].isdecimal():
+        offset, _, turn = text[1:].partition(".")
+        if not text.startswith("o") or not offset.isdecimal():
             raise ValueError
-        return int(text[1:])
+        return int(offset), int(turn or 0)
     except (ValueError, binascii.Error):
         raise ProtocolError(INVALID_PARAMS, "Invalid cursor: not one of this server's") from None

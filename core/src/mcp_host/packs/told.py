@@ -14,8 +14,10 @@ from functools import cached_property
 from typing import Any, NoReturn
 
 from ..declarations.arguments import SchemaArguments
+from ..declarations.asked import AskedParameter
 from ..declarations.content import Wire
 from ..declarations.contribution import Contribution, Resolve
+from ..declarations.markers import Ask
 from ..declarations.prompt import Prompt
 from ..declarations.resource import Resource
 from ..declarations.signature import Signature
@@ -34,12 +36,14 @@ def elsewhere(**_: Any) -> NoReturn:
 class Told(Contribution):
     """What every contribution of another process has: its list's entry, and its input schema.
 
-    `proposing` are the parameters that values can be proposed for.
+    `proposing` are the parameters that values can be proposed for, `asking` those that are asked
+    for.
     """
 
     wire: Mapping[str, Any] = field(default_factory=dict)
     schema: Mapping[str, Any] = field(default_factory=dict)
     proposing: tuple[str, ...] = ()
+    asking: tuple[str, ...] = ()
 
     @cached_property
     def signature(self) -> Signature:
@@ -48,7 +52,7 @@ class Told(Contribution):
             service=None,
             context=None,
             arguments=SchemaArguments(dict(self.schema), None),
-            questions={},
+            questions=dict.fromkeys(self.asking, AskedParameter(Ask(""), str, "stop")),
             rounds=(),
             proposals=dict.fromkeys(self.proposing, elsewhere),
             returns=None,
@@ -109,25 +113,37 @@ def tell(declared: Declared) -> dict[str, Any]:
         "version": declared.offer.version,
         "file": getattr(top, "__file__", None),
         "settings": own_settings,
-        "tools": [
-            {
-                **_common(tool),
-                "read_only": tool.read_only,
-                "idempotent": tool.idempotent is True,
-                "key": tool.key,
-                "timeout": tool.timeout,
-            }
-            for tool in declared.tools
-        ],
-        "resources": [
-            {**_common(resource), "uri": resource.uri} for resource in declared.resources
-        ],
-        "prompts": [_common(prompt) for prompt in declared.prompts],
+        "tools": [tell_one(tool) for tool in declared.tools],
+        "resources": [tell_one(resource) for resource in declared.resources],
+        "prompts": [tell_one(prompt) for prompt in declared.prompts],
         "instructions": declared.instructions,
         "acts_as_server_user": declared.acts_as_server_user,
         "checks": len(declared.checks),
         "needs": asdict(declared.needs),
     }
+
+
+def tell_one(contribution: Contribution) -> dict[str, Any]:
+    """Return one contribution as JSON data."""
+    if isinstance(contribution, Tool):
+        return {
+            **_common(contribution),
+            "kind": "tool",
+            "read_only": contribution.read_only,
+            "idempotent": contribution.idempotent is True,
+            "key": contribution.key,
+            "timeout": contribution.timeout,
+        }
+    if isinstance(contribution, Resource):
+        return {**_common(contribution), "kind": "resource", "uri": contribution.uri}
+    return {**_common(contribution), "kind": "prompt"}
+
+
+def contribution_of(told: Mapping[str, Any]) -> Contribution:
+    """Return the contribution that was told; `KeyError` or `TypeError` where none was."""
+    if told["kind"] == "tool":
+        return tools([told])[0]
+    return resources([told])[0] if told["kind"] == "resource" else prompts([told])[0]
 
 
 def _common(contribution: Contribution) -> dict[str, Any]:
@@ -137,6 +153,7 @@ def _common(contribution: Contribution) -> dict[str, Any]:
         "wire": contribution.listed(contribution.name, lambda text: text),
         "schema": signature.arguments.schema,
         "proposing": list(signature.proposals),
+        "asking": list(signature.questions),
     }
 
 
@@ -149,6 +166,7 @@ def tools(told: Sequence[Mapping[str, Any]]) -> tuple[Tool, ...]:
             wire=one["wire"],
             schema=one["schema"],
             proposing=tuple(one["proposing"]),
+            asking=tuple(one["asking"]),
             read_only=one["read_only"] is True,
             idempotent=one["idempotent"] is True,
             key=one["key"],
@@ -168,6 +186,7 @@ def resources(told: Sequence[Mapping[str, Any]]) -> tuple[Resource, ...]:
             wire=one["wire"],
             schema=one["schema"],
             proposing=tuple(one["proposing"]),
+            asking=tuple(one["asking"]),
         )
         for one in told
     )
@@ -182,6 +201,7 @@ def prompts(told: Sequence[Mapping[str, Any]]) -> tuple[Prompt, ...]:
             wire=one["wire"],
             schema=one["schema"],
             proposing=tuple(one["proposing"]),
+            asking=tuple(one["asking"]),
         )
         for one in told
     )

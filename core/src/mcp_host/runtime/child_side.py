@@ -13,7 +13,7 @@ import socket
 import sys
 import threading
 from collections import deque
-from collections.abc import Coroutine, Mapping
+from collections.abc import Coroutine, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict
 from functools import partial
@@ -37,13 +37,15 @@ from ..startup.descriptors import private
 from . import bounds
 from .codec import (
     call_of,
+    list_change_data,
     proposals_of,
     reason_data,
     reply_data,
     said_data,
 )
 from .mailbox import PAUSE, Mailbox, Said
-from .messages import VERSION, Failed, Proposed, Reason, Reply
+from .messages import VERSION, Failed, ListChange, Proposed, Reason, Reply
+from .offers import Offers
 from .programs import ProgramRunner
 from .worker import ServiceError, ThreadWorker
 
@@ -51,6 +53,8 @@ LOG_PORTION = 50
 """The most lines of the log in one message."""
 LOG_RING = 1000
 """The most lines of the log that wait; of more, the oldest are dropped and counted."""
+LIST_CHANGES = 16
+"""The most changes of lists in one message: an entry may be long."""
 GROUP = "mcp_host.packs"
 
 
@@ -265,8 +269,15 @@ class PackSide:
             self._begin(number, self._propose(number, message["propose"]))
         elif "check" in message:
             self._begin(number, self._check(number))
+        elif "forget" in message:
+            # After the calls that came before it, whose tasks have yet to begin.
+            asyncio.get_running_loop().call_soon(self._forget, message["forget"])
         elif "close" in message:
             self._begin(number, self._close(message["close"]))
+
+    def _forget(self, key: str) -> None:
+        if self._worker is not None:
+            self._worker.forget(key)
 
     def _begin(self, number: int, work: Coroutine[Any, Any, None]) -> None:
         task = self._calls[number] = asyncio.create_task(work)
@@ -282,10 +293,13 @@ class PackSide:
         assert declared is not None
         data, cache = map(Path, about["folders"])
         mailbox = Mailbox(_Sending(self._outlet), asyncio.get_running_loop(), self._outlet.is_free)
+        offers = Offers(declared, mailbox.list_change)
         handle = PackHandle(
             declared.name,
             changed=mailbox.changed,
             lists_changed=mailbox.lists_changed,
+            offer=offers.offer,
+            withdraw=offers.withdraw,
             degraded=lambda code, reason, remedy: mailbox.report(
                 Condition(
                     "degraded", bounds.text(code, 64), bounds.text(reason), bounds.text(remedy)
@@ -299,7 +313,7 @@ class PackSide:
                 tuple(declared.needs.child_environment),
             ),
         )
-        self._worker = ThreadWorker(declared, handle, mailbox, self._abandoned)
+        self._worker = ThreadWorker(declared, handle, offers, mailbox, self._abandoned)
         why: Reason | None = None
         try:
             await self._worker.open()
@@ -395,6 +409,11 @@ class _Sending:
 
     def lists_changed(self) -> None:
         self._outlet.send({"lists_changed": True})
+
+    def list_changes(self, changes: Sequence[ListChange]) -> None:
+        for start in range(0, len(changes), LIST_CHANGES):
+            portion = changes[start : start + LIST_CHANGES]
+            self._outlet.send({"list_changes": [list_change_data(one) for one in portion]})
 
     def reported(self, condition: Condition | None) -> None:
         words = condition and [condition.code, condition.reason, condition.remedy]

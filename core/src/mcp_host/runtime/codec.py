@@ -15,10 +15,13 @@ from .messages import (
     CannotAsk,
     Failed,
     Found,
+    ListChange,
+    Offered,
     ProposalsMessage,
     Proposed,
     Reason,
     Reply,
+    Withdrawn,
 )
 
 _CALL = tuple(f.name for f in fields(CallMessage) if f.name not in ("caller", "arguments"))
@@ -129,6 +132,19 @@ def said_of(data: list[Any]) -> Said:
     if kind == "repeatable":
         return Repeatable(parts[0] is True)
     return LogMessage(*parts) if kind == "log" else CloseStream()
+
+
+def list_change_data(change: ListChange) -> list[Any]:
+    """Return a change of a pack's lists as JSON data."""
+    if isinstance(change, Offered):
+        return ["offered", change.key, change.whose, dict(change.data)]
+    return ["withdrawn", change.name, change.whose]
+
+
+def list_change_of(data: list[Any]) -> ListChange:
+    """Return the change of a pack's lists that data says."""
+    kind, *parts = data
+    return Offered(*parts) if kind == "offered" else Withdrawn(*parts)
 
 
 def reason_data(reason: Reason | None) -> dict[str, Any] | None:

@@ -15,13 +15,15 @@ class Health:
     """A pack's condition, kept from what happens to it; every method belongs to the host's loop.
 
     `on_change` hears each condition that differs from the one before. What the pack says of itself
-    counts only while it is open, and abandoned calls only where it says nothing.
+    counts only while it is open, what it offered in vain only where it says nothing, and abandoned
+    calls last.
     """
 
     def __init__(self, on_change: Callable[[Condition], None]) -> None:
         self._on_change = on_change
         self._opening = OPENING
         self._reported: Condition | None = None
+        self._refused: Condition | None = None
         self._abandoned = 0
         self._is_stuck = False
         self._shown = OPENING
@@ -34,6 +36,8 @@ class Health:
             return self._opening
         if self._reported is not None:
             return self._reported
+        if self._refused is not None:
+            return self._refused
         if self._is_stuck:
             return Condition(
                 "degraded",
@@ -51,7 +55,7 @@ class Health:
         """Note that the pack is opening, ready or failed; a failed one has nothing more to say."""
         self._opening = condition
         if condition.state == "failed":
-            self._reported = None
+            self._reported = self._refused = None
         if condition.state == "opening":
             self._decided.clear()
         else:
@@ -62,6 +66,12 @@ class Health:
         """Note what the pack says of itself: degraded, or (None) recovered."""
         self._reported = condition
         self._tell()
+
+    def refused(self, condition: Condition | None) -> None:
+        """Note that something which the pack offers cannot be served, or (None) that all is."""
+        if condition != self._refused:
+            self._refused = condition
+            self._tell()
 
     def abandoned(self, count: int) -> None:
         """Note how many of the pack's calls were abandoned and still run."""

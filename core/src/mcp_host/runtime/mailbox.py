@@ -10,7 +10,7 @@ import asyncio
 import threading
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, Protocol, TypeAlias
@@ -18,7 +18,7 @@ from typing import Any, Protocol, TypeAlias
 from ..declarations.context import ClientChannel, Level
 from ..packs.conditions import Condition
 from .bounds import text
-from .messages import URI_BYTES
+from .messages import URI_BYTES, ListChange
 
 PAUSE = 0.01
 """Seconds between two looks into one mailbox."""
@@ -99,6 +99,7 @@ class Listener(Protocol):
 
     def changed(self, uri: str) -> None: ...
     def lists_changed(self) -> None: ...
+    def list_changes(self, changes: Sequence[ListChange]) -> None: ...
     def reported(self, condition: Condition | None) -> None: ...
     def dropped(self, count: int) -> None: ...
 
@@ -123,6 +124,7 @@ class Mailbox:
         self._dropped = 0
         self._merged = 0
         self._lists_changed = False
+        self._list_changes: list[ListChange] = []
         self._report: tuple[Condition | None] | None = None
         self._calls: dict[CallMailbox, None] = {}
         self._is_woken = False
@@ -149,6 +151,15 @@ class Mailbox:
             self._wake()
         self._breathe()
 
+    def list_change(self, change: ListChange) -> None:
+        """Put in that something is offered or withdrawn; every change is taken, in this order."""
+        with self._lock:
+            self._list_changes.append(change)
+            waiting = len(self._list_changes)
+            self._wake()
+        if waiting > MERGED:
+            time.sleep(BREATH)
+
     def report(self, condition: Condition | None) -> None:
         """Put in what the pack says of itself; the latest counts."""
         with self._lock:
@@ -173,9 +184,10 @@ class Mailbox:
             dropped, self._dropped = self._dropped, 0
             self._merged = 0
             lists, self._lists_changed = self._lists_changed, False
+            changes, self._list_changes = self._list_changes, []
             report, self._report = self._report, None
             calls, self._calls = self._calls, {}
-            if not (changed or lists or report or calls):
+            if not (changed or lists or changes or report or calls):
                 self._is_woken = False
                 return False
         if report is not None:
@@ -184,6 +196,8 @@ class Mailbox:
             self._listener.changed(uri)
         if dropped:
             self._listener.dropped(dropped)
+        if changes:
+            self._listener.list_changes(changes)
         if lists:
             self._listener.lists_changed()
         for call in calls:

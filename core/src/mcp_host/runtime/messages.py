@@ -141,4 +141,28 @@ class Found:
     remedy: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class Offered:
+    """Something that a pack offers from now on; `data` is that of `told.tell_one`.
+
+    `key` finds it on the pack's side. `whose` is the identity of the one caller who sees it, None
+    where everybody does.
+    """
+
+    key: str
+    whose: str | None
+    data: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Withdrawn:
+    """Something that a pack offers no more: its own name, or a resource's URI."""
+
+    name: str
+    whose: str | None
+
+
+ListChange: TypeAlias = Offered | Withdrawn
+"""What changes in a pack's lists while it serves."""
+
 Reply: TypeAlias = Answered | Asked | Failed | CannotAsk

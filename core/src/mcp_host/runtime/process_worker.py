@@ -20,7 +20,15 @@ from ..packs.children.frames import FrameError, frame
 from ..packs.conditions import Condition
 from ..packs.declared import Declared, LoadError
 from .bounds import text
-from .codec import call_data, found_of, proposals_data, reason_of, reply_of, said_of
+from .codec import (
+    call_data,
+    found_of,
+    list_change_of,
+    proposals_data,
+    reason_of,
+    reply_of,
+    said_of,
+)
 from .loop import MOMENT
 from .mailbox import Mailbox, Said
 from .messages import (
@@ -199,6 +207,11 @@ class ProcessWorker:
         )
         return reply
 
+    def forget(self, key: str) -> None:
+        """As `Worker.forget`; a child that is no more has nothing to let go."""
+        if self._link is not None:
+            self._send({"forget": key})
+
     async def check(self) -> list[Found]:
         """As `Worker.check`."""
         waiting = self._new("its checks")
@@ -304,6 +317,9 @@ class ProcessWorker:
             self._mailbox.changed(text(message["changed"]))
         elif "lists_changed" in message:
             self._mailbox.lists_changed()
+        elif "list_changes" in message:
+            for change in message["list_changes"]:
+                self._mailbox.list_change(list_change_of(change))
         elif "condition" in message:
             self._reported(message["condition"])
         elif LOG in message:

@@ -27,11 +27,13 @@ from .messages import (
     CallMessage,
     Failed,
     Found,
+    Kind,
     ProposalsMessage,
     Proposed,
     Reason,
     Reply,
 )
+from .offers import Offers
 from .service_task import ServiceTask
 from .side import Step, Steps, failed, proposals, proposed, steps
 from .threads import WorkerThreads
@@ -90,6 +92,9 @@ class Worker(Protocol):
         `Busy` where too many abandoned calls still run, and `Unavailable` where the pack is closed.
         """
 
+    def forget(self, key: str) -> None:
+        """Let something go that the pack offered: nothing asks for it any more."""
+
     async def propose(self, message: ProposalsMessage) -> Proposed | Failed:
         """Have an argument's function propose values; as `call`."""
 
@@ -109,12 +114,14 @@ class ThreadWorker:
         self,
         declared: Declared,
         handle: PackHandle,
+        offers: Offers,
         mailbox: Mailbox,
         on_abandoned: Callable[[int], None],
         flight: Flight | None = None,
     ) -> None:
         self._flight = flight or NoFlight()
         self._declared = declared
+        self._offers = offers
         self._handle = handle
         self._mailbox = mailbox
         self._on_abandoned = on_abandoned
@@ -139,6 +146,7 @@ class ThreadWorker:
 
     async def open(self) -> None:
         """As `Worker.open`."""
+        self._offers.clear()
         self._loop = PackLoop(self._name)
         self._loop.start()
         if self._declared.opens is None:
@@ -188,7 +196,7 @@ class ThreadWorker:
 
     async def call(self, message: CallMessage, hear: Callable[[Said], None]) -> Reply:
         """As `Worker.call`: on the pack's loop where one of its functions is `async def`."""
-        contribution = self._contributions[message.kind, message.key]
+        contribution = self._contribution(message.kind, message.key)
         mailbox = self._mailbox.call(hear)
         context = Context(
             message.request_id,
@@ -224,9 +232,19 @@ class ThreadWorker:
         with self._flight.during(self._name, "running", message.key, message.request_id):
             return (yield from work)
 
+    def forget(self, key: str) -> None:
+        """As `Worker.forget`."""
+        self._offers.forget(key)
+
+    def _contribution(self, kind: Kind, key: str) -> Contribution:
+        found = self._contributions.get((kind, key)) or self._offers.get(key)
+        if found is None:
+            raise Unavailable("What was asked for is not offered any more")
+        return found
+
     async def propose(self, message: ProposalsMessage) -> Proposed | Failed:
         """As `Worker.propose`."""
-        contribution = self._contributions[message.kind, message.key]
+        contribution = self._contribution(message.kind, message.key)
 
         async def work() -> Proposed | Failed:
             try:

@@ -71,6 +71,7 @@ class Adapter:
     ) -> None:
         self.host = host
         self.connections = connections or Connections(keeps_sessions=not stateless)
+        self.connections.on_end = lambda connection: host.left(f"connection:{connection}")
         self._changes = Changes(self.connections, is_stale=stale)
         self._questions = LiveQuestions()
         self.server = LegacyAwareServer(
@@ -150,7 +151,10 @@ class Adapter:
 
     async def _list(self, what: What, ctx: Ctx, params: Any) -> dict[str, Any]:
         cursor = params.cursor if params is not None else None
-        return self.host.page(what, cursor, self.connections.caller(ctx))
+        page = self.host.page(what, cursor, self.connections.caller(ctx))
+        if is_modern(ctx) and self.host.inventory.may_change:
+            return {**page, "ttlMs": 0}
+        return page
 
     async def _call_tool(self, ctx: Ctx, params: types.CallToolRequestParams) -> dict[str, Any]:
         return await self._call(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections import OrderedDict
+from collections.abc import Callable
 from typing import Any
 
 from ..declarations.context import Caller, Level
@@ -31,10 +32,12 @@ class Connection:
 class Connections:
     """Every connection by the session it belongs to; stdio is a session of its own.
 
+    `on_end` hears the id of a connection that is forgotten.
     `keeps_sessions` says that sessions are this server's own: in a stateless mode they are not.
     """
 
     def __init__(self, *, keeps_sessions: bool = True) -> None:
+        self.on_end: Callable[[str], None] | None = None
         self._keeps_sessions = keeps_sessions
         self._by_session: OrderedDict[str, Connection] = OrderedDict()
 
@@ -60,7 +63,7 @@ class Connections:
 
     def forget(self, session_id: str) -> None:
         """Remove the connection of a session that has ended."""
-        self._by_session.pop(session_id, None)
+        self._end(self._by_session.pop(session_id, None))
 
     def caller(self, ctx: Ctx) -> Caller:
         """Who sent a request, and over which connection."""
@@ -92,5 +95,9 @@ class Connections:
             connection = self._by_session[session_id] = Connection()
         self._by_session.move_to_end(session_id)
         if len(self._by_session) > CONNECTIONS:  # sessions that ended without a word
-            self._by_session.popitem(last=False)
+            self._end(self._by_session.popitem(last=False)[1])
         return connection
+
+    def _end(self, connection: Connection | None) -> None:
+        if connection is not None and self.on_end is not None:
+            self.on_end(connection.id)

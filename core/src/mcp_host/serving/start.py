@@ -215,7 +215,14 @@ class _Start:
 
         inventory, what = self._loaded, self._what
         pages = {str(name): inventory.lists.page(name, None, Caller()) for name in LISTS.values()}
-        return Catalogue(what.name, self._version, what.title, inventory.instructions, pages)
+        return Catalogue(
+            what.name,
+            self._version,
+            what.title,
+            inventory.instructions,
+            pages,
+            inventory.may_change,
+        )
 
     def _save(self) -> None:
         """Save what was loaded for the next start; not while a pack is still loading."""

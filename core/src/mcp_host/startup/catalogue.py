@@ -12,13 +12,17 @@ if TYPE_CHECKING:
 
 
 class Catalogue(Record):
-    """Who a server is, and the first page of each of its lists."""
+    """Who a server is, and the first page of each of its lists.
+
+    `may_change` says that packs add to the lists while they serve: nobody may keep them.
+    """
 
     name: str
     version: str
     title: str | None
     instructions: str | None
     pages: Mapping[str, Mapping[str, Any]]
+    may_change: bool = False
 
     @property
     def info(self) -> dict[str, str]:

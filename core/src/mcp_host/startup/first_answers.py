@@ -147,7 +147,7 @@ class FirstAnswers:
         if method in LISTS:
             result = {
                 **self.catalogue.pages[LISTS[method]],
-                "ttlMs": LIST_TTL_MS,
+                "ttlMs": 0 if self.catalogue.may_change else LIST_TTL_MS,
                 "cacheScope": "private",
             }
         elif method == "server/discover":

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import Any
 
-FORMAT = 3
+FORMAT = 4
 LARGEST = 8 * 1024 * 1024
 FOLDER = "catalogues"
 DRAFT = ".catalogue-"

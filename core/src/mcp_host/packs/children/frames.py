@@ -14,7 +14,7 @@ HEADER = struct.Struct("!II")
 LONGEST = 64 * 1024 * 1024
 """The longest head or body that is read."""
 
-BORDER = 1
+BORDER = 2
 """The version of what crosses the border; a side that speaks another is refused."""
 
 Frame: TypeAlias = tuple[dict[str, Any], bytes]

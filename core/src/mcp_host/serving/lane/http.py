@@ -133,7 +133,11 @@ class HttpLane:
             and _names(headers.get(b"mcp-name", b""), request.name)
         )
         caller = self._envelopes.caller(request.meta) if fits else None
-        if caller is None or not self._lane.takes(request) or not self._lane.takes_headers(request):
+        if (
+            caller is None
+            or not self._lane.takes(request, caller)
+            or not self._lane.takes_headers(request)
+        ):
             return None
         if self._identify is None:
             return caller

@@ -52,9 +52,9 @@ class Lane:
         self._stamp = frames.stamp(SERVER_INFO, info)
         self._plain_headers: dict[str, tuple[object, bool]] = {}
 
-    def takes(self, request: Usual) -> bool:
+    def takes(self, request: Usual, caller: Caller) -> bool:
         """Whether the answer to a request can be given here: it is there, and asks nobody."""
-        entry = self._entry(request)
+        entry = self._entry(request, caller)
         return request.method == "ping" or (
             entry is not None and not entry.contribution.signature.questions
         )
@@ -106,13 +106,15 @@ class Lane:
         log.error("%s failed", request.method, exc_info=outcome)
         return Answer(frames.error(request.id, INTERNAL_ERROR, "Internal error"), INTERNAL_ERROR)
 
-    def _entry(self, request: Usual) -> Entry | None:
+    def _entry(self, request: Usual, caller: Caller) -> Entry | None:
         catalog = self._host.catalog
         if request.method == "tools/call":
-            return catalog.tools.get(request.name)
+            return catalog.find("tools", request.name, caller)
         if request.method == "prompts/get":
-            return catalog.prompts.get(request.name)
-        return catalog.resource(request.name)[0] if request.method == "resources/read" else None
+            return catalog.find("prompts", request.name, caller)
+        if request.method != "resources/read":
+            return None
+        return catalog.resource(request.name, caller)[0]
 
     def _framed(self, request: Usual, caller: Caller, answered: Answered) -> bytes:
         is_modern = caller.protocol == MODERN_VERSION

@@ -47,7 +47,7 @@ class StdioLane:
         if request is None:
             return self._cancels(cancelled(given))
         caller = self._caller(request)
-        if caller is None or not self._lane.takes(request):
+        if caller is None or not self._lane.takes(request, caller):
             return False
         if not self._link.accepted(request.id):
             return False  # the SDK's way refuses it

@@ -1,0 +1,111 @@
+"""What a pack offers while it serves, on the host's side: entries of the catalog."""
+
+from __future__ import annotations
+
+import logging
+import weakref
+from collections.abc import Callable, Sequence
+from typing import TypeAlias
+
+from ..packs.catalog import Catalog, Entry, Naming
+from ..packs.conditions import Condition
+from ..packs.declared import Declared, LoadError
+from ..packs.told import contribution_of
+from .messages import ListChange, Offered, Withdrawn
+
+log = logging.getLogger("mcp_host.packs")
+
+Whose: TypeAlias = str | None
+
+
+class OfferedEntries:
+    """The entries of what one pack offers; every method belongs to the host's loop.
+
+    `let_go` hears the key of an entry that nothing refers to any more: neither the catalog nor a
+    call. What cannot be taken in is refused and logged, and `refusal` says it until the pack has
+    withdrawn it or offered something else under the name.
+    """
+
+    def __init__(
+        self, catalog: Catalog, declared: Declared, naming: Naming, let_go: Callable[[str], None]
+    ) -> None:
+        self._catalog = catalog
+        self._declared = declared
+        self._naming = naming
+        self._let_go = let_go
+        self._entries: dict[tuple[Whose, str], list[Entry]] = {}
+        self._refused: dict[tuple[Whose, str], Condition] = {}
+
+    @property
+    def refusal(self) -> Condition | None:
+        """The first of what is refused now; None where nothing is."""
+        return next(iter(self._refused.values()), None)
+
+    def apply(self, changes: Sequence[ListChange]) -> None:
+        """Take in what was offered, and take out what was withdrawn, in this order."""
+        for change in changes:
+            if isinstance(change, Withdrawn):
+                self._withdraw(change)
+            else:
+                self._offer(change)
+
+    def clear(self) -> bool:
+        """Take everything out; return whether there was anything."""
+        entries = [entry for each in self._entries.values() for entry in each]
+        self._entries.clear()
+        self._refused.clear()
+        for entry in entries:
+            self._catalog.withdraw(entry)
+        return bool(entries)
+
+    def leave(self, whose: str) -> bool:
+        """Take out what was offered to a caller who has gone; return whether there was anything."""
+        gone = [key for key in self._entries if key[0] == whose]
+        for key in gone:
+            for entry in self._entries.pop(key):
+                self._catalog.withdraw(entry)
+        for key in [key for key in self._refused if key[0] == whose]:
+            del self._refused[key]
+        return bool(gone)
+
+    def _withdraw(self, change: Withdrawn) -> None:
+        key = change.whose, change.name
+        self._refused.pop(key, None)
+        for entry in self._entries.pop(key, ()):
+            self._catalog.withdraw(entry)
+
+    def _offer(self, change: Offered) -> None:
+        try:
+            contribution = contribution_of(change.data)
+            key = change.whose, contribution.offered_name
+            before = [
+                entry
+                for entry in self._entries.get(key, ())
+                if type(entry.contribution) is type(contribution)
+            ]
+            entry = self._catalog.offer(
+                self._declared,
+                contribution,
+                self._naming,
+                target=change.key,
+                whose=change.whose,
+                instead_of=before[0] if before else None,
+            )
+        except LoadError as error:
+            self._refuse(change, error.condition)
+            self._let_go(change.key)
+            return
+        except (KeyError, TypeError, ValueError) as error:
+            self._refuse(change, Condition("degraded", "declaration_invalid", str(error)))
+            self._let_go(change.key)
+            return
+        weakref.finalize(entry, self._let_go, change.key).atexit = False
+        kept = [one for one in self._entries.get(key, ()) if one not in before]
+        self._entries[key] = [*kept, entry]
+        self._refused.pop(key, None)
+
+    def _refuse(self, change: Offered, why: Condition) -> None:
+        name = str(change.data.get("uri") or change.data.get("name"))
+        reason = f"it offered {name}, which was refused: {why.reason}"
+        log.warning("pack %s: %s", self._declared.name, reason, extra={"code": why.code})
+        self._refused[change.whose, name] = Condition("degraded", why.code, reason, why.remedy)
