@@ -133,16 +133,14 @@ class HttpLane:
             and _names(headers.get(b"mcp-name", b""), request.name)
         )
         caller = self._envelopes.caller(request.meta) if fits else None
-        if (
-            caller is None
-            or not self._lane.takes(request, caller)
-            or not self._lane.takes_headers(request)
-        ):
+        if caller is None or not self._lane.takes_headers(request):
             return None
-        if self._identify is None:
-            return caller
-        known = self._known(headers)
-        return None if known is None else replace(caller, subject=known[0], scopes=known[1])
+        if self._identify is not None:
+            known = self._known(headers)
+            if known is None:
+                return None
+            caller = replace(caller, subject=known[0], scopes=known[1])
+        return caller if self._lane.takes(request, caller) else None
 
     # -- requests in a session
 
@@ -166,7 +164,7 @@ class HttpLane:
         if (
             caller is None
             or request.meta
-            or not self._lane.takes(request)
+            or not self._lane.takes(request, caller)
             or str(request.id) in session.in_flight
             or coerced(request.id) in session.begun
             or not session.hold()
