@@ -10,7 +10,6 @@ import os
 import sys
 from collections.abc import Mapping
 
-from .serving.start import Serving, serve
 from .startup.options import (
     add_options,
     identity,
@@ -18,6 +17,7 @@ from .startup.options import (
 )
 from .startup.records import Record
 from .startup.trust import VARIABLE, named_file
+from .startup.warm.attempt import attempt
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from typing import Any, NoReturn
 
     from .packs.declared import Offer
+    from .serving.start import Serving
     from .settings.loading import Settings
     from .startup.options import Given, TransportName
 
@@ -45,7 +46,8 @@ class Standalone(Record):
     given, and "0" where there is neither. `tables` makes settings, in the shape of mcp-host.toml,
     from the environment variables that the pack's own specification names; what a file given by
     `--config` says comes before them, and the command line before both. `{"env": "X"}` in them
-    marks a secret, as in the file. `variables` are the names that `tables` reads.
+    marks a secret, as in the file. `variables` are the names that `tables` reads. `place` is where
+    this object is, as `module:name`, for the warm host; without it, each session is served alone.
     """
 
     pack: str
@@ -59,6 +61,7 @@ class Standalone(Record):
     started: str | None = None
     tables: Callable[[Mapping[str, str]], Tables] = _no_tables
     variables: tuple[str, ...] = ()
+    place: str = ""
 
     def main(self, arguments: Sequence[str] | None = None) -> NoReturn:
         """Parse a command line and serve; ends the process with its exit code."""
@@ -79,6 +82,22 @@ class Standalone(Record):
 
     def serve(self, given: Given) -> NoReturn:
         """Serve with the options that were read."""
+        source = _named(given.config, os.environ)
+        whose = identity(self.program, source, given)
+        place = f"{self.place}.serving" if self.place else ""
+        tried = attempt(place, given, whose, source)
+        # A front, which the process has become where this is not reached, does without it.
+        from .serving.start import serve
+
+        what, settings = self.serving(given, source, None)
+        serve(what.__replace__(identity=whose, saved=tried.saved, before=tried.before), settings)
+
+    def serving(
+        self, given: Given, source: str | None, digest: str | None
+    ) -> tuple[Serving, Callable[[], Settings]]:
+        """What is served, and what reads its settings; `source` is the file that was named."""
+        from .serving.start import Serving
+
         transport: TransportName = given.transport
         what = Serving(
             name=self.server_name,
@@ -87,15 +106,14 @@ class Standalone(Record):
             alone=self.pack,
             offers=_Here(self),
             started=self.started if transport == "stdio" else None,
-            identity=identity(self.program, _named(given.config, os.environ), given),
             variables=self.variables,
         )
-        serve(what, lambda: self._served_settings(given))
+        return what, lambda: self._served_settings(given, source)
 
-    def _served_settings(self, given: Given) -> Settings:
+    def _served_settings(self, given: Given, source: str | None) -> Settings:
         from .settings.overrides import overridden
 
-        return overridden(self.settings(given.config), given)
+        return overridden(self.settings(source), given)
 
     def _version(self) -> str:
         if self.version or not self.distribution:

@@ -32,6 +32,7 @@ OWN = {
     "doctor": "doctor:doctor",
     "demo": "demo:demo",
     "config": "config:config_app",
+    "warm": "warm:warm_app",
 }
 """The host's own, in the order of `--help`: a module of this folder, and the command in it."""
 EXTRAS = {

@@ -4,25 +4,28 @@ from __future__ import annotations
 
 import sys
 
-from ..serving import start
 from ..startup.options import (
     add_options,
     identity,
     quickly,
 )
 from ..startup.printable import shown
-from ..startup.trust import NO_PACKS, choose, is_safe_mode
+from ..startup.trust import NO_PACKS, Choice, choose, is_safe_mode
 from ..startup.version import VERSION
+from ..startup.warm.attempt import attempt
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from typing import NoReturn
 
+    from ..serving.start import Serving
     from ..settings.loading import Settings
     from ..startup.options import Given
-    from ..startup.trust import Choice
+
+SERVER = f"{__name__}:serving"
+"""Where the warm host finds what this command serves."""
 
 
 def main(arguments: Sequence[str]) -> NoReturn:
@@ -35,14 +38,24 @@ def serve(given: Given) -> NoReturn:
     choice = choose(given.config)
     for line in _notices(choice):
         print(shown(line), file=sys.stderr)
-    no_packs = is_safe_mode()
-    what = start.Serving(
-        name="mcp-host",
-        version=lambda: VERSION,
-        transport=given.transport,
-        identity=None if no_packs else identity("mcp-host", choice.file, given),
-    )
-    start.serve(what, lambda: read_settings(choice, no_packs, given))
+    whose = None if is_safe_mode() else identity("mcp-host", choice.file, given)
+    tried = attempt(SERVER, given, whose, choice.file, choice.digest)
+    # A front, which the process has become where this is not reached, does without it.
+    from ..serving import start
+
+    what, settings = serving(given, choice.file, choice.digest)
+    start.serve(what.__replace__(identity=whose, saved=tried.saved, before=tried.before), settings)
+
+
+def serving(
+    given: Given, source: str | None, digest: str | None
+) -> tuple[Serving, Callable[[], Settings]]:
+    """What is served, and what reads its settings from the file that was chosen."""
+    from ..serving.start import Serving
+
+    choice, no_packs = Choice(source, digest=digest), is_safe_mode()
+    what = Serving(name="mcp-host", version=lambda: VERSION, transport=given.transport)
+    return what, lambda: read_settings(choice, no_packs, given)
 
 
 def parser() -> argparse.ArgumentParser:

@@ -40,6 +40,20 @@ def dependencies(inventory: Inventory, variables: Iterable[str] = ()) -> Depende
     )
 
 
+def apart(inventory: Inventory) -> list[str]:
+    """The packs that sessions of one process must not share."""
+    return sorted(
+        name
+        for name, pack in inventory.packs.items()
+        if pack.declared is not None and name != "host" and not _may_share(pack.declared)
+    )
+
+
+def _may_share(declared: Declared) -> bool:
+    said = declared.table.sessions
+    return declared.needs.may_share if said is None else said == "shared"
+
+
 def _variables(declared: Declared) -> list[str]:
     """The variables that a pack's settings, and so its lists, may depend on."""
     own = getattr(declared.settings_model, "reads_environment", ())

@@ -82,7 +82,7 @@ class Flight:
     """
 
     def __init__(self, owner: str, settings: str = "") -> None:
-        self._owner = owner
+        self.owner = owner
         self._settings = settings
         self._process = os.getpid()
         self._path: Path | None = None
@@ -94,9 +94,9 @@ class Flight:
 
     def begin(self) -> None:
         """Record from now on, also how the process ends by a fatal signal or by `os._exit`."""
-        if sys.platform == "win32":
+        if sys.platform == "win32" or self._map is not None:
             return
-        name = f"{self._owner}-{self._process}-{_born(self._process)}"
+        name = f"{self.owner}-{self._process}-{_born(self._process)}"
         path = Path(folders.cache(), FOLDER, name + RECORD)
         about = {"began": time.time(), "place": _place(), "settings": self._settings}
         try:

@@ -301,6 +301,16 @@ class Inventory:
             return ""
         return pack.name if pack.table.prefix is None else pack.table.prefix
 
+    def modules(self) -> dict[str, str]:
+        """Return which pack each top-level module and module of an entry point belongs to."""
+        packs: dict[str, str] = {}
+        for name, pack in self.packs.items():
+            if pack.declared is not None and name != RESERVED_PACK_NAME:
+                module = pack.declared.offer.module.partition(":")[0]
+                packs[module] = name
+                packs.setdefault(module.partition(".")[0], name)
+        return packs
+
     def report(self) -> list[dict[str, Any]]:
         """Every pack and how it is, in the order of the settings file."""
         return [pack.report() for name, pack in self.packs.items() if name != RESERVED_PACK_NAME]

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
+from ..declarations.environment import environment
 from ..declarations.handle import CompletedProgram
 from ..declarations.needs import USUAL_VARIABLES, covers
 
@@ -46,10 +47,13 @@ class ProgramRunner:
 def program_environment(
     without: frozenset[str] = frozenset(), handed_on: Sequence[str] = ()
 ) -> dict[str, str]:
-    """Return the variables that programs started by packs get: the usual ones, and `handed_on`."""
+    """Return the variables that programs started by packs get: the usual ones, and `handed_on`.
+
+    They are those of the session that the work is done for.
+    """
     return {
         name: value
-        for name, value in os.environ.items()
+        for name, value in environment().items()
         if name not in without
         and (covers(USUAL_VARIABLES, name.upper()) or covers(handed_on, name))
     }

@@ -83,7 +83,7 @@ class TextFormatter(logging.Formatter):
         return text
 
 
-class _Log(logging.Handler):
+class DescriptorLog(logging.Handler):
     """Writes to a descriptor, and drops what nobody reads: a log must not stop the host.
 
     It has no lock: a line that is not longer than `PIECE` is written whole.
@@ -180,9 +180,14 @@ def keep_ours() -> None:
 
 def write(line: str) -> None:
     """Write a line for a person to standard error, whatever a pack has done to it."""
+    write_to(descriptor(), line)
+
+
+def write_to(descriptor: int, line: str) -> None:
+    """Write a line for a person to a descriptor."""
     data = (shown(line) + "\n").encode("utf-8", "backslashreplace")
     try:
-        os.write(descriptor(), data)
+        os.write(descriptor, data)
     except OSError:
         return  # nobody reads it
 
@@ -194,26 +199,35 @@ def failed(what: str, error: BaseException) -> None:
 
 def descriptor() -> int:
     """Return where the log goes, a descriptor."""
-    handler = HostLogger.HANDLER
-    return handler.descriptor if isinstance(handler, _Log) else 2
+    return getattr(HostLogger.HANDLER, "descriptor", 2)
+
+
+def private_error() -> int:
+    """Return a descriptor for standard error that no pack meets by chance."""
+    return private(sys.stderr.fileno())
 
 
 def _handler() -> logging.Handler:
     try:
-        return _Log(private(sys.stderr.fileno()))
+        return DescriptorLog(private_error())
     except (OSError, ValueError, AttributeError):  # no descriptor behind it, as under a test
         return logging.StreamHandler(sys.stderr)
 
 
 def configure(level: str, form: Literal["text", "json"], secrets: Secrets) -> None:
     """Send the process's log to standard error; secrets are masked in every line."""
-    _leave_out_what_is_not_written()
     handler = _handler()
     handler.setFormatter(JsonFormatter(secrets) if form == "json" else TextFormatter(secrets))
+    configure_with(handler, level.upper())
+
+
+def configure_with(handler: logging.Handler, level: int | str) -> None:
+    """Send the process's log to a handler of ours; `level` is the least of the host's events."""
+    _leave_out_what_is_not_written()
     root = logging.getLogger()
     root.handlers[:] = [handler]
     root.setLevel(logging.WARNING)
-    logging.getLogger("mcp_host").setLevel(level.upper())
+    logging.getLogger("mcp_host").setLevel(level)
     HostLogger.HANDLER = handler
     HostLogger.LEVEL = logging.getLogger("mcp_host").level
 

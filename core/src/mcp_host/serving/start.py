@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from ..packs.inventory import Inventory
     from ..runtime.watchdog import Watchdog
     from ..settings.loading import Settings
+    from ..startup.handover import Handover
     from ..startup.options import TransportName
     from ..startup.saved import Identity
     from .transports import Transport
@@ -50,7 +51,8 @@ class Serving(Record):
     `identity` finds the saved catalogue; None does without. `alone` names the one pack of a
     stand-alone server, and `offers` where packs are without asking the metadata of all that is
     installed. `started` is the line that is written to standard error once requests can be taken.
-    `variables` are the names of the environment that the command itself reads.
+    `variables` are the names of the environment that the command itself reads. `saved` is the saved
+    catalogue where it was read already, and `before` what another process has begun to serve.
     """
 
     name: str
@@ -62,6 +64,8 @@ class Serving(Record):
     started: str | None = None
     identity: Identity | None = None
     variables: tuple[str, ...] = ()
+    saved: Saved | None = None
+    before: Handover | None = None
 
 
 def serve(what: Serving, read_settings: Callable[[], Settings]) -> NoReturn:
@@ -100,6 +104,8 @@ class _Start:
         self._what = what
         self._read_settings = read_settings
         self._transport: Transport = transports.find(what.transport)
+        if what.before is not None:
+            self._transport.resume(what.before)
         self._version = ""
         self._inventory: Inventory | None = None
         self._error: BaseException | None = None
@@ -168,7 +174,9 @@ class _Start:
 
     def _answer_while_loading(self) -> bool:
         """Answer what can be answered while a thread loads; False where the client has left."""
-        if self._what.identity is not None:
+        if self._what.saved is not None:
+            self._saved = self._what.saved
+        elif self._what.identity is not None:
             self._saved = saved.read(self._what.identity)
         if self._saved.is_good:
             self._shown = self._saved.catalogue
@@ -231,7 +239,7 @@ class _Start:
             return
         if not inventory.settings.host.catalogue:
             return
-        from ..packs.dependencies import dependencies
+        from ..packs.dependencies import apart, dependencies
 
         with self._saving:
             now = self._catalogue()
@@ -239,7 +247,14 @@ class _Start:
                 return  # a name or a URI was made of it: the file would give it away
             if now != self._saved.catalogue or not self._saved.is_good:
                 depends = dependencies(inventory, self._what.variables)
-                saved.write(identity, now, depends, must_stay=_must_stay(inventory))
+                saved.write(
+                    identity,
+                    now,
+                    depends,
+                    must_stay=_must_stay(inventory),
+                    is_warm=inventory.settings.host.warm,
+                    apart=apart(inventory),
+                )
                 self._saved = Saved(now, "")
 
     # -- serving
@@ -306,20 +321,8 @@ class _Start:
             stop=stopping.set,
             patience=2 * grace + PATIENCE,  # for the calls, for the packs, and for all else
             code=EXIT_OK,
-            modules=self._modules,
+            modules=self._loaded.modules,
         )
-
-    def _modules(self) -> dict[str, str]:
-        """Return which pack each top-level module and module of an entry point belongs to."""
-        from ..settings.tables import RESERVED_PACK_NAME
-
-        packs: dict[str, str] = {}
-        for name, pack in self._loaded.packs.items():
-            if pack.declared is not None and name != RESERVED_PACK_NAME:
-                module = pack.declared.offer.module.partition(":")[0]
-                packs[module] = name
-                packs.setdefault(module.partition(".")[0], name)
-        return packs
 
     @property
     def _loaded(self) -> Inventory:

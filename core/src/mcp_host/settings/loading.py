@@ -33,7 +33,7 @@ class Settings:
     """Settings as the host uses them: checked, secrets read, relative paths made absolute.
 
     `problems` says for a pack why its own settings could not be read: that pack alone fails.
-    `warnings` are for whoever keeps the file.
+    `warnings` are for whoever keeps the file. `working_folder` is None where it is the process's.
     """
 
     host: HostTable = field(default_factory=HostTable)
@@ -43,11 +43,17 @@ class Settings:
     secrets: Secrets = field(default_factory=Secrets)
     problems: Mapping[str, str] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
+    working_folder: Path | None = None
 
     @property
     def folder(self) -> Path:
         """Where relative paths start."""
-        return self.source.parent if self.source else Path.cwd()
+        return self.source.parent if self.source else self.here
+
+    @property
+    def here(self) -> Path:
+        """The working directory that the settings are read in, which may be a session's own."""
+        return self.working_folder or Path.cwd()
 
     def is_apart(self, pack: str) -> bool:
         """Whether a pack has a process of its own."""

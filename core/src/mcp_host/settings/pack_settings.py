@@ -64,7 +64,7 @@ def project_root(settings: Settings, name: str) -> Path:
     """The folder a pack about a project works in; `NoProjectError` where none can be assumed."""
     if settings.host.root is not None:
         return settings.host.root
-    here = Path.cwd()
+    here = settings.here
     if here in (Path(here.anchor), Path.home()):
         raise NoProjectError(
             f"which project? The working directory is {here}, which is nobody's project; start "

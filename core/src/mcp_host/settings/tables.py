@@ -100,6 +100,11 @@ class HostTable(_Table):
         description="Answer usual requests without the SDK; off, all go through it, with the same "
         "answers. `MCP_HOST_LANE=0` switches it off as well.",
     )
+    warm: bool = Field(
+        False,
+        description="Have one warm process serve all stdio sessions, on Linux. `MCP_HOST_WARM=1` "
+        "and `--warm` switch it on as well, `MCP_HOST_WARM=0` and `--no-warm` off.",
+    )
     isolation: Literal["thread", "process"] = Field(
         "thread", description="Where packs live that do not say: in threads, or processes."
     )
@@ -213,6 +218,11 @@ class PackTable(_Table):
         None,
         description="Where the pack lives: in threads of the host, or in a process of its own; "
         "`[host] isolation` where it does not say.",
+    )
+    sessions: Literal["shared", "apart"] | None = Field(
+        None,
+        description="Whether the sessions of the warm host share the pack, opened once; what the "
+        "pack declares where it does not say.",
     )
     python: str | None = Field(
         None,

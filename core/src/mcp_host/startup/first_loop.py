@@ -30,7 +30,7 @@ class FirstLoop:
     the client does, when nothing of it waits for an answer. `begin` has the rest loaded, which
     competes with the answers: it is called once, when a list has been answered, when something
     waits for the rest, or when the client says nothing for a moment. Once `stopping` is set,
-    nothing more is read.
+    nothing more is read. `before` is what was begun by another process, and `answers` have seen.
     """
 
     def __init__(
@@ -41,17 +41,21 @@ class FirstLoop:
         answers: FirstAnswers,
         may_leave: Callable[[], bool],
         begin: Callable[[], None],
+        before: Handover | None = None,
     ) -> None:
+        before = before or Handover()
         self._source = source
         self._sink = sink
         self._answers = answers
-        self._splitter = Splitter(limit)
+        self._splitter = before.splitter or Splitter(limit)
         self._may_leave = may_leave
         self._begin: Callable[[], None] | None = begin
-        self._out = bytearray()
+        self._out = bytearray(before.unsent)
         self._kept = 0
-        self._ended = False
-        self.stopping = False
+        self._ended = before.ended
+        self._answered = before.answered
+        self._listed = before.listed
+        self.stopping = before.stopping
 
     def run(self, wake: int) -> Handover | None:
         """Serve until `wake` is readable; None where the client has left and nothing is owed."""
@@ -123,12 +127,12 @@ class FirstLoop:
     def _handover(self) -> Handover:
         return Handover(
             lines=self._answers.replay,
-            answered=self._answers.answered,
+            answered=self._answers.answered | self._answered,
             unsent=bytes(self._out),
             ended=self._ended,
             stopping=self.stopping,
             splitter=self._splitter,
-            listed=self._answers.listed,
+            listed=self._listed or self._answers.listed,
             answers=self._answers,
         )
 

@@ -40,6 +40,11 @@ class Splitter:
         """What came after the last newline."""
         return self._line(b"")
 
+    @property
+    def unfinished(self) -> bytes:
+        """What came of a line that has not ended; of one that is too long, nothing is kept."""
+        return b"".join(self._parts)
+
     def limit_to(self, limit: int) -> None:
         """Take another limit from now on."""
         self._limit = limit

@@ -29,11 +29,18 @@ HELP = {
     "--root": "The project's folder, for packs about a project.",
     "--config": "The settings file.",
     "--no-catalogue": "Neither show nor save what clients saw first when the server last started.",
+    "--warm": "Have the one warm process serve, which all sessions share; with stdio, on Linux.",
+    "--no-warm": "Serve in this process alone.",
     "--log-level": "The least level that is logged.",
     "--log-format": "How the log is written.",
 }
 """What each option is for; their values, where they have few, stand in `CHOICES`."""
-_SWITCHES = {"--stdio": ("transport", "stdio"), "--no-catalogue": ("no_catalogue", True)}
+_SWITCHES = {
+    "--stdio": ("transport", "stdio"),
+    "--no-catalogue": ("no_catalogue", True),
+    "--warm": ("warm", True),
+    "--no-warm": ("warm", False),
+}
 _WITH_VALUE = (*CHOICES, "--root", "--config")
 
 
@@ -46,6 +53,7 @@ class Options(Record):
     root: str | None = None
     config: str | None = None
     no_catalogue: bool = False
+    warm: bool | None = None
     log_level: str | None = None
     log_format: str | None = None
 
@@ -81,6 +89,8 @@ def add_options(parser: argparse.ArgumentParser, transport: TransportName) -> No
         "--stdio": {"dest": "transport", "action": "store_const", "const": "stdio"},
         "--port": {"type": _port},
         "--no-catalogue": {"action": "store_true"},
+        "--warm": {"action": "store_const", "const": True},
+        "--no-warm": {"dest": "warm", "action": "store_const", "const": False},
     }
     for option, told in HELP.items():
         how = kinds.get(option, {})

@@ -69,13 +69,20 @@ class Dependencies(Record):
 
 
 class Saved(Record):
-    """A catalogue as it was read; `refusal` says why it must not be shown, empty where it may."""
+    """A catalogue as it was read; `refusal` says why it must not be shown, empty where it may.
+
+    `is_warm` says that the settings want the warm host, and `apart` names the packs that a session
+    shares with no other there. `fingerprint` is what the lists depend on as it is now.
+    """
 
     catalogue: Catalogue | None
     refusal: str
     must_stay: bool = False
     dependencies: Dependencies = Dependencies()
     time: float = 0
+    is_warm: bool = False
+    apart: tuple[str, ...] = ()
+    fingerprint: Mapping[str, str] = {}
 
     @property
     def is_good(self) -> bool:
@@ -95,6 +102,7 @@ def read(identity: Identity, environment: Mapping[str, str] | None = None) -> Sa
         if not catalogue.is_whole:
             return Saved(None, "it is damaged")
         must_stay, when = bool(data["must_stay"]), float(data["time"])
+        is_warm, apart = bool(data["is_warm"]), tuple(map(str, data["apart"]))
     except FileNotFoundError:
         return Saved(None, "there is none yet")
     except _NotOurs as error:
@@ -103,7 +111,7 @@ def read(identity: Identity, environment: Mapping[str, str] | None = None) -> Sa
         return Saved(None, "it is damaged")
     changed = [part for part in sorted({*now, *saved}) if now.get(part) != saved.get(part)]
     refusal = f"changed since: {', '.join(changed)}" if changed else ""
-    return Saved(catalogue, refusal, must_stay, depends, when)
+    return Saved(catalogue, refusal, must_stay, depends, when, is_warm, apart, now)
 
 
 def write(
@@ -112,6 +120,8 @@ def write(
     depends: Dependencies,
     *,
     must_stay: bool,
+    is_warm: bool = False,
+    apart: Sequence[str] = (),
     environment: Mapping[str, str] | None = None,
 ) -> None:
     """Save a catalogue atomically, readable for its owner alone; silent where that cannot be."""
@@ -125,6 +135,8 @@ def write(
         "time": time.time(),
         "salt": salt,
         "must_stay": must_stay,
+        "is_warm": is_warm,
+        "apart": list(apart),
         "fingerprint": fingerprint(identity, depends, env, salt),
         "dependencies": vars(depends),
         "catalogue": vars(catalogue),

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from ...host import Host
     from ...settings.loading import Settings
     from ...startup.catalogue import Catalogue
+    from ...startup.handover import Handover
     from ..sdk import SdkSide
 
 TRANSPORTS = {
@@ -42,6 +43,10 @@ class Transport:
 
         Raises `SettingsError` where it is not to be had.
         """
+
+    def resume(self, before: Handover) -> None:
+        """Go on with what another process has begun; before all else."""
+        raise NotImplementedError
 
     def answer(
         self,

@@ -7,6 +7,8 @@ import os
 from ....startup import signals, stdout
 from ....startup.first_answers import FirstAnswers
 from ....startup.first_loop import FirstLoop
+from ....startup.handover import Handover
+from ....startup.resuming import resumed
 from .. import Transport
 
 TYPE_CHECKING = False
@@ -17,7 +19,6 @@ if TYPE_CHECKING:
     from ....host import Host
     from ....settings.loading import Settings
     from ....startup.catalogue import Catalogue
-    from ....startup.handover import Handover
     from ...sdk import SdkSide
 
 FIRST_LIMIT = 4 * 1024 * 1024
@@ -37,6 +38,9 @@ class Stdio(Transport):
     def has_listed(self) -> bool:  # type: ignore[override]  # known when it has answered
         return self._before is not None and self._before.listed
 
+    def resume(self, before: Handover) -> None:
+        self._before = before
+
     def claim(self, read_settings: Callable[[], Settings]) -> None:
         self._descriptors = stdout.claim()
 
@@ -48,7 +52,8 @@ class Stdio(Transport):
         begin: Callable[[], None],
     ) -> bool:
         answers = FirstAnswers(catalogue)
-        loop = FirstLoop(*self._descriptors, FIRST_LIMIT, answers, may_leave, begin)
+        before = resumed(self._before or Handover(), answers)
+        loop = FirstLoop(*self._descriptors, FIRST_LIMIT, answers, may_leave, begin, before)
         signals.on_end(lambda *_: _stop(loop))
         self._before = loop.run(wake)
         return self._before is not None

@@ -19,6 +19,7 @@ from ...lane import requests
 from ...lane.stdio import StdioLane
 from ...sdk import SdkSide
 from .link import StdioLink
+from .streams import Streams
 
 IDLE = 1.0
 """Seconds without a call after which the SDK is loaded."""
@@ -35,12 +36,14 @@ async def serve(
     descriptors: tuple[int, int],
     before: Handover | None,
     stopping: asyncio.Event,
+    streams: Streams | None = None,
 ) -> None:
     """Serve one client until its input ends or `stopping` is set.
 
-    `before` is what was answered and kept while all was loading.
+    `before` is what was answered and kept while all was loading. `streams` are how bytes pass,
+    where that is not as usual.
     """
-    link = StdioLink(*descriptors, host.settings.host.max_message_bytes, before)
+    link = StdioLink(*descriptors, host.settings.host.max_message_bytes, before, streams)
     lane = None if sdk.lane is None else StdioLane(sdk.lane, link, sdk.connections.stdio)
     if before is not None and before.stopping:
         stopping.set()
@@ -71,14 +74,16 @@ async def serve(
         watching.cancel()
         if lane is not None:
             await lane.close()
+        link.close()
 
 
 class EarlyConversation:
     """The part of a conversation that needs no SDK.
 
-    `answers` have answered the opening. `_opening` is what the SDK must see first once it is there:
-    the opening, whose answer it gives in vain, and that the client is initialized. What needs the
-    SDK is held until that is there, which takes most of a second; calls are answered meanwhile.
+    `answers` have answered the opening, or are to. `_opening` is what the SDK must see first once
+    it is there: the opening, whose answer it gives in vain, and that the client is initialized.
+    What needs the SDK is held until that is there, which takes most of a second; calls are answered
+    meanwhile.
     """
 
     def __init__(
@@ -98,7 +103,7 @@ class EarlyConversation:
 
         None says that the input has ended.
         """
-        if self._answers.era is None or self._sdk.is_stale:
+        if self._sdk.is_stale or (self._answers.era is None and self._answers.replay):
             return []
         if self._answers.era == "modern":
             self._lane.is_modern = True
@@ -149,6 +154,8 @@ class EarlyConversation:
         if given is None:
             return False
         request_id = given.get("id")
+        if self._answers.era is None:
+            return self._opens(line)
         if not self._opening:
             if is_id(request_id) and (type(request_id), request_id) in self._answers.answered:
                 self._opening.append(line)
@@ -167,6 +174,18 @@ class EarlyConversation:
             self._lane.begin_handshake(self._caller())
         else:
             return False
+        return True
+
+    def _opens(self, line: bytes) -> bool:
+        """Whether the first line is one that is answered here."""
+        answer = self._answers.answer(line)
+        if answer is None:
+            return False
+        self._opening.append(line)
+        for _, request_id in self._answers.answered:
+            self._link.note_answered(request_id)  # the SDK answers it as well, in vain
+        self._lane.is_modern = True if self._answers.era == "modern" else None
+        self._link.post(answer)
         return True
 
     def _caller(self) -> Caller:

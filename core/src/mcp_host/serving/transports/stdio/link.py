@@ -8,7 +8,6 @@ knows the SDK.
 from __future__ import annotations
 
 import asyncio
-import os
 import select
 import threading
 import time
@@ -16,6 +15,7 @@ from queue import SimpleQueue
 
 from ....startup.frames import TOO_LONG, Id, Line, Splitter
 from ....startup.handover import Handover
+from .streams import Streams
 
 FRAMES, BYTES = 10_000, 32 * 1024 * 1024
 """How much may wait for a client to take it, until that client is read no further."""
@@ -41,9 +41,17 @@ class StdioLink:
     - Once `_gone`, nothing is written any more, and every frame counts as sent.
     """
 
-    def __init__(self, source: int, sink: int, limit: int, before: Handover | None = None) -> None:
+    def __init__(
+        self,
+        source: int,
+        sink: int,
+        limit: int,
+        before: Handover | None = None,
+        streams: Streams | None = None,
+    ) -> None:
         self._source = source
         self._sink = sink
+        self._streams = streams or Streams(source, sink)
         self._limit = limit
         self._before = before or Handover()
         self._splitter = self._before.splitter or Splitter(limit)
@@ -51,7 +59,7 @@ class StdioLink:
         self._loop = asyncio.get_running_loop()
         self.lines: asyncio.Queue[Line | None] = asyncio.Queue()
         self.ended = asyncio.Event()
-        self._out: SimpleQueue[tuple[bytes, asyncio.Future[None]]] = SimpleQueue()
+        self._out: SimpleQueue[tuple[bytes, asyncio.Future[None]] | None] = SimpleQueue()
         self._unsent = 0
         self._unsent_bytes = 0
         self._is_read = False
@@ -68,6 +76,7 @@ class StdioLink:
         """Begin to read, after what was read and answered before."""
         threading.Thread(target=self._write_all, name="stdout", daemon=True).start()
         if self._before.unsent:
+            self._streams.tell(self._before.unsent)
             self._enqueue(self._before.unsent)
         self._take([self._limited(line) for line in self._before.lines])
         if self._before.ended or self._before.stopping:
@@ -87,6 +96,18 @@ class StdioLink:
         self._before.answered.remove(key)
         return True
 
+    def note_answered(self, request_id: str | int) -> None:
+        """Note an answer that was given without the SDK, which will give it as well."""
+        self._before.answered.add((type(request_id), request_id))
+
+    def close(self) -> None:
+        """End it for good: nothing is read any more, and the writing thread ends."""
+        self.stop()
+        if self._is_read:
+            self._read_no_more()
+        self._gone = True
+        self._out.put(None)
+
     def stop(self) -> None:
         """Take no more: what comes in from now on is not looked at."""
         if not self.ended.is_set():
@@ -105,11 +126,13 @@ class StdioLink:
     def _readable(self) -> None:
         # A pipe that is readable gives what it has at once; a thread would cost a switch a line.
         try:
-            chunk = os.read(self._source, 65536)
+            chunk = self._streams.read()
         except OSError:
             chunk = b""
         if chunk:
-            self._take(self._splitter.feed(chunk))
+            lines = self._splitter.feed(chunk)
+            self._streams.took(lines)
+            self._take(lines)
         else:
             self._read_no_more()
             self._take(self._splitter.rest())
@@ -132,7 +155,7 @@ class StdioLink:
     def _read(self) -> None:
         # os.read in a daemon thread: no lock of a buffered reader that could hold up the exit.
         try:
-            while chunk := os.read(self._source, 65536):
+            while chunk := self._streams.read():
                 lines = self._splitter.feed(chunk)
                 if lines:
                     self._loop.call_soon_threadsafe(self._take, lines)
@@ -161,10 +184,15 @@ class StdioLink:
         data = frame + b"\n"
         if self._gone:
             return None
+        try:
+            self._streams.tell(data)
+        except OSError:
+            self._lost()
+            return None
         if self._unsent or len(data) > select.PIPE_BUF or not self._writable.poll(0):
             return self._enqueue(data)
         try:
-            os.write(self._sink, data)
+            self._streams.send(data)
         except OSError:
             self._lost()
         return None
@@ -187,19 +215,20 @@ class StdioLink:
     def _write_all(self) -> None:
         # In a thread, since a client that does not read must not stop the loop; whoever waits may
         # be cancelled, the frame is written to its end all the same.
-        while True:
-            data, done = self._out.get()
-            rest = memoryview(data)
+        while (item := self._out.get()) is not None:
+            data, done = item
             try:
-                while rest and not self._gone:
-                    rest = rest[os.write(self._sink, rest) :]
-                    self._moved = time.monotonic()
+                if not self._gone:
+                    self._streams.send(data, self._has_moved)
             except OSError:
                 self._gone = True
             try:
                 self._loop.call_soon_threadsafe(self._written, done, len(data))
             except RuntimeError:
                 return  # the loop has ended
+
+    def _has_moved(self) -> None:
+        self._moved = time.monotonic()
 
     def _written(self, done: asyncio.Future[None], length: int) -> None:
         self._unsent -= 1
@@ -240,6 +269,8 @@ class StdioLink:
     def _look_whether_idle(self) -> None:
         if not self._open and not self._unsent:
             self._idle.set()
+            if self.lines.empty() and not self._splitter.unfinished:
+                self._streams.settled()
 
     async def drained(self) -> None:
         """Wait until every accepted request is answered and all that was written is sent."""

@@ -1,0 +1,180 @@
+"""The open hosts of the process: one for each settings and root, shared by their sessions."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import time
+from collections.abc import Callable
+from importlib import import_module
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from ...declarations.context import Caller
+from ...host import Host
+from ...packs.flight import Flight
+from ...packs.importing import take_turns
+from ...packs.inventory import Inventory
+from ...settings.loading import Settings
+from ...startup.catalogue import Catalogue
+from ...startup.options import Options
+from ...startup.protocol import LISTS
+from ...startup.warm.wire import Request
+from ..start import Serving
+from .logs import WarmLog
+
+OF_SESSION = {"log_level": None, "log_format": None}
+"""Options that are a session's own, and none of its host's."""
+
+
+class Key(NamedTuple):
+    """What sessions of one host have in common."""
+
+    server: str
+    source: str | None
+    content: str
+    root: str
+    options: tuple[tuple[str, Any], ...]
+
+
+class OpenHost:
+    """One open host, and how many sessions it has; `left_at` is when the last one ended."""
+
+    def __init__(self, what: Serving, host: Host, root: str) -> None:
+        self.what = what
+        self.root = root
+        self.host = host
+        self.sessions = 0
+        self.left_at = time.monotonic()
+        self.version = what.version()
+        self.secret_files = _states(host.settings.secrets.files)
+
+    def about(self) -> dict[str, Any]:
+        """Return what `mcp-host warm status` tells of it."""
+        source = self.host.settings.source
+        return {
+            "program": self.what.name,
+            "settings": None if source is None else str(source),
+            "root": self.root,
+            "sessions": self.sessions,
+            "packs": {name: pack.condition.state for name, pack in self.host.packs.items()},
+        }
+
+    def catalogue(self) -> Catalogue:
+        """What the host shows first, now."""
+        lists = self.host.inventory.lists
+        pages = {str(name): lists.page(name, None, Caller()) for name in LISTS.values()}
+        what = self.what
+        return Catalogue(what.name, self.version, what.title, self.host.instructions, pages)
+
+    @property
+    def is_current(self) -> bool:
+        """Whether a new session may have it: nothing has failed for good, no secret is another."""
+        return self.host.fatal is None and self.secret_files == _states(self.secret_files)
+
+
+class OpenHosts:
+    """Opens hosts, and closes them when they were idle for long."""
+
+    def __init__(self, log: WarmLog) -> None:
+        self._log = log
+        self._open: dict[Key, asyncio.Task[OpenHost]] = {}
+        self._old: list[OpenHost] = []
+        self._flights: dict[str, Flight] = {}
+
+    async def of(self, request: Request) -> OpenHost:
+        """Return the host of a session, opened by the first one that needs it.
+
+        Raises `SettingsError` where the settings cannot be used, and `RequiredPackError`.
+        """
+        key = _key(request)
+        task = self._open.get(key)
+        if task is not None and task.done() and not _is_good(task):
+            del self._open[key]
+            if not task.cancelled() and task.exception() is None:
+                self._old.append(task.result())
+            task = None
+        if task is None:
+            task = self._open[key] = asyncio.create_task(self._opened(request))
+        return await asyncio.shield(task)
+
+    def all(self) -> list[OpenHost]:
+        """Every open host."""
+        done = [task for task in self._open.values() if task.done() and not task.cancelled()]
+        return [*(task.result() for task in done if task.exception() is None), *self._old]
+
+    async def close_idle(self, seconds: float) -> None:
+        """Close what had no session for so long, and at once what no new session would get."""
+        now = time.monotonic()
+        for key, task in list(self._open.items()):
+            if task.done() and (task.cancelled() or task.exception() is not None):
+                del self._open[key]
+            elif task.done() and _is_idle(task.result(), now - seconds):
+                del self._open[key]
+                await task.result().host.close()
+        for old in [old for old in self._old if old.sessions == 0]:
+            self._old.remove(old)
+            await old.host.close()
+
+    async def close(self) -> None:
+        """Close every host."""
+        closing = [found.host.close() for found in self.all()]
+        self._open.clear()
+        self._old.clear()
+        await asyncio.gather(*closing, return_exceptions=True)
+
+    async def _opened(self, request: Request) -> OpenHost:
+        what, settings = await asyncio.to_thread(_read, request)
+        self._log.know(settings.secrets)
+        inventory = Inventory(settings, alone=what.alone, offers=what.offers, is_recorded=True)
+        # Hosts of one owner have one record: it is a file of this process and that owner.
+        flight = self._flights.setdefault(inventory.flight.owner, inventory.flight)
+        inventory.flight = flight
+        await asyncio.to_thread(inventory.load)
+        host = Host(inventory)
+        await host.open()
+        return OpenHost(what, host, request.identity[2])
+
+
+def _read(request: Request) -> tuple[Serving, Settings]:
+    take_turns()
+    module, _, path = request.server.partition(":")
+    found: Any = import_module(module)
+    for name in path.split("."):
+        found = getattr(found, name)
+    serving: Callable[..., tuple[Serving, Callable[[], Settings]]] = found
+    options = Options(**{**request.options, **OF_SESSION})
+    what, read_settings = serving(options, request.source, request.digest)
+    return what, read_settings().replace(working_folder=Path(request.folder))
+
+
+def _key(request: Request) -> Key:
+    content = ""
+    if request.source is not None:
+        try:
+            content = hashlib.sha256(Path(request.source).read_bytes()).hexdigest()
+        except OSError as error:
+            content = str(error)
+    given = {name: request.options[name] for name in ("root", "config")}
+    root = request.identity[2]
+    return Key(request.server, request.source, content, root, tuple(sorted(given.items())))
+
+
+def _is_good(task: asyncio.Task[OpenHost]) -> bool:
+    return not task.cancelled() and task.exception() is None and task.result().is_current
+
+
+def _is_idle(found: OpenHost, since: float) -> bool:
+    return found.sessions == 0 and found.left_at < since
+
+
+def _states(files: Any) -> dict[str, tuple[int, int, int] | None]:
+    """Return size, time and number of each file, None where it is not there."""
+    found: dict[str, tuple[int, int, int] | None] = {}
+    for name in files:
+        try:
+            about = Path(name).stat()
+            found[name] = (about.st_size, about.st_mtime_ns, about.st_ino)
+        except OSError:
+            found[name] = None
+    return found

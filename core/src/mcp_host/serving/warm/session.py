@@ -1,0 +1,127 @@
+"""One session of the warm host: a client whose front has handed its streams over."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import socket
+import time
+from contextlib import suppress
+from typing import Any
+
+from ...declarations.environment import session_environment
+from ...settings.overrides import overridden
+from ...startup.first_answers import FirstAnswers
+from ...startup.options import Options
+from ...startup.resuming import resumed
+from ...startup.warm import wire
+from ...startup.warm.journal import Journal
+from ...startup.warm.wire import Request
+from ..sdk import SdkSide
+from ..start import EXIT_ERROR, EXIT_OK, EXIT_REQUIRED_PACK
+from ..transports.stdio.conversation import serve
+from . import logs
+from .hosts import OpenHost
+from .logs import SessionLog, WarmLog
+from .streams import JournaledStreams
+
+
+class Session:
+    """One client, from when its front was accepted to its end.
+
+    `descriptors` are its standard streams, the journal's memory and its pipe. `moving` has it let
+    go, so that another host goes on with it.
+    """
+
+    def __init__(self, peer: socket.socket, request: Request, descriptors: list[int]) -> None:
+        self.request = request
+        self.began = time.time()
+        self._peer = peer
+        self._streams = descriptors[:3]
+        self._journal = Journal(descriptors[3], (descriptors[4], descriptors[5]))
+        self._stopping = asyncio.Event()
+        self._is_moving = False
+
+    def about(self) -> dict[str, Any]:
+        """Return what `mcp-host warm status` tells of it."""
+        program, source, root = self.request.identity
+        return {"program": program, "settings": source, "root": root, "began": self.began}
+
+    def move(self) -> None:
+        """End it here, for another host to go on with: running calls get `grace`."""
+        self._is_moving = True
+        self._stopping.set()
+
+    async def run(self, found: OpenHost, warm_log: WarmLog) -> None:
+        """Serve the client to its end, and tell the front how it ended."""
+        settings = found.host.settings
+        session_log = SessionLog(
+            self._streams[2], overridden(settings, Options(**self.request.options))
+        )
+        warm_log.heed(session_log.level)
+        logs.current.set(session_log)
+        session_environment.set(self.request.environment)
+        grace = int(settings.host.grace * 1000)
+        self._peer.sendall(wire.ACCEPTED + grace.to_bytes(4, "big"))
+        loop = asyncio.get_running_loop()
+        loop.add_reader(self._peer, self._heard)
+        found.sessions += 1
+        try:
+            code = await self._serve(found, session_log)
+        finally:
+            found.sessions -= 1
+            found.left_at = time.monotonic()
+            loop.remove_reader(self._peer)
+        self.close(wire.MOVED + b"\0" if self._is_moving else wire.ENDED + bytes([code]))
+
+    def close(self, word: bytes) -> None:
+        """Let go of the client, and only then tell the front."""
+        for descriptor in self._streams:
+            os.close(descriptor)
+        self._journal.close()
+        with suppress(OSError):
+            self._peer.sendall(word)
+        self._peer.close()
+
+    async def _serve(self, found: OpenHost, session_log: SessionLog) -> int:
+        host = found.host
+        before = self.request.before(host.settings.host.max_message_bytes)
+        catalogue = found.catalogue()
+        sdk = SdkSide(host, found.catalogue, stateless=False, stale=False)
+        source, sink, _ = self._streams
+        serving = asyncio.create_task(
+            serve(
+                host,
+                sdk,
+                (source, sink),
+                resumed(before, FirstAnswers(catalogue)),
+                self._stopping,
+                JournaledStreams(source, sink, self._journal),
+            )
+        )
+        failing = asyncio.create_task(host.failed())
+        what = found.what
+        session_log.write(what.started or f"{what.name} {found.version} serving on stdio")
+        await asyncio.wait({serving, failing}, return_when=asyncio.FIRST_COMPLETED)
+        if failing.done():
+            serving.cancel()
+        failing.cancel()
+        await asyncio.gather(serving, failing, return_exceptions=True)
+        sdk.detach()
+        if host.fatal:
+            session_log.write(f"error: {host.fatal}")
+            return EXIT_REQUIRED_PACK
+        if not serving.cancelled() and serving.exception() is not None:
+            logs.log.critical("serving failed", exc_info=serving.exception())
+            return EXIT_ERROR
+        return EXIT_OK
+
+    def _heard(self) -> None:
+        """A signal of the front's, or its end: both end the session."""
+        try:
+            told = self._peer.recv(16)
+        except OSError:
+            told = b""
+        if not told:
+            asyncio.get_running_loop().remove_reader(self._peer)
+        self._stopping.set()

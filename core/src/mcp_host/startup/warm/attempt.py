@@ -1,0 +1,73 @@
+"""Whether a session is served by the warm host; if it is, this process becomes its front."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from .. import saved
+from ..handover import Handover
+from ..options import Options
+from ..records import Record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ..options import Given
+    from ..saved import Identity, Saved
+
+VARIABLE = "MCP_HOST_WARM"
+REFUSAL = "alone"
+"""The file that tells why a session was last served alone, although it was to be warm."""
+
+
+class Attempt(Record):
+    """What is known once this process is to serve: the saved catalogue, and what came before."""
+
+    saved: Saved | None = None
+    before: Handover | None = None
+
+
+def attempt(
+    server: str,
+    given: Given,
+    identity: Identity | None,
+    source: str | None = None,
+    digest: str | None = None,
+) -> Attempt:
+    """Have the warm host serve where that is wanted and can be; then the process ends here.
+
+    `server` is what the host looks up, as `module:name`, to serve the same; empty where it cannot.
+    `source` is the settings file, whose trusted content has the `digest`.
+    """
+    if sys.platform != "linux" or identity is None or not server or _is_wanted(given) is False:
+        return Attempt()
+    found = saved.read(identity)
+    if not (_is_wanted(given) or found.is_warm) or not found.is_good:
+        return Attempt(found)
+    from .front import Front, ServeAlone
+    from .place import note
+    from .wire import Request
+
+    request = Request(
+        server=server,
+        options={name: getattr(given, name) for name in Options.__fields__},
+        source=source,
+        digest=digest,
+        folder=os.getcwd(),
+        environment=dict(os.environ),
+        identity=(identity.program, None if source is None else str(source), identity.root),
+        apart=found.apart,
+    )
+    front = Front(request, found)
+    try:
+        front.run()
+    except ServeAlone as why:
+        note(REFUSAL, str(why))
+    return Attempt(found, front.before)
+
+
+def _is_wanted(given: Given) -> bool | None:
+    """What the command line says, or else the environment; None where the settings are to say."""
+    if given.warm is not None or given.transport != "stdio":
+        return bool(given.warm) and given.transport == "stdio"
+    return {"1": True, "0": False}.get(os.environ.get(VARIABLE, ""))

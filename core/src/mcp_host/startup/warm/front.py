@@ -1,0 +1,300 @@
+"""The front: this process, once it has handed its client's streams to the warm host.
+
+It reads and writes none of them while the host lives. It passes signals on, watches the host's
+heartbeat, and ends with the exit code that the host tells. Where the host is no more, it has a new
+one go on, from what the journal says.
+"""
+
+from __future__ import annotations
+
+import _socket
+import mmap
+import os
+import select
+import signal
+import stat
+import time
+
+from .. import signals
+from ..first_answers import FirstAnswers
+from ..first_loop import FirstLoop
+from ..handover import Handover
+from ..resuming import resumed
+from . import hosts, wire
+from .lost import sequel
+from .place import Place, PlaceError
+from .unfinished import begun, unfinished
+from .world import why_alone
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import NoReturn
+
+    from ..saved import Saved
+    from .journal import Journal
+
+LIMIT = 4 * 1024 * 1024
+"""The longest line in bytes, until the settings tell another."""
+LOOK, LOOKS = 1.25, 4
+"""Seconds between two looks at the host's heartbeat, and how many may find it standing still."""
+MOMENT = 5.0
+"""Seconds that the end may take beside what calls and packs are granted."""
+MOST_LOST = 3
+"""How many hosts a session may lose in `MOST_LOST_IN` seconds, before it serves alone."""
+MOST_LOST_IN = 60.0
+
+
+class ServeAlone(Exception):
+    """The session must be served by this process; the message says why."""
+
+
+class HostLost(Exception):
+    """The host is no more, or does not move."""
+
+
+class SessionMoved(Exception):
+    """The host has let go of the session, which another one is to go on with."""
+
+
+class Front:
+    """One session's front.
+
+    `request` is what is to be served, and `saved` the catalogue that was found good. `before` is
+    what has come before the next host, for it or for this process to go on with.
+    """
+
+    def __init__(self, request: wire.Request, saved: Saved) -> None:
+        assert saved.catalogue is not None
+        self.before = Handover()
+        self._request = request
+        self._saved = saved
+        self._catalogue = saved.catalogue
+        self._peer: _socket.socket | None = None
+        self._grace = MOMENT
+        self._ends_at: float | None = None
+        self._lost_at: list[float] = []
+        self._repeated: frozenset[bytes] = frozenset()
+
+    def run(self) -> NoReturn:
+        """Have the session served to its end, with which the process ends.
+
+        Raises `ServeAlone` where this process must serve it, which goes on from `before`.
+        """
+        _check_streams()
+        if why := why_alone():
+            raise ServeAlone(why)
+        signals.on_end(self._on_signal)
+        try:
+            while True:
+                self._serve_once()
+        except (OSError, PlaceError) as error:
+            raise ServeAlone(str(error)) from None
+        finally:
+            self._let_go()
+
+    def _serve_once(self) -> None:
+        """Have one host serve; returns where it was lost, and `before` tells how to go on."""
+        place = Place.opened()
+        name = hosts.name_of(place, self._saved, self._request.environment)
+        peer = hosts.connected(place, name, self._saved)
+        place.close()
+        if peer is None:
+            raise ServeAlone("no host could be started")
+        try:
+            process, heart = self._greeted(peer)
+            try:
+                self._serve_by(peer, process, heart)
+            finally:
+                os.close(process)
+        finally:
+            peer.close()
+
+    def _serve_by(self, peer: _socket.socket, process: int, heart: mmap.mmap) -> None:
+        _write(self.before.unsent)
+        journal = begun(self.before)
+        try:
+            self._hand_over(peer, journal)
+            self._watch(peer, process, heart)
+        except HostLost:
+            _end(process)
+            self._recover(journal)
+        except SessionMoved:
+            self._recover(journal)
+        finally:
+            self._peer = None
+            journal.close()
+
+    # -- before the host has the streams
+
+    def _greeted(self, peer: _socket.socket) -> tuple[int, mmap.mmap]:
+        """Wait until a host is there that may be trusted; its process, and its heartbeat.
+
+        Meanwhile the client's first questions are answered from the saved catalogue.
+        """
+        wait = select.poll()
+        wait.register(peer, select.POLLIN)
+        if not wait.poll(0 if self._ends_at is not None else 15):
+            self._answer_first(peer)
+        peer.settimeout(hosts.PATIENCE)
+        heart, process = hosts.greeted(peer)
+        try:
+            return process, mmap.mmap(heart, mmap.PAGESIZE, prot=mmap.PROT_READ)
+        finally:
+            os.close(heart)
+
+    def _answer_first(self, peer: _socket.socket) -> None:
+        answers = FirstAnswers(self._catalogue)
+        before = resumed(self.before, answers)
+        loop = FirstLoop(0, 1, LIMIT, answers, self._may_leave, _nothing, before)
+        signals.on_end(lambda *_: self._stop_first(loop))
+        after = loop.run(peer.fileno())
+        signals.on_end(self._on_signal)
+        if after is None:
+            os._exit(0)
+        self.before = after
+
+    def _may_leave(self) -> bool:
+        return not self._saved.must_stay
+
+    def _stop_first(self, loop: FirstLoop) -> None:
+        if loop.stopping or not loop.owes:
+            os._exit(0)
+        loop.stopping = True
+
+    def _hand_over(self, peer: _socket.socket, journal: Journal) -> None:
+        told = self._request.__replace__(**wire.handed_over(self.before))
+        wire.send_request(peer, told, (0, 1, 2, journal.memory, *journal.pipe))
+        answer = peer.recv(1)
+        if answer == wire.REFUSED:
+            raise ServeAlone(peer.recv(4096).decode("utf-8", "replace") or "the host refuses")
+        if answer != wire.ACCEPTED:
+            raise ServeAlone("the host has ended before it took the session")
+        self._grace = int.from_bytes(_exactly(peer, 4), "big") / 1000
+        self._peer = peer
+        if self.before.stopping:
+            self._on_signal(signal.SIGTERM, None)
+
+    # -- while the host has them
+
+    def _watch(self, peer: _socket.socket, process: int, heart: mmap.mmap) -> None:
+        """Wait for the end of the session, which ends this process; `HostLost` where none comes."""
+        beat, still = b"", 0
+        wait = select.poll()
+        wait.register(peer, select.POLLIN)
+        wait.register(process, select.POLLIN)
+        while True:
+            ready = dict(wait.poll(LOOK * 1000))
+            if peer.fileno() in ready:
+                told = _told(peer)
+                if told[:1] == wire.ENDED:
+                    self._leave(told[1])
+                raise SessionMoved if told[:1] == wire.MOVED else HostLost
+            if process in ready:
+                raise HostLost
+            if self._ends_at is not None and time.monotonic() > self._ends_at:
+                self._leave(0)
+            if not ready:
+                still = still + 1 if heart[:8] == beat else 0
+                beat = heart[:8]
+                if still >= LOOKS:
+                    raise HostLost
+
+    def _on_signal(self, number: int, _frame: object) -> None:
+        """Pass the first signal on; end at once on the second, and where there is no host."""
+        if self._ends_at is not None or self._peer is None:
+            os._exit(0)
+        self._ends_at = time.monotonic() + 2 * self._grace + MOMENT
+        try:
+            self._peer.send(bytes([number]))
+        except OSError:
+            return  # it is no more, which is seen in a moment
+
+    def _leave(self, code: int) -> NoReturn:
+        os._exit(code)
+
+    # -- when the host is lost
+
+    def _recover(self, journal: Journal) -> None:
+        """Give the client what it was to get, and find out how to go on."""
+        told = journal.told
+        _write(told[journal.sent :])
+        found = unfinished(journal)
+        then = sequel(found, self._catalogue, LIMIT, self._repeated)
+        if self._ends_at is not None:  # it was told to end: what could be repeated is not
+            then = sequel(found, self._catalogue, LIMIT, frozenset(line for line, _ in found.open))
+        for frame in then.frames:
+            _write(frame)
+        if self._ends_at is not None:
+            self._leave(0)
+        self.before = then.before
+        self._repeated = then.repeated
+        now = time.monotonic()
+        self._lost_at = [at for at in self._lost_at if now - at < MOST_LOST_IN] + [now]
+        if len(self._lost_at) > MOST_LOST:
+            raise ServeAlone("one host after the other has ended")
+
+    def _let_go(self) -> None:
+        for number in signals.NUMBERS:
+            if signal.getsignal(number) == self._on_signal:
+                signal.signal(number, signal.SIG_DFL)
+
+
+def _check_streams() -> None:
+    """Only what the kernel can move bytes between can be handed over."""
+    for number in (0, 1):
+        try:
+            mode = os.fstat(number).st_mode
+        except OSError:
+            raise ServeAlone("a standard stream is closed") from None
+        if not stat.S_ISFIFO(mode) and not stat.S_ISSOCK(mode):
+            raise ServeAlone("a standard stream is neither a pipe nor a socket")
+    try:
+        os.fstat(2)
+    except OSError:
+        raise ServeAlone("standard error is closed") from None
+
+
+def _told(peer: _socket.socket) -> bytes:
+    try:
+        return _exactly(peer, 2)
+    except OSError:
+        return b""
+
+
+def _exactly(peer: _socket.socket, length: int) -> bytes:
+    data = b""
+    while len(data) < length:
+        more = peer.recv(length - len(data))
+        if not more:
+            raise ConnectionError("the host has gone")
+        data += more
+    return data
+
+
+def _end(process: int) -> None:
+    """End a host that does not move, and wait until it is no more."""
+    wait = select.poll()
+    wait.register(process, select.POLLIN)
+    if not wait.poll(1000):  # it closes its sockets a moment before it has ended
+        try:
+            signal.pidfd_send_signal(process, signal.SIGKILL)
+        except ProcessLookupError:
+            return
+        wait.poll()
+
+
+def _write(data: bytes) -> None:
+    """Write to the client, which may be slow; nothing where it has gone."""
+    rest = memoryview(data)
+    wait = select.poll()
+    wait.register(1, select.POLLOUT)
+    try:
+        while rest:
+            wait.poll()
+            rest = rest[os.write(1, rest[: select.PIPE_BUF]) :]
+    except OSError:
+        return
+
+
+def _nothing() -> None:
+    """The host loads; there is nothing to begin."""

@@ -1,0 +1,158 @@
+"""What a front and a host say to each other over their socket.
+
+The host begins, with its heartbeat: the kernel vouches for who says so. The front looks at that
+process, and only then sends what is to be served, with the client's descriptors. From then on the
+front sends the numbers of signals, and the host, at last, an exit code.
+"""
+
+from __future__ import annotations
+
+import _socket
+import array
+import json
+import os
+
+from ..frames import TOO_LONG
+from ..handover import Handover
+from ..records import Record
+from .unfinished import splitter
+from .world import UCRED, credentials
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from typing import Any
+
+    Socket = _socket.socket
+
+HELLO, ACCEPTED, REFUSED, ENDED, MOVED = b"+", b"=", b"-", b"x", b"m"
+"""How each word of the host begins; after `MOVED`, another host is to go on with the session."""
+LONGEST = 64 * 1024 * 1024
+"""The longest request: a client's first lines are in it, where they had to wait."""
+SO_PASSCRED, SCM_CREDENTIALS = 16, 2
+DESCRIPTORS = 6
+"""A request comes with the three standard streams, the journal's memory, and its pipe."""
+
+
+class Request(Record):
+    """What is to be served to one client.
+
+    `server` names a stand-alone server, as `module:name`; empty for `mcp-host serve`. `options` are
+    those of its command line. `source` is the settings file, whose trusted content has the
+    `digest`. `folder` is the session's working directory, `environment` its variables. `identity`
+    is that of its saved catalogue: program, source and root. `apart` are the packs that this
+    session shares with no other. `lines` and what follows is what came before, as in `Handover`;
+    of a line that was too long, None is left.
+    """
+
+    server: str
+    options: Mapping[str, Any]
+    source: str | None
+    digest: str | None
+    folder: str
+    environment: Mapping[str, str]
+    identity: tuple[str, str | None, str]
+    apart: tuple[str, ...] = ()
+    lines: tuple[str | None, ...] = ()
+    answered: tuple[str | int, ...] = ()
+    rest: str = ""
+    ended: bool = False
+    listed: bool = False
+
+    def before(self, limit: int) -> Handover:
+        """What came before, for the host."""
+        return Handover(
+            lines=[TOO_LONG if line is None else line.encode("latin-1") for line in self.lines],
+            answered=[(type(each), each) for each in self.answered],
+            ended=self.ended,
+            splitter=splitter(self.rest.encode("latin-1"), limit),
+            listed=self.listed,
+        )
+
+
+def handed_over(before: Handover) -> dict[str, Any]:
+    """The fields of a request that tell what came before."""
+    lines = [line.decode("latin-1") if isinstance(line, bytes) else None for line in before.lines]
+    rest = before.splitter.unfinished if before.splitter is not None else b""
+    return {
+        "lines": tuple(lines),
+        "answered": tuple(each for _, each in before.answered),
+        "rest": rest.decode("latin-1"),
+        "ended": before.ended,
+        "listed": before.listed,
+    }
+
+
+def send_request(peer: Socket, request: Request, descriptors: Sequence[int]) -> None:
+    """Send a request with its descriptors."""
+    body = json.dumps(vars(request)).encode("utf-8", "surrogatepass")
+    rights = (_socket.SOL_SOCKET, _socket.SCM_RIGHTS, array.array("i", descriptors))
+    data = memoryview(len(body).to_bytes(8, "big") + body)
+    sent = peer.sendmsg([data[:8]], [rights])
+    peer.sendall(data[sent:])
+
+
+def ask(peer: Socket, question: str) -> None:
+    """Send a command's question, in place of a request."""
+    body = json.dumps(question).encode()
+    peer.sendall(len(body).to_bytes(8, "big") + body)
+
+
+def receive_request(peer: Socket) -> tuple[Request, list[int]] | str:
+    """Receive a request, or a question that comes without descriptors.
+
+    `ValueError` where it is neither, and `OSError` where nothing more comes.
+    """
+    head, ancillary, _, _ = peer.recvmsg(8, _socket.CMSG_SPACE(4 * DESCRIPTORS))
+    descriptors = list(rights(ancillary))
+    try:
+        while 0 < len(head) < 8:
+            head += _some(peer, 8 - len(head))
+        length = int.from_bytes(head, "big")
+        if len(descriptors) not in (0, DESCRIPTORS) or length > LONGEST:
+            raise ValueError("this is no request")
+        body = bytearray()
+        while len(body) < length:
+            body += _some(peer, min(length - len(body), 1 << 20))
+        data = json.loads(body.decode("utf-8", "surrogatepass"))
+        if isinstance(data, str) and not descriptors:
+            return data
+        if not isinstance(data, dict) or not descriptors:
+            raise ValueError("this is no request")
+        fields: dict[str, Any] = {
+            name: tuple(v) if isinstance(v, list) else v for name, v in data.items()
+        }
+        return Request(**fields), descriptors
+    except BaseException:
+        close_all(descriptors)
+        raise
+
+
+def _some(peer: Socket, most: int) -> bytes:
+    data = peer.recv(most)
+    if not data:
+        raise ConnectionError("the other side has gone")
+    return data
+
+
+def rights(ancillary: Sequence[tuple[int, int, bytes]]) -> array.array[int]:
+    """The descriptors that came with a message."""
+    found = array.array("i")
+    for level, kind, data in ancillary:
+        if (level, kind) == (_socket.SOL_SOCKET, _socket.SCM_RIGHTS):
+            found.frombytes(data[: len(data) - len(data) % found.itemsize])
+    return found
+
+
+def sender(ancillary: Sequence[tuple[int, int, bytes]]) -> tuple[int, int] | None:
+    """The process and the user that a message came from, where the kernel tells."""
+    for level, kind, data in ancillary:
+        if (level, kind) == (_socket.SOL_SOCKET, SCM_CREDENTIALS) and len(data) == UCRED:
+            return credentials(data)
+    return None
+
+
+def close_all(descriptors: Sequence[int]) -> None:
+    """Close descriptors that nobody needs."""
+    for descriptor in descriptors:
+        os.close(descriptor)

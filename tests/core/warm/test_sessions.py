@@ -1,0 +1,285 @@
+"""Sessions of the warm host: each has what is its own, and all share what is opened once."""
+
+import asyncio
+import os
+import signal
+from typing import Any
+
+import pytest
+import warm_home
+from core_home import Home
+from warm_home import WarmHome, eventually
+
+warm = warm_home.warm
+ERAS = ["2025-11-25", "2026-07-28"]
+
+
+@pytest.mark.parametrize("protocol", ERAS)
+async def test_sessions_share_a_process_and_an_opened_pack(warm: WarmHome, protocol: str) -> None:
+    await warm.learn()
+
+    async with warm.stdio(protocol=protocol) as one, warm.stdio(protocol=protocol) as two:
+        processes = {await client.value("probe_process") for client in (one, two)}
+        counts = [await client.value("probe_count") for client in (one, two)]
+
+    (host,) = warm.hosts()
+    assert processes == {host["process"]}
+    assert counts == [1, 2]
+    assert warm.alone() == ""
+
+
+async def test_the_first_session_is_served_alone_and_leaves_a_catalogue(warm: WarmHome) -> None:
+    async with warm.stdio() as client:
+        await client.value("probe_count")
+
+    assert warm.hosts() == []
+
+
+async def test_without_being_asked_for_nothing_is_warm(warm: WarmHome) -> None:
+    await warm.learn()
+
+    async with warm.stdio(env={"MCP_HOST_WARM": ""}) as client:
+        await client.tools()
+
+    assert not warm.place.exists()
+
+
+async def test_the_settings_can_ask_for_it_and_the_command_line_refuse(warm: WarmHome) -> None:
+    warm.home.write("[host]\nwarm = true\n" + warm_home.SETTINGS)
+    env = {"MCP_HOST_WARM": ""}
+    await warm.learn(env=env)
+
+    async with warm.stdio("--no-warm", env=env) as client:
+        await client.tools()
+    assert not warm.place.exists()
+    async with warm.stdio(env=env) as client:
+        served_by = await client.value("probe_process")
+
+    assert [host["process"] for host in warm.hosts()] == [served_by]
+
+
+@pytest.mark.parametrize("protocol", ERAS)
+async def test_connections_are_as_many_as_clients(warm: WarmHome, protocol: str) -> None:
+    await warm.learn()
+
+    async with warm.stdio(protocol=protocol) as one, warm.stdio(protocol=protocol) as two:
+        told = [await client.value("probe_say") for client in (one, two, one)]
+
+    assert told[0] == told[2] != told[1]
+
+
+async def test_a_log_level_is_that_of_its_session(warm: WarmHome) -> None:
+    await warm.learn()
+
+    async with warm.stdio() as quiet, warm.stdio() as loud:
+        await quiet.request("logging/setLevel", {"level": "error"})
+        for client in (quiet, loud):
+            await client.call("probe_say")
+        told = await loud.notified("notifications/message")
+
+    assert len(told) == 1
+    assert quiet.notifications == []
+
+
+async def test_logs_of_a_call_go_to_the_standard_error_of_its_session(warm: WarmHome) -> None:
+    await warm.learn()
+
+    async with warm.stdio() as one, warm.stdio("--log-format", "json") as two:
+        await one.call("probe_count")
+        await two.call("probe_process")
+        for client in (one, two):
+            await client.request("ping")
+
+    assert "probe_count" in one.stderr and "probe_process" not in one.stderr
+    assert '"tool": "probe_process"' in two.stderr and "probe_count" not in two.stderr
+
+
+async def test_sessions_in_other_folders_have_hosts_of_their_own_in_one_process(
+    warm: WarmHome,
+) -> None:
+    other = warm.home.folder / "other"
+    other.mkdir()
+    await warm.learn()
+    await warm.learn("--root", str(other))
+
+    async with warm.stdio() as one, warm.stdio("--root", str(other)) as two:
+        counts = [await client.value("probe_count") for client in (one, two)]
+        (host,) = warm.hosts()
+
+    assert counts == [1, 1]
+    assert sorted(each["root"] for each in host["hosts"]) == sorted(
+        [str(warm.home.project), str(other)]
+    )
+
+
+async def test_another_value_of_a_declared_variable_is_another_process(warm: WarmHome) -> None:
+    one, two = ({"PROBE_KEY": value} for value in ("one", "two"))
+    await warm.learn(env=one)
+    async with warm.stdio(env=one) as client:
+        first = await client.value("probe_process")
+    await warm.learn(env=two)
+
+    async with warm.stdio(env=two) as client:
+        second = await client.value("probe_process")
+
+    assert first != second
+    assert len(warm.hosts()) == 2
+    assert "one" not in " ".join(os.listdir(warm.place))
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+async def test_a_signal_ends_its_session_alone(warm: WarmHome, number: int) -> None:
+    await warm.learn()
+
+    async with warm.stdio() as one, warm.stdio() as two:
+        await one.value("probe_count")
+        two.process.send_signal(number)
+        code = await asyncio.wait_for(two.process.wait(), 30)
+        assert await one.value("probe_count") == 2
+
+    assert code == 0
+
+
+async def test_the_end_of_input_ends_a_session_with_0(warm: WarmHome) -> None:
+    await warm.learn()
+    done = await asyncio.to_thread(
+        warm.home.run, "serve", "--config", "mcp-host.toml", "--warm", stdin=""
+    )
+    eventually(lambda: warm.hosts() == [] or warm.hosts()[0]["sessions"] == [])
+
+    assert (done.code, done.out) == (0, "")
+
+
+async def test_a_killed_front_leaves_no_session(warm: WarmHome) -> None:
+    await warm.learn()
+
+    async with warm.stdio() as one:
+        async with warm.stdio() as two:
+            await two.value("probe_count")
+            two.process.kill()
+            await two.process.wait()
+        assert await one.value("probe_count") == 2
+        await asyncio.to_thread(eventually, lambda: len(warm.hosts()[0]["sessions"]) == 1)
+
+
+async def test_a_required_pack_that_fails_ends_its_sessions_with_3(home: Home) -> None:
+    home.add_pack(
+        "probe",
+        "from mcp_host import Needs, hookimpl\n"
+        "from pathlib import Path\n"
+        "@hookimpl\n"
+        "def mcp_host_needs():\n    return Needs(reads_environment=())\n"
+        "@hookimpl\n"
+        "def mcp_host_tools():\n    return []\n"
+        "from contextlib import asynccontextmanager\n"
+        "@hookimpl\n"
+        "@asynccontextmanager\n"
+        "async def mcp_host_open(settings, pack):\n"
+        "    if Path('" + str(home.project / "broken") + "').exists():\n"
+        "        raise ValueError('no')\n"
+        "    yield 1\n",
+    )
+    home.write("[packs.probe]\nenabled = true\nrequired = true\n")
+    warm = WarmHome(home)
+    try:
+        await warm.learn()
+        (home.project / "broken").touch()
+        done = await asyncio.to_thread(
+            home.run, "serve", "--config", "mcp-host.toml", "--warm", stdin=""
+        )
+    finally:
+        warm.end()
+
+    assert done.code == 3
+    assert "error: " in done.err and "no" in done.err
+
+
+async def test_changed_settings_are_another_host_for_new_sessions(warm: WarmHome) -> None:
+    await warm.learn()
+    async with warm.stdio() as old:
+        assert await old.value("probe_count") == 1
+        warm.home.write("[host]\npage_size = 900\n" + warm_home.SETTINGS)
+        await warm.learn()
+        async with warm.stdio() as new:
+            counts = [await new.value("probe_count"), await old.value("probe_count")]
+            processes = [await each.value("probe_process") for each in (new, old)]
+
+    assert counts == [1, 2]
+    assert processes[0] == processes[1]
+
+
+async def test_an_edited_pack_is_another_process_and_old_sessions_go_on(warm: WarmHome) -> None:
+    await warm.learn()
+    async with warm.stdio() as old:
+        before = await old.value("probe_process")
+        file = next(warm.home.folder.glob("packs/*/probe_pack_plugin.py"))
+        file.write_text(file.read_text() + "\nEDITED = True\n")
+        await warm.learn()
+        async with warm.stdio() as new:
+            after = await new.value("probe_process")
+        assert await old.value("probe_process") == before
+
+    assert before != after
+
+
+async def test_twenty_fronts_at_once_make_one_host(warm: WarmHome) -> None:
+    await warm.learn()
+
+    async def one() -> Any:
+        async with warm.stdio(protocol="2026-07-28") as client:
+            return await client.value("probe_process")
+
+    served_by = set(await asyncio.gather(*(one() for _ in range(20))))
+
+    assert served_by == {host["process"] for host in warm.hosts()}
+    assert len(served_by) == 1
+
+
+async def test_after_a_while_without_sessions_the_host_leaves(warm: WarmHome) -> None:
+    warm.more["MCP_HOST_WARM_IDLE"] = "0.2"
+    await warm.learn()
+    async with warm.stdio() as client:
+        await client.value("probe_count")
+        assert len(warm.hosts()) == 1
+
+    await asyncio.to_thread(eventually, lambda: warm.hosts() == [])
+
+
+async def test_a_stopped_host_ends_with_its_last_session(warm: WarmHome) -> None:
+    await warm.learn()
+    async with warm.stdio() as old:
+        before = await old.value("probe_process")
+        done = await asyncio.to_thread(warm.home.run, "warm", "stop")
+        assert f"process {before} takes no more sessions" in done.out
+        async with warm.stdio() as new:
+            assert await new.value("probe_process") != before
+        assert await old.value("probe_process") == before
+
+    await asyncio.to_thread(eventually, lambda: not os.path.exists(f"/proc/{before}"))
+
+
+@pytest.mark.parametrize("protocol", ERAS)
+async def test_after_a_restart_another_host_goes_on_with_a_session(
+    warm: WarmHome, protocol: str
+) -> None:
+    await warm.learn()
+    async with warm.stdio(protocol=protocol) as client:
+        before = await client.value("probe_process")
+        await asyncio.to_thread(warm.home.run, "warm", "restart")
+        await asyncio.to_thread(eventually, lambda: not os.path.exists(f"/proc/{before}"))
+
+        assert await client.value("probe_process") != before
+
+
+async def test_status_and_logs_tell_of_the_hosts(warm: WarmHome) -> None:
+    assert "no warm host" in warm.home.run("warm", "status").out
+    await warm.learn()
+
+    async with warm.stdio() as client:
+        process = await client.value("probe_process")
+        told = (await asyncio.to_thread(warm.home.run, "warm", "status", "--json")).json
+        shown = (await asyncio.to_thread(warm.home.run, "warm", "status")).out
+
+    assert [host["process"] for host in told["hosts"]] == [process]
+    assert f"process {process}" in shown and "1 session" in shown and "probe ready" in shown
+    assert warm.home.run("warm", "logs").code == 0

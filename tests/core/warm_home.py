@@ -1,0 +1,202 @@
+"""A machine whose sessions are served by a warm host, of which none is left behind."""
+
+import asyncio
+import json
+import os
+import signal
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractAsyncContextManager
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+from core_home import Home
+from mcp_host.startup.warm import hosts
+from mcp_host.startup.warm.place import Place
+from mcp_host.testing import StdioClient
+
+PACK = '''
+import asyncio
+import os
+import sys
+import threading
+import time
+from pathlib import Path
+
+from mcp_host import Context, Needs, hookimpl, tool
+
+
+class Count:
+    def __init__(self):
+        self.calls = 0
+
+
+@tool(read_only=True)
+def process() -> int:
+    """Return the number of the process."""
+    return os.getpid()
+
+
+@tool
+def count(counted: Count, /) -> int:
+    """Count calls."""
+    counted.calls += 1
+    return counted.calls
+
+
+@tool
+def note(path: str, text: str) -> str:
+    """Append a line to a file."""
+    with open(path, "a") as file:
+        file.write(text + "\\n")
+    return text
+
+
+@tool
+def large(length: int, fill: str = "x") -> str:
+    """Return a long text."""
+    return fill * length
+
+
+@tool
+async def wait(path: str) -> str:
+    """Say that it has begun, in a file, and wait until another is there."""
+    Path(path).write_text("begun")
+    while not Path(path + ".go").exists():
+        await asyncio.sleep(0.01)
+    return "waited"
+
+
+@tool(read_only=True)
+async def look(path: str) -> str:
+    """As `wait`, changing nothing that matters."""
+    with open(path, "a") as file:
+        file.write("begun\\n")
+    while not Path(path + ".go").exists():
+        await asyncio.sleep(0.01)
+    return "looked"
+
+
+@tool
+def leave() -> str:
+    """End the process."""
+    os._exit(7)
+
+
+@tool
+def hold(seconds: float) -> str:
+    """Hold the interpreter: nothing else can run."""
+    usual = sys.getswitchinterval()
+    sys.setswitchinterval(1000)
+    until = time.monotonic() + seconds
+    while time.monotonic() < until:
+        pass
+    sys.setswitchinterval(usual)
+    return "held"
+
+
+@tool
+def say(context: Context) -> str:
+    """Write a line of the log."""
+    context.log("info", "said")
+    return str(context.caller.connection)
+
+
+@hookimpl
+def mcp_host_open(settings, pack):
+    from contextlib import asynccontextmanager
+
+    @asynccontextmanager
+    async def opened():
+        yield Count()
+
+    return opened()
+
+
+@hookimpl
+def mcp_host_needs():
+    return Needs(reads_environment=("PROBE_KEY",), child_environment=("PROBE_CHILD",))
+
+
+@hookimpl
+def mcp_host_tools():
+    return [process, count, note, large, wait, look, leave, hold, say]
+'''
+SETTINGS = "[packs.probe]\nenabled = true\n"
+LONGEST = 60.0
+
+
+class WarmHome:
+    """A user's machine with a pack called `probe`, and its warm hosts."""
+
+    def __init__(self, home: Home) -> None:
+        self.home = home
+        self.more: dict[str, str] = {}
+
+    @property
+    def place(self) -> Path:
+        return self.home.folder / "cache" / "mcp-host" / "warm"
+
+    def stdio(
+        self, *arguments: str, env: Mapping[str, str] | None = None, **how: Any
+    ) -> AbstractAsyncContextManager[StdioClient]:
+        """A client of `mcp-host serve`, by the warm host where that can be."""
+        given = {"MCP_HOST_WARM": "1", **self.more, **(env or {})}
+        return self.home.stdio("--config", "mcp-host.toml", *arguments, env=given, **how)
+
+    async def learn(self, *arguments: str, env: Mapping[str, str] | None = None) -> None:
+        """Have a session served alone, which leaves a saved catalogue behind."""
+        command = ("serve", "--config", "mcp-host.toml", "--no-warm", *arguments)
+        done = await asyncio.to_thread(
+            self.home.run, *command, env={**self.more, **(env or {})}, stdin=""
+        )
+        assert done.code == 0, done.err
+
+    def hosts(self, question: str = "status") -> list[dict[str, Any]]:
+        """What every warm host tells of itself."""
+        if not self.place.exists():
+            return []
+        place = Place.opened(str(self.place))
+        try:
+            told = [hosts.asked(place, name, question) for name in hosts.running(place)]
+        finally:
+            place.close()
+        return [each for each in told if each is not None]
+
+    def alone(self) -> str:
+        """Why a session was last served alone; empty where none was."""
+        file = self.place / "alone"
+        return file.read_text() if file.exists() else ""
+
+    def end(self) -> None:
+        """End every process that belongs to this machine."""
+        mine = str(self.place)
+        for process in psutil.process_iter(["cmdline"]):
+            if mine in (process.info["cmdline"] or ()):
+                os.kill(process.pid, signal.SIGKILL)
+                psutil.wait_procs([process], timeout=LONGEST)
+
+
+def eventually(true: Any) -> None:
+    """Wait until something is so."""
+    ends_at = time.monotonic() + LONGEST
+    while not true():
+        assert time.monotonic() < ends_at, "it did not come about"
+        time.sleep(0.01)
+
+
+@pytest.fixture
+def warm(home: Home) -> Iterator[WarmHome]:
+    home.add_pack("probe", PACK)
+    home.write(SETTINGS)
+    made = WarmHome(home)
+    yield made
+    made.end()
+
+
+def frame(request_id: int, method: str, **params: Any) -> bytes:
+    """A request as a line."""
+    told = {"jsonrpc": "2.0", "id": request_id, "method": method, "params": params}
+    return json.dumps(told).encode() + b"\n"
