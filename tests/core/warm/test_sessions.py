@@ -1,8 +1,8 @@
 """Sessions of the warm host: each has what is its own, and all share what is opened once."""
 
 import asyncio
-import os
 import signal
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -124,7 +124,7 @@ async def test_another_value_of_a_declared_variable_is_another_process(warm: War
 
     assert first != second
     assert len(warm.hosts()) == 2
-    assert "one" not in " ".join(os.listdir(warm.place))
+    assert "one" not in " ".join(path.name for path in warm.place.iterdir())
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
@@ -255,7 +255,7 @@ async def test_a_stopped_host_ends_with_its_last_session(warm: WarmHome) -> None
             assert await new.value("probe_process") != before
         assert await old.value("probe_process") == before
 
-    await asyncio.to_thread(eventually, lambda: not os.path.exists(f"/proc/{before}"))
+    await asyncio.to_thread(eventually, lambda: not Path(f"/proc/{before}").exists())
 
 
 @pytest.mark.parametrize("protocol", ERAS)
@@ -266,7 +266,7 @@ async def test_after_a_restart_another_host_goes_on_with_a_session(
     async with warm.stdio(protocol=protocol) as client:
         before = await client.value("probe_process")
         await asyncio.to_thread(warm.home.run, "warm", "restart")
-        await asyncio.to_thread(eventually, lambda: not os.path.exists(f"/proc/{before}"))
+        await asyncio.to_thread(eventually, lambda: not Path(f"/proc/{before}").exists())
 
         assert await client.value("probe_process") != before
 

@@ -18,6 +18,7 @@ SERVER = Standalone(
     program="cortex-mcp",
     description="Work on a team's tasks from git, over MCP.",
     distribution="mcp-host-cortex-tasks",
+    place="mcp_host_cortex_tasks.server:SERVER",
 )
 
 

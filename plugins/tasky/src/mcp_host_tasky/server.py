@@ -23,6 +23,7 @@ SERVER = Standalone(
     program="tasky-mcp",
     description="A project plan that several agents share. `tasky project init` makes the project.",
     distribution="mcp-host-tasky",
+    place="mcp_host_tasky.server:SERVER",
     transport="http",
     started="tasky: serving on stdio",
     tables=tables,

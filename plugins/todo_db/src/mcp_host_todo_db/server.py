@@ -32,6 +32,7 @@ SERVER = Standalone(
     "`todo-db-mcp init-db` makes its tables on PostgreSQL, `migrate` brings a database to the "
     "newest version, and `undo USER TASK` brings a deleted task back.",
     distribution="mcp-host-todo-db",
+    place="mcp_host_todo_db.server:SERVER",
     tables=tables,
     variables=(VARIABLE,),
 )

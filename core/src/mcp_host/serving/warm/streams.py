@@ -9,28 +9,40 @@ from ...startup.warm.journal import Journal
 from ...startup.warm.unfinished import is_kept, unfinished
 from ..transports.stdio.streams import Streams
 
+HEAD = 128
+"""Bytes in which a frame of ours tells its id, and whether it is an answer."""
+
 
 class JournaledStreams(Streams):
-    """As `Streams`, with everything noted in a journal."""
+    """As `Streams`, with everything noted in a journal.
+
+    `_open` is how many requests came that have no answer, as far as a quick look tells. Nothing is
+    forgotten while it is not 0; when the journal is long, it is looked at closely.
+    """
 
     def __init__(self, source: int, sink: int, journal: Journal) -> None:
         super().__init__(source, sink)
         self._journal = journal
+        self._open = len(unfinished(journal).waiting) if journal.is_used else 0
 
     def read(self) -> bytes:
         if self._journal.is_long:
-            waiting = unfinished(self._journal)
-            lines = b"".join(line + b"\n" for line in waiting.waiting)
-            self._journal.turn(lines + waiting.rest)
+            found = unfinished(self._journal)
+            lines = b"".join(line + b"\n" for line in found.waiting)
+            self._journal.turn(lines + found.rest)
+            self._open = len(found.waiting)
         return self._journal.receive(self._source)
 
     def took(self, lines: Sequence[Line]) -> None:
         for line in lines:
-            if isinstance(line, bytes) and is_kept(line):
-                self._journal.keep(line)
+            if isinstance(line, bytes):
+                self._open += b'"id"' in line and b'"method"' in line
+                if is_kept(line):
+                    self._journal.keep(line)
 
     def tell(self, data: bytes) -> None:
         self._journal.tell(data)
+        self._open -= _is_answer(data[:HEAD])
 
     def send(self, data: bytes, moved: Callable[[], None] | None = None) -> None:
         self._journal.send(self._sink, len(data))
@@ -38,5 +50,9 @@ class JournaledStreams(Streams):
             moved()
 
     def settled(self) -> None:
-        if self._journal.is_used:
+        if self._open == 0 and self._journal.is_used:
             self._journal.turn()
+
+
+def _is_answer(head: bytes) -> bool:
+    return b'"id":' in head and b'"id":null' not in head and b'"method"' not in head
