@@ -24,6 +24,7 @@ OWN = {
     "tools": "tools:tools",
     "resources": "resources:resources",
     "prompts": "prompts:prompts",
+    "tokens": "tokens:tokens",
     "call": "call:call",
     "read": "read:read",
     "prompt": "prompt:prompt",

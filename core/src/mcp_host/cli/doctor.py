@@ -14,6 +14,7 @@ import typer
 from ..host import Host
 from ..packs.conditions import NOT_SET_UP
 from ..packs.inventory import Pack
+from ..packs.tokens import over_budget
 from ..settings.loading import Settings
 from ..startup.version import VERSION
 from .common import (
@@ -39,6 +40,7 @@ def doctor(config: ConfigOption = None, as_json: JsonOption = False) -> None:
     quiet_logs(settings, "critical")
     catalogue = _catalogue(config, settings)
     host = Host(loaded(settings), retries=False)
+    warnings = [*host.inventory.warnings, *filter(None, [over_budget(host.inventory)])]
     findings = asyncio.run(_examine(host))
     reports = [{**r, "findings": findings.get(r["name"], [])} for r in host.report()]
     healthy = all(_is_well(report) for report in reports)
@@ -50,12 +52,12 @@ def doctor(config: ConfigOption = None, as_json: JsonOption = False) -> None:
                 "python": platform.python_version(),
                 "settings": str(settings.source or ""),
                 "catalogue": catalogue,
-                "warnings": host.inventory.warnings,
+                "warnings": warnings,
                 "packs": reports,
             }
         )
     else:
-        _show(output, host, reports, catalogue)
+        _show(output, host, reports, catalogue, warnings)
     raise typer.Exit(0 if healthy else 1)
 
 
@@ -115,11 +117,17 @@ def _catalogue(config: ConfigOption, settings: Settings) -> str:
     return f"not used, {found.refusal}" if found.refusal else f"good, saved at {moment}"
 
 
-def _show(output: Output, host: Host, reports: list[dict[str, Any]], catalogue: str) -> None:
+def _show(
+    output: Output,
+    host: Host,
+    reports: list[dict[str, Any]],
+    catalogue: str,
+    warnings: list[str],
+) -> None:
     output.text(f"mcp-host {VERSION}, Python {platform.python_version()} ({sys.executable})")
     output.text(f"settings: {host.settings.source or 'none'}")
     output.text(f"saved catalogue for a start in this folder: {catalogue}")
-    for warning in host.inventory.warnings:
+    for warning in warnings:
         output.text(f"warning: {warning}")
     for report in reports:
         state = report["state"]

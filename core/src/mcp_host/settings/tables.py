@@ -92,6 +92,9 @@ class HostTable(_Table):
         description="Seals questions carried by the client, so that another process can take the "
         "answer; at least 32 characters, from a secret. Without it, each start makes its own.",
     )
+    token_budget: Annotated[int, Field(ge=1)] | None = Field(
+        None, description="Tokens that all lists may cost a model; `doctor` warns of more."
+    )
     catalogue: bool = Field(
         True, description="Save what clients see first, to show it at once at the next start."
     )
