@@ -56,6 +56,10 @@ if TYPE_CHECKING:  # the same as in the mapping below, for type checkers and edi
         Tool as Tool,
         tool as tool,
     )
+    from .declarations.worker import (
+        WorkerPlace as WorkerPlace,
+        WorkerProgram as WorkerProgram,
+    )
     from .errors import (
         AuthenticationRequired as AuthenticationRequired,
         Busy as Busy,
@@ -81,6 +85,7 @@ if TYPE_CHECKING:  # the same as in the mapping below, for type checkers and edi
     )
     from .pages.server import PageServer as PageServer
     from .pages.styles import PAGE_STYLES as PAGE_STYLES
+    from .packs.children.border import WorkerBorder as WorkerBorder
     from .standalone import Standalone as Standalone
 
 __version__ = VERSION
@@ -106,6 +111,7 @@ _NAMES = {
     "declarations.prompt": ("Prompt", "prompt"),
     "declarations.resource": ("Resource", "resource"),
     "declarations.tool": ("Tool", "tool"),
+    "declarations.worker": ("WorkerPlace", "WorkerProgram"),
     "errors": (
         "AuthenticationRequired",
         "Busy",
@@ -128,6 +134,7 @@ _NAMES = {
     "pages.messages": ("PageRequest", "PageResponse"),
     "pages.server": ("PageServer",),
     "pages.styles": ("PAGE_STYLES",),
+    "packs.children.border": ("WorkerBorder",),
     "standalone": ("Standalone",),
 }
 """The names by the modules that have them."""

@@ -17,13 +17,16 @@ from pathlib import Path
 from typing import Any
 
 from ..declarations.needs import Needs
+from ..declarations.worker import WorkerPlace, WorkerProgram
 from ..settings.loading import Settings
+from ..settings.workers import WorkerChoice
 from . import told
 from .children.child import Child, ChildLostError, Launch
 from .children.frames import BORDER, FrameError, frame
 from .children.supervisor import Supervisor
 from .declared import Declared, LoadError, Offer
 from .declaring import Step
+from .words import told as in_words
 
 STARTING = "starting its process"
 START_LIMIT = 30.0
@@ -57,10 +60,16 @@ class Apart:
         self.told: Mapping[str, Any] = {}
         self._table = settings.packs[name]
         self._settings = settings
+        self._worker = settings.workers.get(name)
         self._offer = offer
         self._prefixed = prefixed
         self._lock = threading.Lock()
         self._first: Child | None = None
+
+    @property
+    def is_brought(self) -> bool:
+        """Whether its side is a program that another distribution brings."""
+        return self._worker is not None
 
     @property
     def request(self) -> dict[str, Any]:
@@ -73,6 +82,7 @@ class Apart:
             else [offer.name, offer.module, offer.distribution, offer.version],
             "table": table.model_dump(mode="json", exclude={"settings"}, exclude_unset=True),
             "settings": with_dates_marked(table.settings),
+            "worker": None if self._worker is None else self._worker.value,
             "problem": settings.problems.get(self.name),
             "root": None if settings.host.root is None else str(settings.host.root),
             "source": None if settings.source is None else str(settings.source),
@@ -151,9 +161,16 @@ class Apart:
                 f"messages, and the host {BORDER}",
                 "install the same version of mcp-host for both",
             )
-        about = head["declared"]
-        own = about["settings"]
-        offer = Offer(self.name, about["module"], about["distribution"], about["version"])
+        try:
+            return self._declared(head["declared"])
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            reason = f"what its process declares cannot be read: {type(error).__name__}: {error}"
+            raise LoadError("process_failed", reason) from error
+
+    def _declared(self, about: Mapping[str, Any]) -> Declared:
+        own = about.get("settings")
+        words = (str(about.get(key, "")) for key in ("module", "distribution", "version"))
+        offer = Offer(self.name, *words)
         self.told = about
         return DeclaredApart(
             name=self.name,
@@ -162,13 +179,13 @@ class Apart:
             settings_model=None
             if own is None
             else told.ToldSettings(own["schema"], tuple(own["reads_environment"])),
-            tools=told.tools(about["tools"]),
-            resources=told.resources(about["resources"]),
-            prompts=told.prompts(about["prompts"]),
-            instructions=str(about["instructions"]),
-            acts_as_server_user=about["acts_as_server_user"] is True,
-            checks=(told.elsewhere,) * about["checks"],
-            needs=Needs(**about["needs"]),
+            tools=told.tools(about.get("tools", ())),
+            resources=told.resources(about.get("resources", ())),
+            prompts=told.prompts(about.get("prompts", ())),
+            instructions=str(about.get("instructions", "")),
+            acts_as_server_user=about.get("acts_as_server_user") is True,
+            checks=(told.elsewhere,) * about.get("checks", 0),
+            needs=Needs(**about.get("needs", {})),
             process=self,
         )
 
@@ -176,6 +193,12 @@ class Apart:
         secret = self._settings.secrets.variables
         environment = {name: value for name, value in os.environ.items() if name not in secret}
         table = self._table
+        argv: tuple[str, ...] | None = (
+            None if table.python is None else (self._interpreter(table.python),)
+        )
+        if self._worker is not None:
+            brought = self._program(self._worker)
+            argv, environment = tuple(brought.argv), {**environment, **brought.environment}
         limits = {
             "memory": table.memory_bytes,
             "open_files": table.open_files,
@@ -184,9 +207,21 @@ class Apart:
         return Launch(
             environment=environment,
             path=tuple(sys.path),
-            argv=None if table.python is None else (self._interpreter(table.python),),
+            argv=argv,
             limits={name: most for name, most in limits.items() if most is not None},
+            is_whole=self._worker is not None,
         )
+
+    def _program(self, worker: WorkerChoice) -> WorkerProgram:
+        """Ask the distribution that brings a worker for its program."""
+        try:
+            ask = worker.point.load()
+            program = ask(WorkerPlace(self.name, worker.value, self._settings.folder))
+        except Exception as error:
+            raise OSError(f"the worker of '{worker.key}' raised {in_words(error)}") from error
+        if not isinstance(program, WorkerProgram):
+            raise OSError(f"the worker of '{worker.key}' must return a WorkerProgram")
+        return program
 
     def _interpreter(self, named: str) -> str:
         """Return the interpreter's absolute path; a virtual environment's link is not followed."""

@@ -98,7 +98,7 @@ class Loading:
         """Return what loads a pack; a condition where that cannot be."""
         offer: Offer | None = None
         try:
-            if table.python is None:  # else its own environment knows where it is
+            if table.python is None and name not in self._settings.workers:  # which know it
                 offer = chosen(name, table, offers)
         except LoadError as error:
             return error.condition

@@ -157,20 +157,28 @@ def _common(contribution: Contribution) -> dict[str, Any]:
     }
 
 
+def _told(one: Mapping[str, Any]) -> dict[str, Any]:
+    wire = one["wire"]
+    empty = {"type": "object", "properties": {}, "additionalProperties": False}
+    return {
+        "name": str(one["name"]),
+        "wire": dict(wire),
+        "schema": one.get("schema") or wire.get("inputSchema") or empty,
+        "proposing": tuple(one.get("proposing", ())),
+        "asking": tuple(one.get("asking", ())),
+    }
+
+
 def tools(told: Sequence[Mapping[str, Any]]) -> tuple[Tool, ...]:
     """Return the tools that were told."""
     return tuple(
         ToldTool(
             elsewhere,
-            str(one["name"]),
-            wire=one["wire"],
-            schema=one["schema"],
-            proposing=tuple(one["proposing"]),
-            asking=tuple(one["asking"]),
-            read_only=one["read_only"] is True,
-            idempotent=one["idempotent"] is True,
-            key=one["key"],
-            timeout=one["timeout"],
+            **_told(one),
+            read_only=one.get("read_only") is True,
+            idempotent=one.get("idempotent") is True,
+            key=one.get("key"),
+            timeout=one.get("timeout"),
         )
         for one in told
     )
@@ -178,30 +186,9 @@ def tools(told: Sequence[Mapping[str, Any]]) -> tuple[Tool, ...]:
 
 def resources(told: Sequence[Mapping[str, Any]]) -> tuple[Resource, ...]:
     """Return the resources that were told."""
-    return tuple(
-        ToldResource(
-            elsewhere,
-            str(one["name"]),
-            uri=str(one["uri"]),
-            wire=one["wire"],
-            schema=one["schema"],
-            proposing=tuple(one["proposing"]),
-            asking=tuple(one["asking"]),
-        )
-        for one in told
-    )
+    return tuple(ToldResource(elsewhere, **_told(one), uri=str(one["uri"])) for one in told)
 
 
 def prompts(told: Sequence[Mapping[str, Any]]) -> tuple[Prompt, ...]:
     """Return the prompts that were told."""
-    return tuple(
-        ToldPrompt(
-            elsewhere,
-            str(one["name"]),
-            wire=one["wire"],
-            schema=one["schema"],
-            proposing=tuple(one["proposing"]),
-            asking=tuple(one["asking"]),
-        )
-        for one in told
-    )
+    return tuple(ToldPrompt(elsewhere, **_told(one)) for one in told)

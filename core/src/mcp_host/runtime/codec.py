@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, fields
 from typing import Any
 
+from pydantic_core import from_json, to_json
+
 from ..declarations.context import Caller
 from .mailbox import CloseStream, LogMessage, ProgressMessage, Repeatable, Said
 from .messages import (
@@ -94,8 +96,17 @@ def reply_of(data: Mapping[str, Any], body: bytes) -> Reply | Proposed:
         return CannotAsk(str(data["cannot_ask"]))
     if "proposed" in data:
         return Proposed(tuple(map(str, data["proposed"])), int(data["total"]))
-    failed = data["failed"]
-    return Failed(**{**failed, "suggestions": tuple(failed["suggestions"])})
+    failed = dict(data["failed"])
+    failed["suggestions"] = tuple(map(str, failed.get("suggestions", ())))
+    return Failed(**failed)
+
+
+def checked(answer: Answered) -> Answered:
+    """Return an answer of a side that somebody else wrote; `ValueError` where it is no JSON."""
+    result = from_json(answer.body)
+    if not isinstance(result, dict):
+        raise ValueError("the body of an answer must be an object of JSON")
+    return Answered(to_json(result), answer.code)
 
 
 def _failed_data(reply: Failed) -> dict[str, Any]:

@@ -22,6 +22,7 @@ from ..packs.declared import Declared, LoadError
 from .bounds import text
 from .codec import (
     call_data,
+    checked,
     found_of,
     list_change_of,
     proposals_data,
@@ -32,6 +33,7 @@ from .codec import (
 from .loop import MOMENT
 from .mailbox import Mailbox, Said
 from .messages import (
+    Answered,
     CallMessage,
     Failed,
     Found,
@@ -338,15 +340,19 @@ class ProcessWorker:
 
     def _replied(self, message: Mapping[str, Any], body: bytes) -> None:
         number = message["reply"]
+        outcome: Any
+        if "found" in message:
+            outcome = [found_of(one) for one in message["found"]]
+        else:
+            outcome = reply_of(message, body)
+            if self._apart.is_brought and isinstance(outcome, Answered):
+                outcome = checked(outcome)
         waiting = self._waiting.pop(number, None)
         if waiting is None:
             self._came_back(number)
         elif not waiting.outcome.done():
             self._mailbox.empty()  # what was said before the answer is heard before it
-            if "found" in message:
-                waiting.outcome.set_result([found_of(one) for one in message["found"]])
-            else:
-                waiting.outcome.set_result(reply_of(message, body))
+            waiting.outcome.set_result(outcome)
 
     def _came_back(self, number: int) -> None:
         left = {each: what for each, what in self._abandoned.items() if each != number}

@@ -26,6 +26,7 @@ from .tables import (
     HttpTable,
     PackTable,
 )
+from .workers import WorkerChoice, without_workers
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,6 +35,7 @@ class Settings:
 
     `problems` says for a pack why its own settings could not be read: that pack alone fails.
     `warnings` are for whoever keeps the file. `working_folder` is None where it is the process's.
+    `workers` are those of other distributions, by the packs that have chosen one.
     """
 
     host: HostTable = field(default_factory=HostTable)
@@ -44,6 +46,7 @@ class Settings:
     problems: Mapping[str, str] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
     working_folder: Path | None = None
+    workers: Mapping[str, WorkerChoice] = field(default_factory=dict)
 
     @property
     def folder(self) -> Path:
@@ -59,7 +62,7 @@ class Settings:
         """Whether a pack has a process of its own."""
         table = self.packs[pack]
         isolation = table.isolation or self.host.isolation
-        return isolation == "process" or table.python is not None
+        return isolation == "process" or table.python is not None or pack in self.workers
 
     def replace(self, **changes: Any) -> Settings:
         """A copy with some attributes changed."""
@@ -69,6 +72,8 @@ class Settings:
         """Everything as plain data, secrets masked, defaults filled in."""
         tables = FileTables(host=self.host, http=self.http, packs=dict(self.packs))
         data = tables.model_dump(mode="json")
+        for name, chosen in self.workers.items():
+            data["packs"][name][chosen.key] = chosen.value
         self.secrets.mask_places(data)
         return data
 
@@ -136,7 +141,7 @@ def parse(
     own = _read_own(data, reader)
     try:
         # [host] is named so that no defaults need be made of it apart from the file's check.
-        named = {"host": {}, **reader.resolve(own.rest, ())}
+        named, workers = without_workers({"host": {}, **reader.resolve(own.rest, ())})
         tables = (FileTables if "http" in named else FileTablesWithoutHttp).model_validate(named)
     except SettingsError as error:
         raise SettingsError(f"{where}: {error}") from None
@@ -162,6 +167,7 @@ def parse(
         secrets=reader.secrets,
         problems=own.problems,
         warnings=tuple(reader.warnings),
+        workers=workers,
     )
 
 

@@ -22,15 +22,16 @@ LAST_WORD = 5.0
 class Launch:
     """How a child is started.
 
-    `argv` is the command of an interpreter of its own, to which the child's program is added; None
-    has the child forked from the supervisor. `path` is where a forked child imports from. `limits`
-    are `memory` (bytes), `open_files` and `processes`.
+    `argv` is the command of an interpreter of its own, to which the child's program is added unless
+    it `is_whole`; None has the child forked from the supervisor. `path` is where a forked child
+    imports from. `limits` are `memory` (bytes), `open_files` and `processes`.
     """
 
     environment: Mapping[str, str]
     path: tuple[str, ...] = ()
     argv: tuple[str, ...] | None = None
     limits: Mapping[str, int] | None = None
+    is_whole: bool = False
 
 
 @dataclass(frozen=True)

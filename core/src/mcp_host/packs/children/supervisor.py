@@ -58,7 +58,9 @@ class Supervisor:
             self._number += 1
             number = self._number
             child = self._children[number] = Child(here, partial(self._kill, number))
-            argv = launch.argv and [*launch.argv, *program(CHILDS_PROGRAM, descriptor=3)]
+            argv = launch.argv
+            if argv is not None and not launch.is_whole:
+                argv = (*argv, *program(CHILDS_PROGRAM, descriptor=3))
             message = {
                 "start": number,
                 "argv": argv,

@@ -1,0 +1,33 @@
+"""What a distribution that brings a worker is told, and what it answers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+
+@dataclass(frozen=True)
+class WorkerPlace:
+    """The pack that a worker is wanted for.
+
+    `value` is what stands in [packs.X] at the worker's key, secrets read; relative paths in it
+    start at `folder`.
+    """
+
+    pack: str
+    value: Any
+    folder: Path
+
+
+@dataclass(frozen=True)
+class WorkerProgram:
+    """The program that is the pack's side: it speaks the border's messages on descriptor 3.
+
+    `argv` is its command, with an absolute path first. `environment` is added to the host's own,
+    from which every variable is taken that settings read as a secret.
+    """
+
+    argv: Sequence[str]
+    environment: Mapping[str, str] = field(default_factory=dict)

@@ -1,0 +1,70 @@
+"""Keys of [packs.X] that choose a worker of another distribution, by entry points."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from ..errors import SettingsError
+from .tables import PackTable
+
+if TYPE_CHECKING:
+    from importlib import metadata
+
+GROUP = "mcp_host.workers"
+
+
+@dataclass(frozen=True)
+class WorkerChoice:
+    """What stands in a pack's table at a worker's key, and the entry point that the key names."""
+
+    key: str
+    value: Any
+    point: metadata.EntryPoint
+
+
+def without_workers(
+    data: Mapping[str, Any],
+) -> tuple[Mapping[str, Any], dict[str, WorkerChoice]]:
+    """Return a file's data without the keys that choose a worker, and the choices by pack.
+
+    What is installed is looked through only where a key is not one of the host's own.
+    """
+    packs = data.get("packs")
+    if not isinstance(packs, Mapping):
+        return data, {}
+    unknown = {
+        name: [key for key in table if key not in PackTable.model_fields]
+        for name, table in packs.items()
+        if isinstance(table, Mapping)
+    }
+    if not any(unknown.values()):
+        return data, {}
+    chosen: dict[str, WorkerChoice] = {}
+    rest = dict(packs)
+    for name, keys in unknown.items():
+        points = {key: found for key in keys if (found := _point(key)) is not None}
+        if len(points) > 1:
+            both = " and ".join(sorted(points))
+            raise SettingsError(f"packs.{name}: one worker must be chosen, not {both}")
+        for key, point in points.items():
+            chosen[name] = WorkerChoice(key, packs[name][key], point)
+            rest[name] = {k: value for k, value in packs[name].items() if k != key}
+            if "python" in rest[name]:
+                raise SettingsError(f"packs.{name}: python must not stand beside {key}")
+    return {**data, "packs": rest}, chosen
+
+
+def _point(key: str) -> metadata.EntryPoint | None:
+    found = {point.dist.name if point.dist else "": point for point in _points(key)}
+    if len(found) > 1:
+        both = " and ".join(sorted(found))
+        raise SettingsError(f"{both} both bring the worker '{key}'; uninstall one of them")
+    return next(iter(found.values()), None)
+
+
+def _points(key: str) -> metadata.EntryPoints:
+    from importlib import metadata  # a file without such keys is read sooner without
+
+    return metadata.entry_points(group=GROUP, name=key)

@@ -1,0 +1,119 @@
+"""Workers of other distributions: what they say wrong is a reason, and hurts nobody else."""
+
+import json
+
+import pytest
+from core_home import Home
+from mcp_host.packs.children.frames import HEADER, Frames, frame
+
+GROUP = "mcp_host.workers"
+BRINGS = """
+import sys
+from mcp_host import WorkerProgram
+
+def program(place):
+    if place.value == "raises":
+        raise ValueError("no such quotes")
+    if place.value == "nothing":
+        return None
+    return WorkerProgram([sys.executable, "-m", "quotes_plugin", place.value], {"QUOTED": "yes"})
+"""
+SPEAKS = """
+if __name__ == "__main__":
+    import os
+    from mcp_host import WorkerBorder
+
+    says = sys.argv[1]
+    border = WorkerBorder()
+    border.receive()
+    tool = {"name": "quote", "wire": {"inputSchema": {"type": "object"}}}
+    version = 99 if says == "another version" else 1
+    tools = [5] if says == "no tools" else [tool]
+    border.send({"border": version, "declared": {"tools": tools}})
+    while (got := border.receive()) is not None:
+        message, _ = got
+        if "open" in message:
+            border.send({"opened": None})
+        elif "call" in message:
+            bodies = {"no json": b"{", "no object": b"[]"}
+            body = b'{"content": [{"type": "text", "text": "%s"}]}' % os.environ["QUOTED"].encode()
+            border.send({"reply": message["number"], "answered": "ok"}, bodies.get(says, body))
+        elif "close" in message:
+            border.send({"closed": True})
+            break
+"""
+
+
+@pytest.fixture
+def quotes(home: Home) -> Home:
+    home.install("quotes", GROUP, "quotes", BRINGS + SPEAKS, "program")
+    return home
+
+
+def settings(home: Home, says: str) -> str:
+    return str(home.write(f'[packs.wisdom]\nquotes = "{says}"\n', "quotes.toml"))
+
+
+def test_a_worker_serves_with_the_environment_that_it_asked_for(quotes: Home) -> None:
+    done = quotes.run("call", "wisdom_quote", "--config", settings(quotes, "well"))
+
+    assert (done.code, done.out) == (0, "yes\n")
+
+
+@pytest.mark.parametrize("says", ["no json", "no object"])
+def test_a_worker_whose_answer_is_none_is_ended_and_the_call_told(quotes: Home, says: str) -> None:
+    done = quotes.run("call", "wisdom_quote", "--config", settings(quotes, says))
+
+    assert done.code == 1
+    assert "does not speak" in done.err
+
+
+@pytest.mark.parametrize(
+    ("says", "code", "reason"),
+    [
+        ("raises", "process_failed", "the worker of 'quotes' raised ValueError: no such quotes"),
+        ("nothing", "process_failed", "must return a WorkerProgram"),
+        ("another version", "border_unknown", "version 99 of the border"),
+        ("no tools", "process_failed", "what its process declares cannot be read"),
+    ],
+)
+def test_what_is_wrong_with_a_worker_is_why_its_pack_fails(
+    quotes: Home, says: str, code: str, reason: str
+) -> None:
+    done = quotes.run("packs", "--json", "--config", settings(quotes, says))
+
+    (pack,) = (pack for pack in done.json["packs"] if pack["name"] == "wisdom")
+    assert (pack["state"], pack["code"]) == ("failed", code)
+    assert reason in pack["reason"]
+
+
+def test_one_key_of_one_distribution_chooses_a_worker(quotes: Home) -> None:
+    file = quotes.write('[packs.wisdom]\nquotes = "a"\npython = "python3"\n', "a.toml")
+    beside_python = quotes.run("packs", "--config", str(file))
+    quotes.install("sayings", GROUP, "sayings", BRINGS, "program")
+    file = quotes.write('[packs.wisdom]\nquotes = "a"\nsayings = "b"\n', "b.toml")
+    two_keys = quotes.run("packs", "--config", str(file))
+    quotes.install("rivals", GROUP, "quotes", BRINGS, "program")
+    two_distributions = quotes.run("packs", "--config", settings(quotes, "well"))
+
+    assert "packs.wisdom: python must not stand beside quotes" in beside_python.err
+    assert "packs.wisdom: one worker must be chosen, not quotes and sayings" in two_keys.err
+    assert "both bring the worker 'quotes'" in two_distributions.err
+    assert {beside_python.code, two_keys.code, two_distributions.code} == {1}
+
+
+def test_a_key_that_nothing_knows_is_refused_as_ever(quotes: Home) -> None:
+    file = quotes.write('[packs.wisdom]\nquote = "a"\n', "a.toml")
+
+    assert "unknown key" in quotes.run("packs", "--config", str(file)).err
+
+
+def test_the_page_tells_how_a_frame_is_written() -> None:
+    head, body = {"reply": 1, "answered": "ok"}, b"{}"
+    written = json.dumps(head, separators=(",", ":")).encode("ascii")
+
+    frames = Frames()
+    frames.feed(HEADER.pack(len(written), len(body)) + written + body)
+
+    assert frames.next() == (head, body)
+    assert frame(head, body)[:4] == len(written).to_bytes(4, "big")
