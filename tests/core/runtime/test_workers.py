@@ -5,6 +5,8 @@ import json
 import pytest
 from core_home import Home
 from mcp_host.packs.children.frames import HEADER, Frames, frame
+from mcp_host.runtime.codec import reply_of
+from mcp_host.runtime.messages import Answered
 
 GROUP = "mcp_host.workers"
 BRINGS = """
@@ -117,3 +119,23 @@ def test_the_page_tells_how_a_frame_is_written() -> None:
 
     assert frames.next() == (head, body)
     assert frame(head, body)[:4] == len(written).to_bytes(4, "big")
+
+
+@pytest.mark.parametrize(
+    ("body", "is_wire"),
+    [
+        (b'{"content":[],"_meta":{"a":1}}', True),
+        (b'{"content":[],\n"_meta":{"a":1}}', False),
+        (b'{"_meta":{"a":1},"content":{"b":{}}}', False),
+        (b'{"content":[],"_meta":{}}', False),
+        (b'{"content":[]}', False),
+        (b"[1]", False),
+    ],
+)
+def test_what_a_process_calls_ready_for_the_wire_is_looked_at(body: bytes, is_wire: bool) -> None:
+    assert reply_of({"answered": "ok", "wire": True}, body) == Answered(body, "ok", is_wire)
+
+
+def test_an_answer_of_a_process_that_is_no_json_is_refused() -> None:
+    with pytest.raises(ValueError, match="EOF"):
+        reply_of({"answered": "ok", "wire": True}, b'{"content":[]')

@@ -75,7 +75,7 @@ def reply_data(reply: Reply | Proposed) -> tuple[dict[str, Any], bytes]:
     """Return a reply as JSON data and a body."""
     match reply:
         case Answered():
-            return {"answered": reply.code}, reply.body
+            return {"answered": reply.code, "wire": reply.is_wire}, reply.body
         case Asked():
             return {"asked": dict(reply.questions), "state": reply.state}, b""
         case CannotAsk():
@@ -89,7 +89,8 @@ def reply_data(reply: Reply | Proposed) -> tuple[dict[str, Any], bytes]:
 def reply_of(data: Mapping[str, Any], body: bytes) -> Reply | Proposed:
     """Return the reply that data and a body say; `KeyError` or `TypeError` where they say none."""
     if "answered" in data:
-        return Answered(body, str(data["answered"]))
+        is_wire = data.get("wire") is True and _is_sound(body)
+        return Answered(body, str(data["answered"]), is_wire)
     if "asked" in data:
         return Asked(data["asked"], str(data["state"]))
     if "cannot_ask" in data:
@@ -99,6 +100,22 @@ def reply_of(data: Mapping[str, Any], body: bytes) -> Reply | Proposed:
     failed = dict(data["failed"])
     failed["suggestions"] = tuple(map(str, failed.get("suggestions", ())))
     return Failed(**failed)
+
+
+def _is_sound(body: bytes) -> bool:
+    """Whether a body is one line of JSON that ends with a `_meta`, whatever its side has become.
+
+    It is sent as it is, and must not end the frame that it stands in. `ValueError` where it is no
+    JSON.
+    """
+    result = from_json(body)
+    is_one_line = b"\n" not in body and body.endswith(b"}}")
+    return is_one_line and type(result) is dict and bool(result) and _ends_with_meta(result)
+
+
+def _ends_with_meta(result: dict[str, Any]) -> bool:
+    last = next(reversed(result))
+    return last == "_meta" and type(result[last]) is dict and bool(result[last])
 
 
 def checked(answer: Answered) -> Answered:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import importlib
 import logging
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from pydantic_core import to_json
 
@@ -24,8 +24,6 @@ from .requests import Usual
 
 VARIABLE = "MCP_HOST_LANE"
 """Of the environment; where it is 0, every request goes through the SDK."""
-SIEVE = "mcp_types.methods"
-"""The module of the SDK that makes an answer what the protocol takes."""
 log = logging.getLogger("mcp_host.server")
 
 SERVER_INFO = META + "serverInfo"
@@ -51,6 +49,7 @@ class Lane:
         self._info = info
         self._stamp = frames.stamp(SERVER_INFO, info)
         self._plain_headers: dict[str, tuple[object, bool]] = {}
+        self._sieve: Callable[..., dict[str, Any]] | None = None
 
     def takes(self, request: Usual, caller: Caller) -> bool:
         """Whether the answer to a request can be given here: it is there, and asks nobody."""
@@ -74,8 +73,8 @@ class Lane:
         outcome: Answered | Exception
         try:
             outcome = await self.call(request, caller, channel)
-            if not outcome.is_wire and SIEVE not in sys.modules:
-                await asyncio.to_thread(importlib.import_module, SIEVE)
+            if not outcome.is_wire and self._sieve is None:
+                self._sieve = await asyncio.to_thread(_import_sieve)
         except Exception as error:
             outcome = error
         return self.framed(request, caller, outcome)
@@ -126,19 +125,26 @@ class Lane:
 
     def _sieved(self, request: Usual, version: str, is_modern: bool, answered: Answered) -> bytes:
         """The frame of an answer that the pack's side could not vouch for."""
-        from mcp_types.methods import serialize_server_result  # a part of the SDK
-
+        if self._sieve is None:
+            self._sieve = _import_sieve()  # where the SDK is there already
         if answered.code == "input_required":
             raise RuntimeError(f"{request.name} asks what it did not declare")
         data = {"resultType": "complete", **answered.data} if is_modern else answered.data
         try:
-            data = serialize_server_result(request.method, version, data)
+            data = self._sieve(request.method, version, data)
         except ValueError:
             log.exception("the answer of %s is not what the protocol takes", request.name[:200])
             raise ProtocolError(INTERNAL_ERROR, "Handler returned an invalid result") from None
         if is_modern and data["_meta"].get(SERVER_INFO) is None:
             data["_meta"] = {**data["_meta"], SERVER_INFO: self._info}
         return frames.result(request.id, to_json(data, inf_nan_mode="null"))
+
+
+def _import_sieve() -> Callable[..., dict[str, Any]]:
+    """Import what makes an answer what the protocol takes; waits for others that import the SDK."""
+    from mcp_types.methods import serialize_server_result  # a part of the SDK
+
+    return serialize_server_result
 
 
 def lane_of(host: Host, info: Mapping[str, str]) -> Lane | None:
