@@ -29,7 +29,7 @@ if __name__ == "__main__":
     border = WorkerBorder()
     border.receive()
     tool = {"name": "quote", "wire": {"inputSchema": {"type": "object"}}}
-    version = 99 if says == "another version" else 1
+    version = 99 if says == "another version" else border.version
     tools = [5] if says == "no tools" else [tool]
     border.send({"border": version, "declared": {"tools": tools}})
     while (got := border.receive()) is not None:
