@@ -25,12 +25,15 @@ from .errors import (
     as_protocol_error,
 )
 from .middleware.answer import ErrorEnvelope
+from .middleware.audit import Audit
+from .middleware.audit_file import AuditFile
 from .middleware.call import Asking, Call
 from .middleware.chain import Chain
 from .middleware.deadline import Deadline
 from .middleware.log import log as log_calls
 from .middleware.names import Names
 from .middleware.opening import Opening, unavailable, wait_until_open
+from .middleware.outcomes import Listener as OutcomeListener, Outcomes
 from .middleware.policy import policy
 from .middleware.questions import Questions
 from .middleware.request_id import request_id
@@ -91,10 +94,15 @@ class Host:
         self._openings: dict[str, asyncio.Task[None]] = {}
         self._loop: asyncio.AbstractEventLoop | None = None
         packs, host = self.running.__getitem__, self.settings.host
+        accounts: list[OutcomeListener] = [log_calls]
+        self._audit: AuditFile | None = None
+        if host.audit is not None:
+            self._audit = AuditFile(host.audit, host.audit_max_bytes, host.audit_keep)
+            accounts.append(Audit(self._audit.write))
         self._chain = Chain(
             [
                 request_id,
-                log_calls,
+                Outcomes(accounts),
                 ErrorEnvelope(self.settings.secrets),
                 policy,
                 Names(self._known_names, self._why_missing),
@@ -172,6 +180,8 @@ class Host:
         closing = (lifecycle.close() for lifecycle in self.running.values())
         await asyncio.gather(*closing, return_exceptions=True)
         await asyncio.to_thread(self.inventory.close)
+        if self._audit is not None:
+            await asyncio.to_thread(self._audit.close)
 
     async def _decided(self, packs: Sequence[Pack]) -> None:
         await self._loaded(packs)

@@ -150,12 +150,7 @@ def parse(
     if RESERVED_PACK_NAME in tables.packs:
         raise SettingsError(f"{where}: packs.host: this name is the host's own")
     _check_secret(where, tables, reader.secrets)
-    host = tables.host
-    if host.root is not None and source is not None:
-        try:
-            host = host.model_copy(update={"root": folder / host.root.expanduser()})
-        except RuntimeError as error:  # "~nobody/x"
-            raise SettingsError(f"{where}: host.root: {error}") from None
+    host = _with_absolute_paths(tables.host, where, source)
     return Settings(
         host=host,
         http=tables.http,
@@ -169,6 +164,19 @@ def parse(
         warnings=tuple(reader.warnings),
         workers=workers,
     )
+
+
+def _with_absolute_paths(host: HostTable, where: str, source: Path | None) -> HostTable:
+    """The table with its relative paths made absolute, from the file's folder."""
+    absolute = {}
+    for key in ("root", "audit"):
+        path: Path | None = getattr(host, key)
+        if path is not None and source is not None:
+            try:
+                absolute[key] = source.parent / path.expanduser()
+            except RuntimeError as error:  # "~nobody/x"
+                raise SettingsError(f"{where}: host.{key}: {error}") from None
+    return host.model_copy(update=absolute) if absolute else host
 
 
 class _Own(NamedTuple):

@@ -111,6 +111,18 @@ class HostTable(_Table):
     isolation: Literal["thread", "process"] = Field(
         "thread", description="Where packs live that do not say: in threads, or processes."
     )
+    audit: Path | None = Field(
+        None,
+        strict=False,
+        description="The file that gets a line of JSON for every call: who, what, how it ended, "
+        "and the shapes of its arguments, never their values.",
+    )
+    audit_max_bytes: Annotated[int, Field(ge=4096)] = Field(
+        10 * 1024 * 1024, description="The size at which the audit begins a new file."
+    )
+    audit_keep: Annotated[int, Field(ge=0, le=1000)] = Field(
+        5, description="How many full files of the audit are kept beside the one at hand."
+    )
     log_level: Literal["debug", "info", "warning", "error"] = Field(
         "info", description="The least level that is logged."
     )

@@ -1,0 +1,59 @@
+"""How every call ended and how long it took, told to whoever keeps account of it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from time import perf_counter
+from typing import NamedTuple, TypeAlias
+
+from ..errors import ProtocolError
+from ..runtime.messages import Answered
+from .call import Call, Next, Result
+
+
+class Ended(NamedTuple):
+    """How a call ended: `code` is "ok", "input_required", "cancelled", or that of its error.
+
+    `answer_bytes` is the length of what the client gets, 0 where the call has no result.
+    """
+
+    code: str
+    milliseconds: float
+    answer_bytes: int
+
+
+Listener: TypeAlias = Callable[[Call, Ended], None]
+
+
+class Outcomes:
+    """Tells every listener, in the loop's next turn: the answer goes out first."""
+
+    def __init__(self, listeners: Sequence[Listener]) -> None:
+        self._listeners = listeners
+
+    async def __call__(self, call: Call, following: Next) -> Result:
+        start = perf_counter()
+        code, size = "cancelled", 0
+        try:
+            result = await following(call)
+            if isinstance(result, Answered):
+                code, size = result.code, len(result.body)
+            else:
+                code = "input_required"
+            return result
+        except ProtocolError as error:
+            code = str((error.data or {}).get("code", error.number))
+            raise
+        except asyncio.CancelledError:
+            raise
+        except BaseException:
+            code = "internal_error"
+            raise
+        finally:
+            ended = Ended(code, 1000 * (perf_counter() - start), size)
+            asyncio.get_running_loop().call_soon(self._tell, call, ended)
+
+    def _tell(self, call: Call, ended: Ended) -> None:
+        for listener in self._listeners:
+            listener(call, ended)
