@@ -5,13 +5,15 @@ import json
 import resource
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
-from conftest import Machine
 from mcp_host import Caller
 from mcp_host.middleware.audit_file import AuditFile
 from mcp_host.testing import CallFailed, StdioClient, hosted
+
+if TYPE_CHECKING:
+    from conftest import Machine
 
 pytestmark = pytest.mark.anyio
 
@@ -110,7 +112,7 @@ async def echoes(client: StdioClient, count: int) -> None:
 
 @pytest.mark.skipif(sys.platform != "linux", reason="a limit is set to another process")
 async def test_a_full_disk_stops_no_call_leaves_whole_lines_and_is_said_once(
-    machine: Machine,
+    machine: "Machine",
 ) -> None:
     file = machine.folder / "audit.jsonl"
     settings = '[host]\naudit = "audit.jsonl"\n[packs.sample]\n'
