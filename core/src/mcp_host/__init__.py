@@ -12,10 +12,12 @@ TYPE_CHECKING = False  # the name that type checkers know; importing typing take
 if TYPE_CHECKING:  # the same as in the mapping below, for type checkers and editors
     from .declarations.asking import (
         Answer as Answer,
+        Choice as Choice,
         Form as Form,
         Root as Root,
         Roots as Roots,
         Sample as Sample,
+        Visit as Visit,
     )
     from .declarations.content import (
         Audio as Audio,
@@ -91,7 +93,7 @@ if TYPE_CHECKING:  # the same as in the mapping below, for type checkers and edi
 __version__ = VERSION
 
 _NAMES = {
-    "declarations.asking": ("Answer", "Form", "Root", "Roots", "Sample"),
+    "declarations.asking": ("Answer", "Choice", "Form", "Root", "Roots", "Sample", "Visit"),
     "declarations.content": (
         "Audio",
         "Embedded",

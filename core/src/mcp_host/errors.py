@@ -208,9 +208,13 @@ class MissingCapability(ProtocolError):
         super().__init__(
             MISSING_CAPABILITY,
             f"This needs the client's '{capability}' capability",
-            {"requiredCapabilities": {capability: {}}},
+            {"requiredCapabilities": _nested(capability.split("."))},
         )
         self.capability = capability
+
+
+def _nested(names: Sequence[str]) -> dict[str, Any]:
+    return {names[0]: _nested(names[1:])} if names else {}
 
 
 class SettingsError(McpHostError):

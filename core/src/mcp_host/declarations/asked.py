@@ -10,6 +10,7 @@ from string import Formatter
 from typing import Any, Literal, Self, get_args, get_origin
 
 from .asking import Answer, Form, Question
+from .context import Context
 from .errors import DeclarationError
 from .hints import allows_none
 from .markers import Ask
@@ -52,14 +53,41 @@ class AskedParameter:
             return frozenset(re.split(r"[.\[]", field)[0] for field in fields)
         if isinstance(question, Question):
             return frozenset()
-        parameters = inspect.signature(question).parameters.values()
-        return frozenset(p.name for p in parameters if p.default is p.empty)
+        return frozenset(
+            p.name
+            for p in inspect.signature(question).parameters.values()
+            if p.default is p.empty and p.kind is not p.POSITIONAL_ONLY and not _is_context(p)
+        )
+
+    @cached_property
+    def service(self) -> str | None:
+        """The name that the function of the question has for the pack's service, if it takes it."""
+        names = (p.name for p in self._parameters if p.kind is p.POSITIONAL_ONLY)
+        return next(names, None)
+
+    @cached_property
+    def context(self) -> str | None:
+        """The name that the function of the question has for the `Context`, if it takes it."""
+        return next((p.name for p in self._parameters if _is_context(p)), None)
+
+    @property
+    def _parameters(self) -> list[inspect.Parameter]:
+        question = self.ask.question
+        if isinstance(question, str | Question):
+            return []
+        return list(inspect.signature(question).parameters.values())
 
     def value(self, answer: Any) -> Any:
         """What the parameter gets: the whole answer, or the value, with None for a refusal."""
         if not isinstance(answer, Answer) or self.on_refusal == "tell":
             return answer
         return answer.value if self.on_refusal == "none" else answer.or_stop()
+
+
+def _is_context(parameter: inspect.Parameter) -> bool:
+    """Whether a parameter gets the `Context`; annotations may be texts that are not evaluated."""
+    hint = parameter.annotation
+    return hint is Context or (isinstance(hint, str) and hint.rpartition(".")[2] == "Context")
 
 
 def rounds(questions: Mapping[str, AskedParameter]) -> list[list[str]]:

@@ -10,14 +10,14 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, Literal, Protocol, TypeVar, runtime_checkable
 
 from pydantic import BaseModel, create_model
 
 from ..errors import Cancelled
-from .content import Wire
+from .content import Audio, Image, Message, Text, Wire
 
 T = TypeVar("T")
 
@@ -116,12 +116,104 @@ def _is_plain(schema: Mapping[str, Any]) -> bool:
 
 
 @dataclass(frozen=True, eq=False)
-class Sample:
-    """Have the client's model write something; the answer is its text."""
+class Choice:
+    """A question with a choice: the answer is one of `options`, or with `several` a list of them.
 
-    prompt: str
+    `options` are values, or values with the words that a person reads, such as rows of a table.
+    Raises `TypeError` where they are not texts, and `ValueError` where there is none.
+    """
+
+    message: str
+    options: Sequence[str] | Mapping[str, str]
+    several: bool = False
+    field: str = "value"
+
+    capability = "elicitation"
+
+    def __post_init__(self) -> None:
+        words = dict(self.options) if isinstance(self.options, Mapping) else list(self.options)
+        texts = [*words, *(words.values() if isinstance(words, dict) else ())]
+        if isinstance(self.options, str) or not all(isinstance(text, str) for text in texts):
+            raise TypeError("the options of a choice must be texts, or texts with their words")
+        if not words:
+            raise ValueError("a choice must have an option")
+        object.__setattr__(self, "options", words)
+
+    def wire(self) -> Wire:
+        one: Wire = (
+            {"type": "string", "oneOf": [{"const": v, "title": t} for v, t in self.options.items()]}
+            if isinstance(self.options, Mapping)
+            else {"type": "string", "enum": list(self.options)}
+        )
+        if self.several:
+            items = {"anyOf": one["oneOf"]} if "oneOf" in one else one
+            one = {"type": "array", "items": items}
+        schema = {"type": "object", "properties": {self.field: one}, "required": [self.field]}
+        params = {"message": self.message, "requestedSchema": schema}
+        return {"method": "elicitation/create", "params": params}
+
+    def read(self, raw: Mapping[str, Any]) -> Answer[Any]:
+        action = raw.get("action")
+        if action == "decline" or action == "cancel":
+            return Answer(action)
+        if action != "accept":
+            raise ValueError("an answer to a choice needs an action")
+        chosen = raw["content"][self.field]
+        values = chosen if self.several else [chosen]
+        if not isinstance(values, list) or not all(value in self.options for value in values):
+            raise ValueError("an answer to a choice must be one of its options")
+        return Answer("accept", chosen)
+
+
+@dataclass(frozen=True, eq=False)
+class Visit:
+    """Have a person open a page in their browser, such as one to sign in on; the answer is True.
+
+    What happens there the client does not see: that they agreed is all that the answer says. `key`
+    is sent as the id of the question; it must tell this visit from others.
+    """
+
+    message: str
+    url: str
+    key: str
+
+    capability = "elicitation.url"
+
+    def wire(self) -> Wire:
+        params = {
+            "mode": "url",
+            "message": self.message,
+            "url": self.url,
+            "elicitationId": self.key,
+        }
+        return {"method": "elicitation/create", "params": params}
+
+    def read(self, raw: Mapping[str, Any]) -> Answer[bool]:
+        action = raw.get("action")
+        if action not in ("accept", "decline", "cancel"):
+            raise ValueError("an answer to a visit needs an action")
+        return Answer(action, True if action == "accept" else None)
+
+
+@dataclass(frozen=True, eq=False)
+class Sample:
+    """Have the client's model write something; the answer is its text.
+
+    `prompt` is a text, a picture or a sound, or a list of these and of `Message`s.
+    """
+
+    prompt: str | Text | Image | Audio | Message | Sequence[str | Text | Image | Audio | Message]
     max_tokens: int = 1000
     system: str | None = None
+
+    def __post_init__(self) -> None:
+        said = [part.content if isinstance(part, Message) else part for part in self._parts]
+        if not all(isinstance(part, str | Text | Image | Audio) for part in said):
+            raise TypeError("a prompt must be made of texts, pictures, sounds and messages of them")
+
+    @property
+    def _parts(self) -> Sequence[Any]:
+        return self.prompt if isinstance(self.prompt, list | tuple) else [self.prompt]
 
     @property
     def capability(self) -> str:
@@ -129,7 +221,10 @@ class Sample:
 
     def wire(self) -> Wire:
         params: Wire = {
-            "messages": [{"role": "user", "content": {"type": "text", "text": self.prompt}}],
+            "messages": [
+                (part if isinstance(part, Message) else Message(part)).wire()
+                for part in self._parts
+            ],
             "maxTokens": self.max_tokens,
         }
         if self.system:

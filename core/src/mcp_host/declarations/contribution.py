@@ -73,7 +73,8 @@ class Contribution(ABC):
         """Read all that a list needs; `DeclarationError` where something cannot work."""
         if not isinstance(self.name, str):
             raise DeclarationError(f"name must be a string, not {self.name!r}")
-        if self.signature.service and not has_service:
+        needs_service = self.signature.service or self.signature.asks_service
+        if needs_service and not has_service:
             raise DeclarationError(
                 f"{self.name}: a parameter stands before '/', so the pack must have a "
                 "mcp_host_open hook that makes a service"

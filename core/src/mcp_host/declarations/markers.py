@@ -14,9 +14,11 @@ from .json_schema import Schema
 class Ask:
     """`sure: Annotated[bool, Ask("Delete {ids}?")]`: the host asks before the body runs.
 
-    `question` is a text with the call's arguments in braces, a `Form`, `Sample` or `Roots`, or a
-    function of arguments and earlier answers (by their names) that gives one of these, or the
-    value itself when nothing need be asked.
+    `question` is a text with the call's arguments in braces, a `Form`, `Choice`, `Visit`, `Sample`
+    or `Roots`, or a function of arguments and earlier answers (by their names) that gives one of
+    these, or the value itself when nothing need be asked. Such a function may take the pack's
+    service before `/` and the `Context`; it may run again each time the client answers, so it must
+    write nothing.
     """
 
     question: str | Question | Callable[..., Any]

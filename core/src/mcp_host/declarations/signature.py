@@ -24,9 +24,9 @@ class Signature:
     """What the host knows of one function; made by `read_signature`.
 
     `service` and `context` are the names of the parameters that get the pack's service and the
-    `Context`, None where there is none; `proposals` are the functions of `Complete`, by parameter;
-    `rounds` are the names of `questions` in the order in which they can be asked, those of one
-    round at once.
+    `Context`, None where there is none; `asks_service` says that a question takes the service;
+    `proposals` are the functions of `Complete`, by parameter; `rounds` are the names of `questions`
+    in the order in which they can be asked, those of one round at once.
     """
 
     def __init__(
@@ -34,6 +34,7 @@ class Signature:
         function: Callable[..., Any],
         *,
         service: str | None,
+        asks_service: bool = False,
         context: str | None,
         arguments: Arguments,
         questions: Mapping[str, AskedParameter],
@@ -43,6 +44,7 @@ class Signature:
     ) -> None:
         self.function = function
         self.service = service
+        self.asks_service = asks_service
         self.context = context
         self.arguments = arguments
         self.questions = questions
@@ -104,9 +106,11 @@ def _read(function: Callable[..., Any], owner: str, input_schema: Schema | None)
                         f"'{name}' must be a plain str, int or bool for Header('{marker.name}')"
                     )
     _check_questions(questions, {*arguments, *questions, takes_all})
+    asks_service = any(asked.service is not None for asked in questions.values())
     return Signature(
         function,
         service=service,
+        asks_service=asks_service,
         context=context,
         arguments=(
             DeclaredArguments(owner, arguments)

@@ -78,7 +78,7 @@ def steps(
     check = arguments.check if message.kind == "tool" else arguments.check_texts
     values: dict[str, Any] = yield Step(check, (message.arguments,), quick=not arguments.runs_code)
     if signature.questions:
-        answers = yield from _answers(message, signature, values)
+        answers = yield from _answers(message, signature, values, service, context)
         if isinstance(answers, Asked | CannotAsk):
             return answers
         values = {**values, **answers}
@@ -238,7 +238,11 @@ def _too_large(size: str, least: int, limit: int) -> Unsupported:
 
 
 def _answers(
-    message: CallMessage, signature: Signature, arguments: Mapping[str, Any]
+    message: CallMessage,
+    signature: Signature,
+    arguments: Mapping[str, Any],
+    service: object,
+    context: Context,
 ) -> Generator[Step, Any, dict[str, Any] | Asked | CannotAsk]:
     """Find the values of the parameters that are asked for, or what must be asked first."""
     answers = Answers(message.answers, message.state)
@@ -253,7 +257,10 @@ def _answers(
                 question = Form(question.format_map(known), parameter.accepts, name)
             elif not isinstance(question, Question):
                 wanted = {key: known[key] for key in parameter.needs}
-                question = yield Step(question, named=wanted)
+                if parameter.context is not None:
+                    wanted[parameter.context] = context
+                given = (service,) if parameter.service is not None else ()
+                question = yield Step(question, given, wanted)
             if not isinstance(question, Question):
                 values[name] = question
             elif question.capability not in message.caller.offers:

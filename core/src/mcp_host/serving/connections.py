@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..declarations.context import Caller, Level
+from ..startup.usual import offered
 from .requests import Ctx, headers, identity, is_modern
 
 STDIO = "stdio"
@@ -76,9 +77,7 @@ class Connections:
             client=info.name if info else None,
             connection=self._id(ctx),
             protocol=ctx.protocol_version,
-            offers=frozenset(
-                name for name, value in session.client_capabilities or () if value is not None
-            ),
+            offers=_offered(session.client_capabilities),
         )
 
     def _id(self, ctx: Ctx) -> str | None:
@@ -101,3 +100,8 @@ class Connections:
     def _end(self, connection: Connection | None) -> None:
         if connection is not None and self.on_end is not None:
             self.on_end(connection.id)
+
+
+def _offered(capabilities: Any) -> frozenset[str]:
+    given = capabilities.model_dump(exclude_none=True) if capabilities is not None else {}
+    return offered(given)

@@ -11,7 +11,7 @@ import json
 
 from .frames import TooLong
 from .protocol import HANDSHAKE_VERSIONS, LIST_TTL_MS, LISTS, META, MODERN_VERSION, is_id
-from .usual import are_usual_capabilities, is_usual_envelope, is_usual_info
+from .usual import are_usual_capabilities, is_usual_envelope, is_usual_info, offered
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -126,7 +126,7 @@ class FirstAnswers:
             return None
         self.era = "handshake"
         chosen = version if version in HANDSHAKE_VERSIONS else HANDSHAKE_VERSIONS[-1]
-        self.handshake = (chosen, params["clientInfo"]["name"], frozenset(params["capabilities"]))
+        self.handshake = (chosen, params["clientInfo"]["name"], offered(params["capabilities"]))
         result = {
             "protocolVersion": chosen,
             "capabilities": dict(_CAPABILITIES),

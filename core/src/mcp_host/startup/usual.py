@@ -54,6 +54,22 @@ def are_usual_capabilities(given: Any) -> bool:
     return True
 
 
+def offered(capabilities: Mapping[str, Any]) -> frozenset[str]:
+    """Return what a client can be asked and told, by the names of its usual capabilities.
+
+    `elicitation` stands for forms, which a client has that names no mode; `elicitation.url` for
+    pages to visit.
+    """
+    names = set(capabilities)
+    modes = capabilities.get("elicitation")
+    if modes:
+        if "form" not in modes:
+            names.discard("elicitation")
+        if "url" in modes:
+            names.add("elicitation.url")
+    return frozenset(names)
+
+
 def _is_flat(given: Any) -> bool:
     """Whether this is a table of what cannot be refused: switches, words and lists of words."""
     return isinstance(given, dict) and all(

@@ -16,24 +16,32 @@ class Person:
     """Answers what a server asks.
 
     `form(message, schema)` gives the fields to fill in, or None to decline; without it, a person
-    agrees to everything: the first choice, the default, or true. `asked` holds every question.
+    agrees to everything: the first choice, the default, or true. `visit(params)` opens a page and
+    says whether they agree to. `asked` holds every question.
     """
 
     form: Callable[[str, Wire], FormAnswer] | None = None
+    visit: Callable[[Wire], bool] | None = None
     text: str = "A text of the client's model."
     roots: Sequence[str] = ()
-    offers: frozenset[str] = frozenset({"elicitation", "sampling", "roots"})
+    offers: frozenset[str] = frozenset({"elicitation", "elicitation.url", "sampling", "roots"})
     asked: list[dict[str, Any]] = field(default_factory=list)
 
     @property
     def capabilities(self) -> dict[str, Any]:
         """What a client with this person behind it declares."""
-        return {name: {} for name in sorted(self.offers)}
+        capabilities: dict[str, Any] = {name: {} for name in sorted(self.offers) if "." not in name}
+        if "elicitation.url" in self.offers:
+            form: dict[str, Any] = {"form": {}} if "elicitation" in self.offers else {}
+            capabilities["elicitation"] = {**form, "url": {}}
+        return capabilities
 
     def answer(self, question: Wire) -> dict[str, Any]:
         """The answer to one question, as the protocol has it."""
         self.asked.append(dict(question))
         method, params = question["method"], question.get("params", {})
+        if method == "elicitation/create" and params.get("mode") == "url":
+            return {"action": "accept" if self.visit is None or self.visit(params) else "decline"}
         if method == "elicitation/create":
             return self._filled(params)
         if method == "sampling/createMessage":
@@ -61,5 +69,8 @@ def _agreeing(schema: Wire) -> Any:
         return schema["enum"][0]
     if "oneOf" in schema:
         return schema["oneOf"][0]["const"]
+    if "items" in schema:
+        of = schema["items"]
+        return [of["enum"][0] if "enum" in of else of["anyOf"][0]["const"]]
     kinds = {"boolean": True, "integer": 1, "number": 1.0, "string": "yes", "array": []}
     return kinds[schema.get("type", "string")]

@@ -10,7 +10,7 @@ from pydantic_core import from_json
 
 from ...declarations.context import Caller
 from ...startup.protocol import META, MODERN_VERSION
-from ...startup.usual import is_usual_envelope
+from ...startup.usual import is_usual_envelope, offered
 
 Id: TypeAlias = str | int
 Method = Literal["tools/call", "resources/read", "prompts/get", "ping"]
@@ -124,7 +124,7 @@ class Envelopes:
             client=info["name"] if info is not None else None,
             connection=self._connection,
             protocol=MODERN_VERSION,
-            offers=frozenset(meta[META + "clientCapabilities"]),
+            offers=offered(meta[META + "clientCapabilities"]),
         )
         return self._caller
 
