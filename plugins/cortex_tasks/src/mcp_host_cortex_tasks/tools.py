@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NotRequired
 
-from mcp_host import Context, tool
+from mcp_host import Ask, Cancelled, Context, Form, tool
 from pydantic import Field
 from typing_extensions import TypedDict  # pydantic cannot use typing's before Python 3.12
 
@@ -190,6 +190,20 @@ async def submit_pr(
     return answer
 
 
+async def agreed(
+    service: "Service", /, task_id: int | str | None, context: Context
+) -> Form[bool] | bool:
+    """Ask before a task is completed of which something is not submitted.
+
+    A client that cannot be asked is not: what is not in the main branch stays or is refused.
+    """
+    if "elicitation" not in context.caller.offers:
+        return True
+    facts = await service.unsubmitted(task_id, _session(service, context))
+    which = "the current task" if task_id is None else f"task {task_id}"
+    return Form(f"Complete {which}? {', '.join(facts)}.", bool) if facts else True
+
+
 @tool(idempotent=True, destructive=True)
 async def complete_task(
     service: "Service",
@@ -198,8 +212,11 @@ async def complete_task(
     comment: Remark = None,
     *,
     context: Context,
+    sure: Annotated[bool, Ask(agreed)],
 ) -> Completed:
     """Complete the current task once its branch is merged, and clean up as the user configured."""
+    if not sure:
+        raise Cancelled("The user does not want it; nothing was changed.")
     data = await service.complete(task_id, _session(service, context), comment)
     fixed = {
         "success": True,

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated, Any
 
-from mcp_host import Context, Page, tool
+from mcp_host import Ask, Cancelled, Context, Form, Page, tool
 from pydantic import Field
 
 from .errors import StoppedError
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 # What stands inside an item is shown here and checked by the service, which answers for every
 # failing item by its index, in words that say what is right.
+_FACTS = 5
 _TEXT = {"type": "string"}
 _IDS = {"type": "array", "items": _TEXT}
 _FIELDS: dict[str, Any] = {
@@ -132,6 +133,19 @@ def create_tasks(
     )
 
 
+def agreed(
+    service: "Service", /, operations: list[Any], dry_run: bool, context: Context
+) -> Form[bool] | bool:
+    """Ask before tasks are deleted that others hang on; a client that cannot be asked is not."""
+    if dry_run or "elicitation" not in context.caller.offers:
+        return True
+    facts = service.at_stake(operations, guard(context))
+    if not facts:
+        return True
+    more = f" And {len(facts) - _FACTS} more." if len(facts) > _FACTS else ""
+    return Form(f"Delete? {' '.join(facts[:_FACTS])}{more}", bool)
+
+
 @tool(
     title="Edit tasks",
     destructive=True,
@@ -148,6 +162,8 @@ def edit_tasks(
     idempotency_key: Key = None,
     dry_run: DryRun = False,
     view: Shape = None,
+    *,
+    sure: Annotated[bool, Ask(agreed)],
 ) -> list[View] | Page[View]:
     """Apply operations in order, all or none.
 
@@ -157,6 +173,8 @@ def edit_tasks(
     cannot be completed, cancelled or deleted. undo takes back your last call, a task's last
     change, or an event.
     """
+    if not sure:
+        raise Cancelled("The user does not want it; nothing was changed.")
     return _list_or_page(
         service.edit(
             operations,

@@ -13,8 +13,9 @@ from typing import Any
 from pydantic_core import to_json
 
 from ...declarations.context import Caller, ClientChannel
-from ...errors import INTERNAL_ERROR, ProtocolError
+from ...errors import INTERNAL_ERROR, Cancelled, ProtocolError
 from ...host import Host
+from ...middleware.call import Asking
 from ...packs.catalog import Entry
 from ...runtime.messages import Answered
 from ...settings.loading import Settings
@@ -26,8 +27,19 @@ VARIABLE = "MCP_HOST_LANE"
 """Of the environment; where it is 0, every request goes through the SDK."""
 log = logging.getLogger("mcp_host.server")
 
+ASKED = frozenset(("elicitation", "elicitation.url", "sampling", "roots"))
+"""What a client offers that can be asked: a call that may ask it is the SDK's."""
 SERVER_INFO = META + "serverInfo"
 PONG = Answered(b"{}", is_wire=True)
+
+
+async def _nobody(question: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Stand for a client that is never asked: it offers nothing that can be."""
+    raise Cancelled("This client cannot be asked", details={"reason": "client_gone"})
+
+
+_LIVE = Asking(ask=_nobody)
+"""How clients of the handshake era are asked, of whom the lane takes those that cannot be."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +67,8 @@ class Lane:
         """Whether the answer to a request can be given here: it is there, and asks nobody."""
         entry = self._entry(request, caller)
         return request.method == "ping" or (
-            entry is not None and not entry.contribution.signature.questions
+            entry is not None
+            and not (entry.contribution.signature.questions and caller.offers & ASKED)
         )
 
     def takes_headers(self, request: Usual) -> bool:
@@ -84,11 +97,12 @@ class Lane:
         if request.method == "ping":
             return PONG
         host, context = self._host, self._host.context(caller, channel)
+        asking = None if caller.protocol == MODERN_VERSION else _LIVE
         if request.method == "tools/call":
-            return await host.call_tool(request.name, request.arguments, context)
+            return await host.call_tool(request.name, request.arguments, context, asking)
         if request.method == "prompts/get":
-            return await host.get_prompt(request.name, request.arguments, context)
-        return await host.read(request.name, context)
+            return await host.get_prompt(request.name, request.arguments, context, asking)
+        return await host.read(request.name, context, asking)
 
     def framed(self, request: Usual, caller: Caller, outcome: Answered | Exception) -> Answer:
         """The answer that tells how a call ended."""

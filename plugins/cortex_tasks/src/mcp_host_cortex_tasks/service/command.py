@@ -154,6 +154,20 @@ class Service:
         """Return where the repository stands; no forge is asked."""
         return await self._answer(["tasks", "status", "--offline"], self._git_limit, None)
 
+    async def unsubmitted(self, wanted: object = None, session: str | None = None) -> list[str]:
+        """Say what of a task is not submitted, by git alone; nothing where that cannot be told."""
+        words = ["tasks", "status", *_of_task(wanted), "--offline"]
+        try:
+            data = await self._answer(words, self._git_limit, session)
+        except CortexError:
+            return []
+        counts = (
+            (data.get("changed"), "file is changed", "files are changed"),
+            (data.get("untracked"), "file is new", "files are new"),
+            (data.get("ahead"), "commit is not pushed", "commits are not pushed"),
+        )
+        return [f"{n} {one if n == 1 else many}" for n, one, many in counts if n]
+
     async def start(
         self,
         wanted: object,

@@ -1,7 +1,7 @@
 """The plan that the pack serves: found when it is needed, opened once, shared by all calls."""
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -149,6 +149,23 @@ class Service:
         write = Write("edit_tasks", "operation", list(items), key, dry_run, inputs.shape(view))
         return self.tasks().edit_in_brief(write, caller, guard)
 
+    def at_stake(self, items: Sequence[object], guard: Guard = no_guard) -> list[str]:
+        """Say what hangs on the tasks that operations would delete; nothing is written.
+
+        Operations that cannot be are no matter here: `edit` says what is wrong with them.
+        """
+        given = [item for item in items if isinstance(item, Mapping)]
+        doomed = [item for item in given if item.get("action") == "delete"]
+        ids = [str(item.get("task_id") or item.get("id")) for item in doomed]
+        if not ids:
+            return []
+        try:
+            views = self.tasks().get(ids, 0, ["name", "blocks", "subtasks"], guard)
+        except TaskyError:
+            return []
+        told = [(view.get("name"), hanging(view)) for view in views]
+        return [f"'{name}': {what}." for name, what in told if what]
+
     def get(
         self,
         task_ids: Sequence[str],
@@ -218,6 +235,20 @@ class Service:
     def _signature(self) -> tuple[float, ...]:
         """Return what changes when somebody makes, moves or reconfigures the project."""
         return tuple(_changed_at(file) for file in self._watched)
+
+
+def hanging(view: View) -> str:
+    """Say how many tasks wait for a task or are parts of it; empty where none does."""
+    blocks, parts = view.get("blocks"), view.get("subtasks")
+    counts = (
+        (_count(blocks), "task waits for this one", "tasks wait for this one"),
+        (_count(parts), "task is a part of it", "tasks are parts of it"),
+    )
+    return ", ".join(f"{n} {one if n == 1 else many}" for n, one, many in counts if n)
+
+
+def _count(ids: object) -> int:
+    return len(ids) if isinstance(ids, list | tuple) else 0
 
 
 def _changed_at(file: Path) -> float:
