@@ -22,6 +22,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, NoReturn
 
+from .cgroups import MemoryGroup, memory_group
 from .frames import Frames, frame
 
 LOOK = 0.2
@@ -41,7 +42,11 @@ def main(descriptor: int, path: list[str], preloaded: str, entry: str) -> None:
 
 
 class SupervisorProgram:
-    """The children by their process ids, each with the host's number for it and its limits."""
+    """The children by their process ids, each with the host's number for it and its limits.
+
+    `_groups` are those whose memory the kernel holds; that of others is looked at. `_left` are
+    groups that could not be removed at once.
+    """
 
     def __init__(self, host: socket.socket, preloaded: str, entry: str) -> None:
         self._host = host
@@ -50,6 +55,8 @@ class SupervisorProgram:
         self._numbers: dict[int, int] = {}
         self._limits: dict[int, Mapping[str, int]] = {}
         self._over: dict[int, str] = {}
+        self._groups: dict[int, MemoryGroup] = {}
+        self._left: list[MemoryGroup] = []
         self._descriptors: deque[int] = deque()
         self._frames = Frames()
         self._wake, self._signals = os.pipe()
@@ -100,12 +107,17 @@ class SupervisorProgram:
         if message["argv"] is None and not self._is_loaded:
             self._load()
         descriptor = self._descriptors.popleft()
+        limits = message["limits"]
+        group = None
+        if "memory" in limits:
+            group = memory_group(message["start"], limits["memory"])
         child = os.fork()
         if child == 0:
-            self._become(message, descriptor)
+            self._become(message, descriptor, group)
+        if group is not None:
+            self._groups[child] = group
         os.close(descriptor)
         self._numbers[child] = message["start"]
-        limits = message["limits"]
         self._limits[child] = {k: limits[k] for k in ("memory", "processes") if k in limits}
         self._tell({"started": message["start"], "pid": child})
 
@@ -117,10 +129,14 @@ class SupervisorProgram:
         gc.freeze()
         self._is_loaded = True
 
-    def _become(self, message: Mapping[str, Any], descriptor: int) -> NoReturn:
+    def _become(
+        self, message: Mapping[str, Any], descriptor: int, group: MemoryGroup | None
+    ) -> NoReturn:
         """Become a child, in the process that was forked just now."""
         try:
             supervisor = os.getppid()
+            if group is not None:
+                group.enter()
             signal.set_wakeup_fd(-1)
             for number in (*UNKNOWN_SIGNALS, signal.SIGCHLD):
                 signal.signal(number, signal.SIG_DFL)
@@ -157,7 +173,7 @@ class SupervisorProgram:
             try:
                 child, status = os.waitpid(-1, os.WNOHANG)
             except ChildProcessError:
-                return
+                break
             if child == 0:
                 break
             number = self._numbers.pop(child, None)
@@ -166,8 +182,13 @@ class SupervisorProgram:
             with suppress(OSError):
                 os.killpg(child, signal.SIGKILL)
             del self._limits[child]
+            over = self._over.pop(child, "")
+            if (group := self._groups.pop(child, None)) is not None:
+                over = over or ("memory" if group.is_over else "")
+                self._left.append(group)
             code = os.waitstatus_to_exitcode(status)
-            self._tell({"ended": number, "status": code, "over": self._over.pop(child, "")})
+            self._tell({"ended": number, "status": code, "over": over})
+        self._left = [group for group in self._left if not group.remove()]
         for orphan in _children(os.getpid()) - self._numbers.keys():
             _end(orphan)
 
@@ -177,8 +198,11 @@ class SupervisorProgram:
             if not limits or child in self._over:
                 continue
             everyone = _descendants(child)
-            memory = sum(_resident(each) for each in everyone)
-            used = {"memory": memory, "processes": len(everyone)}
+            used = {"processes": len(everyone)}
+            if (group := self._groups.get(child)) is not None:
+                used["memory"] = limits["memory"] + 1 if group.is_over else 0
+            elif "memory" in limits:
+                used["memory"] = sum(_resident(each) for each in everyone)
             for name, most in limits.items():
                 if used[name] > most:
                     self._over[child] = name
@@ -196,6 +220,8 @@ class SupervisorProgram:
                 self._numbers.pop(child, None)
             except ChildProcessError:
                 break
+        for group in (*self._left, *self._groups.values()):
+            group.remove()
         os._exit(0)
 
 
