@@ -42,6 +42,7 @@ CORE_RANKS = {
     "declarations": 2,
     "settings": 2,
     "errors": 1,
+    "deprecations": 0,
     "startup": 0,
 }
 

@@ -5,6 +5,9 @@ import tomllib
 
 from docs_core import CORE
 from docs_pages import DOCS, ROOT, links, sections
+from mcp_host.deprecations import EVERY
+from mcp_host.packs.compatibility import fits
+from mcp_host.startup.version import VERSION
 
 PAGE = DOCS / "explanation" / "stability.md"
 REFERENCE = DOCS / "reference"
@@ -17,11 +20,14 @@ def test_every_page_of_the_reference_is_told_to_be_kept() -> None:
     assert set(REFERENCE.glob("*.md")) - told == {REFERENCE / "glossary.md"}
 
 
-def test_the_file_of_deprecations_is_told_to_be_missing_until_there_is_one() -> None:
+def test_every_deprecation_is_told_and_none_has_outlived_its_version() -> None:
     told = sections(PAGE)["How something goes"]
 
     assert "`deprecations.py`" in told
-    assert ("Nothing is deprecated today" in told) != (CORE / "deprecations.py").exists()
+    for one in EVERY:
+        name = one.what.split("attribute ")[-1].split()[0]
+        assert re.search(rf"`{name}`.*\| {one.since} \| {one.removed_in} \|", told)
+        assert fits(f"<{one.removed_in}", VERSION), f"{one.what} was to go with {one.removed_in}"
 
 
 def test_the_distributions_share_one_version() -> None:

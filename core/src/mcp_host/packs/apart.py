@@ -79,7 +79,7 @@ class Apart:
             "declare": self.name,
             "offer": None
             if offer is None
-            else [offer.name, offer.module, offer.distribution, offer.version],
+            else [offer.name, offer.module, offer.distribution, offer.version, offer.requires],
             "table": table.model_dump(mode="json", exclude={"settings"}, exclude_unset=True),
             "settings": with_dates_marked(table.settings),
             "worker": None if self._worker is None else self._worker.value,
@@ -186,6 +186,7 @@ class Apart:
             acts_as_server_user=about.get("acts_as_server_user") is True,
             checks=(told.elsewhere,) * about.get("checks", 0),
             needs=Needs(**about.get("needs", {})),
+            skills=told.skills(about),
             process=self,
         )
 

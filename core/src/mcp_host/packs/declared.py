@@ -16,17 +16,22 @@ from ..declarations.tool import Tool
 from ..errors import McpHostError
 from ..settings.tables import PackTable
 from .conditions import Condition
+from .skills import Found
 from .words import cut
 
 
 @dataclass(frozen=True)
 class Offer:
-    """An installed distribution that offers a pack; read from metadata, nothing is imported."""
+    """An installed distribution that offers a pack; read from metadata, nothing is imported.
+
+    `requires` are the versions of the host that it is made for, empty where it does not say.
+    """
 
     name: str
     module: str
     distribution: str
     version: str
+    requires: str = ""
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,6 +52,7 @@ class Declared:
     acts_as_server_user: bool = False
     checks: tuple[Callable[[], Any], ...] = ()
     needs: Needs = field(default_factory=Needs)
+    skills: Found = field(default_factory=Found)
 
     @property
     def file(self) -> str | None:

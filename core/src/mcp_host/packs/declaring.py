@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -12,9 +13,11 @@ from ..declarations.errors import DeclarationError
 from ..errors import SettingsError
 from ..settings.loading import Settings
 from ..settings.pack_settings import NoProjectError, about_project, pack_settings, project_root
+from .compatibility import check_host
 from .declared import Declared, LoadError, Offer
 from .hooks import Hooks, first_line
 from .importing import imported
+from .skills import find_skills
 from .words import told, trace
 
 log = logging.getLogger("mcp_host.packs")
@@ -28,6 +31,7 @@ def declare(offer: Offer, settings: Settings, hooks: Hooks, step: Step) -> Decla
 
     What fails leaves nothing of the pack registered.
     """
+    check_host(offer)
     step(f"importing {offer.module}")
     plugin = _imported(offer)
     step("reading its hooks")
@@ -55,6 +59,8 @@ def declare(offer: Offer, settings: Settings, hooks: Hooks, step: Step) -> Decla
         )
         step("reading the signatures of its tools, resources and prompts")
         _verify(declared)
+        step("finding its skills")
+        declared = replace(declared, skills=find_skills(declared.file))
     except BaseException:
         hooks.unregister(plugin)
         raise

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from ..settings.tables import PackTable
 from ..startup import installed
 from ..startup.installed import entry_points, headers
+from .compatibility import host_requirement
 from .declared import LoadError, Offer
 
 if TYPE_CHECKING:
@@ -42,24 +43,25 @@ def _offers(distribution: Distribution, finder: Finder) -> Iterable[Offer]:
         points = entry_points(distribution, GROUP)
         if not points:
             return ()
-        name, version = _name_and_version(distribution)
+        name, version, requires = _about(distribution)
         if name:  # of several with one name, the first on the path is the one that is imported
             distribution = finder.distribution(name)
-            name, version = _name_and_version(distribution)
+            name, version, requires = _about(distribution)
             points = entry_points(distribution, GROUP)
     except Exception as error:
         log.warning("the metadata of an installed distribution cannot be read: %s", error)
         return ()
     if not name:
         log.warning("the metadata behind pack %s cannot be read", ", ".join(points))
-    return [Offer(pack, module, name, version) for pack, module in points.items()]
+    return [Offer(pack, module, name, version, requires) for pack, module in points.items()]
 
 
-def _name_and_version(distribution: Distribution) -> tuple[str, str]:
-    """What a distribution is called; both empty where one is missing."""
+def _about(distribution: Distribution) -> tuple[str, str, str]:
+    """A distribution's name and version, and which host it needs; empty where one is missing."""
     about = headers(distribution)
     name, version = (about.get(key, [""])[0] for key in ("Name", "Version"))
-    return (name, version) if name and version else ("", "")
+    requires = host_requirement(about.get("Requires-Dist", ()))
+    return (name, version, requires) if name and version else ("", "", "")
 
 
 def summary(offer: Offer) -> str:

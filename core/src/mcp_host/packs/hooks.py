@@ -16,7 +16,7 @@ from typing import Any, TypeVar, cast
 import pluggy
 from pydantic import BaseModel
 
-from .. import hookspecs
+from .. import deprecations, hookspecs
 from ..declarations.handle import PackHandle
 from ..declarations.needs import Needs
 from ..declarations.prompt import Prompt
@@ -77,6 +77,8 @@ class Hooks:
             raise _wrong("mcp_host_settings", model, "a pydantic model class")
         if not model.model_config.get("frozen"):
             raise LoadError("answer_invalid", f"the settings model {model.__name__} is not frozen")
+        if hasattr(model, "reads_environment"):
+            deprecations.SETTINGS_READ_ENVIRONMENT.warn(model.__module__)
         needed = [name for name, info in model.model_fields.items() if info.is_required()]
         if needed:
             raise LoadError(

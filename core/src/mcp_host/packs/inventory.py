@@ -87,6 +87,8 @@ class Pack:
             about["tools"] = len(self.declared.tools)
             about["resources"] = len(self.declared.resources)
             about["prompts"] = len(self.declared.prompts)
+            if self.declared.skills.skills:
+                about["skills"] = [skill.name for skill in self.declared.skills.skills]
         if self.last_end is not None:
             about["last_end"] = self.last_end.as_data()
         return about
@@ -256,7 +258,13 @@ class Inventory:
     @property
     def warnings(self) -> list[str]:
         """What whoever keeps the settings file should mend, though all works."""
-        return [*self.settings.warnings, *self.catalog.warnings]
+        skills = [
+            f"pack {pack.name}: {problem}"
+            for pack in self.packs.values()
+            if pack.declared is not None
+            for problem in pack.declared.skills.problems
+        ]
+        return [*self.settings.warnings, *self.catalog.warnings, *skills]
 
     def is_required(self, pack: Pack) -> bool:
         """Whether the host must not serve without it."""

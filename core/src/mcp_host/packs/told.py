@@ -23,6 +23,7 @@ from ..declarations.resource import Resource
 from ..declarations.signature import Signature
 from ..declarations.tool import Tool, resolved
 from .declared import Declared
+from .skills import Found, Skill
 
 SCHEMA_NAMES = "#/$defs/{pack}.{{model}}"
 
@@ -120,6 +121,8 @@ def tell(declared: Declared) -> dict[str, Any]:
         "acts_as_server_user": declared.acts_as_server_user,
         "checks": len(declared.checks),
         "needs": asdict(declared.needs),
+        "skills": [asdict(skill) for skill in declared.skills.skills],
+        "skill_problems": list(declared.skills.problems),
     }
 
 
@@ -187,6 +190,12 @@ def tools(told: Sequence[Mapping[str, Any]]) -> tuple[Tool, ...]:
 def resources(told: Sequence[Mapping[str, Any]]) -> tuple[Resource, ...]:
     """Return the resources that were told."""
     return tuple(ToldResource(elsewhere, **_told(one), uri=str(one["uri"])) for one in told)
+
+
+def skills(told: Mapping[str, Any]) -> Found:
+    """Return the skills of what a pack has declared."""
+    found = (Skill(**one) for one in told.get("skills", ()))
+    return Found(tuple(found), tuple(map(str, told.get("skill_problems", ()))))
 
 
 def prompts(told: Sequence[Mapping[str, Any]]) -> tuple[Prompt, ...]:

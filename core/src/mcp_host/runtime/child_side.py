@@ -26,6 +26,7 @@ from ..errors import CallError
 from ..packs.apart import with_dates
 from ..packs.catalog import Naming
 from ..packs.children.frames import Frame, FrameError, Frames, frame
+from ..packs.compatibility import host_requirement
 from ..packs.conditions import Condition
 from ..packs.declared import Declared, LoadError, Offer
 from ..packs.declaring import declare
@@ -437,7 +438,11 @@ def _installed(name: str, table: Mapping[str, Any]) -> Offer:
         distribution = point.dist
         if distribution is not None:
             found[distribution.name] = Offer(
-                name, point.value, distribution.name, distribution.version
+                name,
+                point.value,
+                distribution.name,
+                distribution.version,
+                host_requirement(distribution.requires or ()),
             )
     wanted = table.get("distribution")
     if wanted:
