@@ -86,9 +86,11 @@ def leave() -> str:
 
 
 @tool
-def hold(seconds: float) -> str:
+def hold(seconds: float, path: str) -> str:
     """Hold the interpreter: nothing else can run."""
     usual = sys.getswitchinterval()
+    sys.setswitchinterval(1000)
+    Path(path).touch()
     sys.setswitchinterval(1000)
     until = time.monotonic() + seconds
     while time.monotonic() < until:

@@ -36,6 +36,7 @@ LOOK = 5.0
 TALK = 10.0
 """Seconds in which a front must have sent its request."""
 VARIABLE = "MCP_HOST_WARM_IDLE"
+FOREIGN = "the host does not serve those of another world"
 
 
 class WarmProcess:
@@ -165,7 +166,8 @@ class WarmProcess:
         data = peer.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, UCRED)
         process, user = credentials(data)
         if user != os.getuid() or not is_same_world(process):
-            raise PermissionError("it lives in another world")
+            peer.sendall(wire.REFUSED + FOREIGN.encode())
+            raise PermissionError(FOREIGN)
         rights = (socket.SOL_SOCKET, socket.SCM_RIGHTS, self._heart.to_bytes(4, sys.byteorder))
         peer.sendmsg([wire.HELLO], [rights])
         return wire.receive_request(peer)

@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import socket
 import time
+from collections.abc import Iterable
 from contextlib import suppress
 from typing import Any
 
+from ...declarations.context import LEVELS
 from ...declarations.environment import session_environment
 from ...settings.overrides import overridden
 from ...startup.first_answers import FirstAnswers
+from ...startup.frames import Line
 from ...startup.options import Options
 from ...startup.resuming import resumed
 from ...startup.warm import wire
 from ...startup.warm.journal import Journal
+from ...startup.warm.unfinished import is_kept
 from ...startup.warm.wire import Request
+from ..connections import Connection
 from ..sdk import SdkSide
 from ..start import EXIT_ERROR, EXIT_OK, EXIT_REQUIRED_PACK
 from ..transports.stdio.conversation import serve
@@ -88,6 +94,7 @@ class Session:
         before = self.request.before(host.settings.host.max_message_bytes)
         catalogue = found.catalogue()
         sdk = SdkSide(host, found.catalogue, stateless=False, stale=False)
+        _restore(sdk.connections.stdio, before.lines)
         source, sink, _ = self._streams
         serving = asyncio.create_task(
             serve(
@@ -125,3 +132,18 @@ class Session:
         if not told:
             asyncio.get_running_loop().remove_reader(self._peer)
         self._stopping.set()
+
+
+def _restore(connection: Connection, lines: Iterable[Line]) -> None:
+    """Have a connection as it was left: the SDK, which is told as well, comes later than calls."""
+    for line in lines:
+        message = json.loads(line) if isinstance(line, bytes) and is_kept(line) else {}
+        method, params = message.get("method"), message.get("params")
+        if not isinstance(params, dict):
+            continue
+        if method == "logging/setLevel" and params.get("level") in LEVELS:
+            connection.level = params["level"]
+        elif method == "resources/subscribe":
+            connection.watched.add(str(params.get("uri")))
+        elif method == "resources/unsubscribe":
+            connection.watched.discard(str(params.get("uri")))

@@ -11,7 +11,7 @@ import sys
 import time
 
 from .place import Place, PlaceError
-from .wire import HELLO, ask, close_all, rights, sender
+from .wire import HELLO, REFUSED, ask, close_all, rights, sender
 from .world import is_same_world
 
 TYPE_CHECKING = False
@@ -210,6 +210,9 @@ def greeted(peer: _socket.socket) -> tuple[int, int]:
     data, ancillary, _, _ = peer.recvmsg(1, GREETING)
     received = rights(ancillary)
     told = sender(ancillary)
+    if data == REFUSED:
+        close_all(received)
+        raise PlaceError(peer.recv(GREETING).decode("utf-8", "replace"))
     if data != HELLO or told is None or len(received) != 1:
         close_all(received)
         raise PlaceError("the host has ended before it was there")

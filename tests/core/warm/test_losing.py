@@ -1,0 +1,196 @@
+"""A lost host: sessions go on in the next one, and what was under way is told truthfully."""
+
+import asyncio
+import json
+import os
+import signal
+from pathlib import Path
+from typing import Any
+
+import pytest
+import warm_home
+from mcp_host.testing import CallFailed, StdioClient
+from warm_home import WarmHome, eventually
+
+warm = warm_home.warm
+ERAS = ["2025-11-25", "2026-07-28"]
+
+
+def kill(warm: WarmHome) -> None:
+    (host,) = warm.hosts()
+    os.kill(host["process"], signal.SIGKILL)
+
+
+@pytest.mark.parametrize("protocol", ERAS)
+async def test_the_next_call_of_an_idle_session_is_answered(warm: WarmHome, protocol: str) -> None:
+    await warm.learn()
+
+    async with warm.stdio(protocol=protocol) as one, warm.stdio(protocol=protocol) as two:
+        before = await one.value("probe_process")
+        kill(warm)
+        processes = {await client.value("probe_process") for client in (one, two)}
+
+    assert len(processes) == 1
+    assert before not in processes
+
+
+@pytest.mark.parametrize("protocol", ERAS)
+async def test_a_call_that_changes_something_is_answered_as_unknown(
+    warm: WarmHome, protocol: str
+) -> None:
+    await warm.learn()
+    mark = warm.home.project / "mark"
+
+    async with warm.stdio(protocol=protocol) as client:
+        call = asyncio.create_task(client.value("probe_wait", path=str(mark)))
+        await asyncio.to_thread(eventually, mark.exists)
+        kill(warm)
+        with pytest.raises(CallFailed) as failed:
+            await call
+        assert await client.value("probe_count") == 1
+
+    told = failed.value.envelope
+    assert (told["code"], told["retryable"]) == ("unavailable", False)
+    assert told["details"] == {"reason": "host_lost", "outcome": "unknown"}
+
+
+@pytest.mark.parametrize("protocol", ERAS)
+async def test_a_call_that_changes_nothing_is_made_once_more(warm: WarmHome, protocol: str) -> None:
+    await warm.learn()
+    mark = warm.home.project / "mark"
+
+    async with warm.stdio(protocol=protocol) as client:
+        call = asyncio.create_task(client.value("probe_look", path=str(mark)))
+        await asyncio.to_thread(eventually, mark.exists)
+        kill(warm)
+        await asyncio.to_thread(eventually, lambda: mark.read_text().count("begun") == 2)
+        Path(f"{mark}.go").touch()
+        assert await call == "looked"
+
+
+async def test_what_was_made_once_more_is_not_made_a_third_time(warm: WarmHome) -> None:
+    await warm.learn()
+    mark = warm.home.project / "mark"
+
+    async with warm.stdio() as client:
+        call = asyncio.create_task(client.value("probe_look", path=str(mark)))
+        for count in (1, 2):
+            await asyncio.to_thread(
+                eventually,
+                lambda: mark.exists() and mark.read_text().count("begun") == count,  # noqa: B023
+            )
+            kill(warm)
+        with pytest.raises(CallFailed) as failed:
+            await call
+
+    assert failed.value.envelope["details"]["outcome"] == "unknown"
+
+
+async def test_an_answer_that_was_half_written_is_completed(warm: WarmHome) -> None:
+    await warm.learn()
+    length = 3_000_000
+    command = warm.home.argv("serve", "--config", "mcp-host.toml", "--warm")
+    process = await asyncio.create_subprocess_exec(
+        *command,
+        cwd=warm.home.project,
+        env=warm.home.environment(),
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+        limit=4096,
+    )
+    client = StdioClient.__new__(StdioClient)
+    client.protocol, client.person = "2026-07-28", None
+    call = client.frame(1, "tools/call", {"name": "probe_large", "arguments": {"length": length}})
+    assert process.stdin is not None and process.stdout is not None
+    process.stdin.write(json.dumps(call).encode() + b"\n")
+    begin = await process.stdout.readexactly(10_000)
+    kill(warm)
+    process.stdin.close()
+    data = begin + await process.stdout.read()
+
+    assert await process.wait() == 0
+    assert data.count(b"\n") == 1 and data.endswith(b"}\n")
+    assert b"x" * length in data
+
+
+async def test_a_log_level_and_a_subscription_outlive_the_host(warm: WarmHome) -> None:
+    await warm.learn()
+
+    async with warm.stdio() as client:
+        await client.request("logging/setLevel", {"level": "error"})
+        await client.request("resources/subscribe", {"uri": "host://packs"})
+        kill(warm)
+        await client.value("probe_count")
+        await client.call("probe_say")
+        await client.request("ping")
+
+    assert not [n for n in client.notifications if n["method"] == "notifications/message"]
+    assert client.other_frames == []
+
+
+async def test_a_pack_that_ends_the_host_is_heard_once_and_then_has_a_process(
+    warm: WarmHome,
+) -> None:
+    await warm.learn()
+
+    async with warm.stdio() as one, warm.stdio() as two:
+        await two.value("probe_count")
+        with pytest.raises(CallFailed) as failed:
+            await one.value("probe_leave")
+        host_counts = [await client.value("probe_count") for client in (one, two)]
+        first = warm.hosts()[0]["process"]
+        own = await two.value("probe_process")
+        with pytest.raises(CallFailed):
+            await two.value("probe_leave")
+        assert warm.hosts()[0]["process"] == first
+
+    assert failed.value.envelope["details"]["reason"] == "host_lost"
+    assert host_counts == [1, 2]
+    assert own != first
+
+
+async def test_a_signal_obeys_while_the_host_is_silent(warm: WarmHome) -> None:
+    await warm.learn()
+
+    async with warm.stdio() as client:
+        host = await client.value("probe_process")
+        os.kill(host, signal.SIGSTOP)
+        try:
+            for _ in range(2):
+                client.process.send_signal(signal.SIGTERM)
+                await asyncio.sleep(0)
+            code = await asyncio.wait_for(_ended(client), 30)
+        finally:
+            os.kill(host, signal.SIGCONT)
+
+    assert code == 0
+
+
+async def _ended(client: StdioClient) -> int:
+    while client.process.returncode is None:
+        client.process.send_signal(signal.SIGTERM)
+        await asyncio.sleep(0.05)
+    return client.process.returncode
+
+
+@pytest.mark.torture
+@pytest.mark.parametrize("how", ["stopped", "held"])
+async def test_a_host_that_does_not_move_is_ended_and_its_sessions_go_on(
+    warm: WarmHome, how: str
+) -> None:
+    await warm.learn()
+
+    async with warm.stdio() as one, warm.stdio() as two:
+        host = await one.value("probe_process")
+        call: asyncio.Task[Any] | None = None
+        if how == "stopped":
+            os.kill(host, signal.SIGSTOP)
+        else:
+            mark = warm.home.project / "mark"
+            call = asyncio.create_task(one.value("probe_hold", seconds=60, path=str(mark)))
+            await asyncio.to_thread(eventually, mark.exists)
+        assert await two.value("probe_process") != host
+        if call is not None:
+            with pytest.raises(CallFailed) as failed:
+                await call
+            assert failed.value.envelope["details"]["outcome"] == "unknown"
