@@ -29,8 +29,9 @@ from mcp_host import Context, Needs, hookimpl, tool
 
 
 class Count:
-    def __init__(self):
+    def __init__(self, pack):
         self.calls = 0
+        self.run = pack.run
 
 
 @tool(read_only=True)
@@ -44,6 +45,14 @@ def count(counted: Count, /) -> int:
     """Count calls."""
     counted.calls += 1
     return counted.calls
+
+
+@tool
+async def child_variables(counted: Count, /) -> list[str]:
+    """Tell what a program sees of two variables."""
+    script = "import os; print(os.environ['PROBE_CHILD'], os.environ['SSH_AUTH_SOCK'])"
+    done = await counted.run([sys.executable, "-c", script])
+    return done.stdout.decode().split()
 
 
 @tool
@@ -112,7 +121,7 @@ def mcp_host_open(settings, pack):
 
     @asynccontextmanager
     async def opened():
-        yield Count()
+        yield Count(pack)
 
     return opened()
 
@@ -124,7 +133,7 @@ def mcp_host_needs():
 
 @hookimpl
 def mcp_host_tools():
-    return [process, count, note, large, wait, look, leave, hold, say]
+    return [process, count, child_variables, note, large, wait, look, leave, hold, say]
 '''
 SETTINGS = "[packs.probe]\nenabled = true\n"
 LONGEST = 60.0

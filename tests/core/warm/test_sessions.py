@@ -283,3 +283,55 @@ async def test_status_and_logs_tell_of_the_hosts(warm: WarmHome) -> None:
     assert [host["process"] for host in told["hosts"]] == [process]
     assert f"process {process}" in shown and "1 session" in shown and "probe ready" in shown
     assert warm.home.run("warm", "logs").code == 0
+
+
+UNDECLARED = '''
+import os
+from mcp_host import hookimpl, tool
+
+
+@tool
+def here(variable: str) -> list[str]:
+    """Tell a variable, the folder and the process."""
+    return [os.environ.get(variable, ""), os.getcwd(), str(os.getpid())]
+
+
+@hookimpl
+def mcp_host_tools():
+    return [here]
+'''
+
+
+async def test_a_pack_that_declares_no_reads_has_a_child_for_each_session(warm: WarmHome) -> None:
+    warm.home.add_pack("other", UNDECLARED)
+    warm.home.write(warm_home.SETTINGS + "[packs.other]\nenabled = true\n")
+    await warm.learn()
+
+    one, two = ({"PROBE_OTHER": value} for value in ("one", "two"))
+    async with warm.stdio(env=one) as first, warm.stdio(env=two) as second:
+        told = [
+            await client.value("other_here", variable="PROBE_OTHER") for client in (first, second)
+        ]
+        (host,) = warm.hosts()
+        assert len(host["sessions"]) == 2
+
+    folder = str(warm.home.project)
+    assert [each[:2] for each in told] == [["one", folder], ["two", folder]]
+    assert len({each[2] for each in told} | {str(host["process"])}) == 3
+    gone = [Path("/proc", each[2]) for each in told]
+    await asyncio.to_thread(eventually, lambda: not any(path.exists() for path in gone))
+
+
+@pytest.mark.parametrize("isolation", ["thread", "process"])
+async def test_programs_get_the_variables_of_the_session_that_calls(
+    warm: WarmHome, isolation: str
+) -> None:
+    warm.home.write(f'{warm_home.SETTINGS}isolation = "{isolation}"\n')
+    await warm.learn()
+
+    one, two = ({"PROBE_CHILD": value, "SSH_AUTH_SOCK": value} for value in ("one", "two"))
+    async with warm.stdio(env=one) as first, warm.stdio(env=two) as second:
+        told = [await client.value("probe_child_variables") for client in (first, second, first)]
+        assert len(warm.hosts()) == 1
+
+    assert told == [["one", "one"], ["two", "two"], ["one", "one"]]

@@ -192,7 +192,9 @@ class Apart:
 
     def _launch(self) -> Launch:
         secret = self._settings.secrets.variables
-        environment = {name: value for name, value in os.environ.items() if name not in secret}
+        own = self._settings.environment
+        variables = os.environ if own is None else own
+        environment = {name: value for name, value in variables.items() if name not in secret}
         table = self._table
         argv: tuple[str, ...] | None = (
             None if table.python is None else (self._interpreter(table.python),)
@@ -208,6 +210,7 @@ class Apart:
         return Launch(
             environment=environment,
             path=tuple(sys.path),
+            folder=str(self._settings.here),
             argv=argv,
             limits={name: most for name, most in limits.items() if most is not None},
             is_whole=self._worker is not None,

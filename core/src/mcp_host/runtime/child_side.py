@@ -21,6 +21,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any, NoReturn
 
+from ..declarations.environment import session_environment
 from ..declarations.handle import PackHandle
 from ..errors import CallError
 from ..packs.apart import with_dates
@@ -260,7 +261,7 @@ class PackSide:
         """Do what the host says."""
         number = message.get("number", 0)
         if "call" in message:
-            self._begin(number, self._call(number, message["call"]))
+            self._begin(number, self._call(number, message["call"], message.get("environment")))
         elif "cancel" in message:
             if task := self._calls.get(message["cancel"]):
                 task.cancel()
@@ -327,7 +328,11 @@ class PackSide:
     def _abandoned(self, count: int) -> None:
         self._outlet.send({"abandoned": count})
 
-    async def _call(self, number: int, data: Mapping[str, Any]) -> None:
+    async def _call(
+        self, number: int, data: Mapping[str, Any], environment: Mapping[str, str] | None
+    ) -> None:
+        session_environment.set(environment)
+
         def hear(said: Said) -> None:
             self._outlet.send({"said": said_data(said), "number": number})
 

@@ -13,6 +13,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from ..declarations.environment import session_environment
+from ..declarations.needs import chosen
 from ..errors import Busy, Unavailable
 from ..packs.apart import LOG, STARTING, Apart, over, write_log
 from ..packs.children.child import Child, Ended
@@ -111,6 +113,7 @@ class ProcessWorker:
     ) -> None:
         self._name = declared.name
         self._checks = len(declared.checks)
+        self._variables = declared.needs.environment
         self._apart = apart
         self._folders = folders
         self._mailbox = mailbox
@@ -198,7 +201,11 @@ class ProcessWorker:
     async def call(self, message: CallMessage, hear: Callable[[Said], None]) -> Reply:
         """As `Worker.call`."""
         waiting = self._new(message.key, hear)
-        reply: Reply = await self._outcome(waiting, {"call": call_data(message)})
+        told: dict[str, Any] = {"call": call_data(message)}
+        environment = session_environment.get()
+        if environment is not None:
+            told["environment"] = chosen(self._variables, environment)
+        reply: Reply = await self._outcome(waiting, told)
         return reply
 
     async def propose(self, message: ProposalsMessage) -> Proposed | Failed:

@@ -34,8 +34,9 @@ class Settings:
     """Settings as the host uses them: checked, secrets read, relative paths made absolute.
 
     `problems` says for a pack why its own settings could not be read: that pack alone fails.
-    `warnings` are for whoever keeps the file. `working_folder` is None where it is the process's.
-    `workers` are those of other distributions, by the packs that have chosen one.
+    `warnings` are for whoever keeps the file. `working_folder` and the `environment` of packs in
+    processes of their own are a session's, and None where they are the process's. `workers` are
+    those of other distributions, by the packs that have chosen one.
     """
 
     host: HostTable = field(default_factory=HostTable)
@@ -46,6 +47,7 @@ class Settings:
     problems: Mapping[str, str] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
     working_folder: Path | None = None
+    environment: Mapping[str, str] | None = None
     workers: Mapping[str, WorkerChoice] = field(default_factory=dict)
 
     @property

@@ -24,11 +24,13 @@ class Launch:
 
     `argv` is the command of an interpreter of its own, to which the child's program is added unless
     it `is_whole`; None has the child forked from the supervisor. `path` is where a forked child
-    imports from. `limits` are `memory` (bytes), `open_files` and `processes`.
+    imports from, `folder` its working directory, which is the host's where it is empty. `limits`
+    are `memory` (bytes), `open_files` and `processes`.
     """
 
     environment: Mapping[str, str]
     path: tuple[str, ...] = ()
+    folder: str = ""
     argv: tuple[str, ...] | None = None
     limits: Mapping[str, int] | None = None
     is_whole: bool = False

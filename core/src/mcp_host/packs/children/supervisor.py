@@ -66,7 +66,7 @@ class Supervisor:
                 "argv": argv,
                 "environment": dict(launch.environment),
                 "path": list(launch.path),
-                "folder": str(Path.cwd()),
+                "folder": launch.folder or str(Path.cwd()),
                 "limits": dict(launch.limits or {}),
             }
             data = frame(message)

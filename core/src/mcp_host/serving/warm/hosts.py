@@ -28,13 +28,17 @@ OF_SESSION = {"log_level": None, "log_format": None}
 
 
 class Key(NamedTuple):
-    """What sessions of one host have in common."""
+    """What sessions of one host have in common.
+
+    `session` is 0, but for one that shares some packs with no other: it has a host of its own.
+    """
 
     server: str
     source: str | None
     content: str
     root: str
     options: tuple[tuple[str, Any], ...]
+    session: int
 
 
 class OpenHost:
@@ -47,6 +51,7 @@ class OpenHost:
         self.sessions = 0
         self.left_at = time.monotonic()
         self.version = what.version()
+        self.is_own = False
         self.secret_files = _states(host.settings.secrets.files)
 
     def about(self) -> dict[str, Any]:
@@ -81,13 +86,16 @@ class OpenHosts:
         self._open: dict[Key, asyncio.Task[OpenHost]] = {}
         self._old: list[OpenHost] = []
         self._flights: dict[str, Flight] = {}
+        self._own = 0
 
     async def of(self, request: Request) -> OpenHost:
         """Return the host of a session, opened by the first one that needs it.
 
         Raises `SettingsError` where the settings cannot be used, and `RequiredPackError`.
         """
-        key = _key(request)
+        if request.apart:
+            self._own += 1
+        key = _key(request, self._own if request.apart else 0)
         task = self._open.get(key)
         if task is not None and task.done() and not _is_good(task):
             del self._open[key]
@@ -133,7 +141,9 @@ class OpenHosts:
         await asyncio.to_thread(inventory.load)
         host = Host(inventory)
         await host.open()
-        return OpenHost(what, host, request.identity[2])
+        opened = OpenHost(what, host, request.identity[2])
+        opened.is_own = bool(request.apart)
+        return opened
 
 
 def _read(request: Request) -> tuple[Serving, Settings]:
@@ -145,10 +155,20 @@ def _read(request: Request) -> tuple[Serving, Settings]:
     serving: Callable[..., tuple[Serving, Callable[[], Settings]]] = found
     options = Options(**{**request.options, **OF_SESSION})
     what, read_settings = serving(options, request.source, request.digest)
-    return what, read_settings().replace(working_folder=Path(request.folder))
+    settings = read_settings().replace(working_folder=Path(request.folder))
+    return what, _with_apart(settings, request) if request.apart else settings
 
 
-def _key(request: Request) -> Key:
+def _with_apart(settings: Settings, request: Request) -> Settings:
+    """Return a session's settings: packs that it shares with no other are children of its own."""
+    packs = {
+        name: table.model_copy(update={"isolation": "process"}) if name in request.apart else table
+        for name, table in settings.packs.items()
+    }
+    return settings.replace(packs=packs, environment=request.environment)
+
+
+def _key(request: Request, session: int) -> Key:
     content = ""
     if request.source is not None:
         try:
@@ -157,7 +177,8 @@ def _key(request: Request) -> Key:
             content = str(error)
     given = {name: request.options[name] for name in ("root", "config")}
     root = request.identity[2]
-    return Key(request.server, request.source, content, root, tuple(sorted(given.items())))
+    options = tuple(sorted(given.items()))
+    return Key(request.server, request.source, content, root, options, session)
 
 
 def _is_good(task: asyncio.Task[OpenHost]) -> bool:
@@ -165,7 +186,7 @@ def _is_good(task: asyncio.Task[OpenHost]) -> bool:
 
 
 def _is_idle(found: OpenHost, since: float) -> bool:
-    return found.sessions == 0 and found.left_at < since
+    return found.sessions == 0 and (found.is_own or found.left_at < since)
 
 
 def _states(files: Any) -> dict[str, tuple[int, int, int] | None]:

@@ -12,6 +12,7 @@ import sys
 import time
 from typing import Any
 
+from ...declarations.environment import session_environment
 from ...errors import McpHostError
 from ...runtime.collector import Collector
 from ...runtime.watchdog import Watchdog
@@ -149,6 +150,7 @@ class WarmProcess:
         peer.setblocking(False)
         session = Session(peer, request, descriptors)
         self._sessions[_this_task()] = session
+        session_environment.set(request.environment)
         try:
             found = await self._hosts.of(request)
         except (McpHostError, OSError) as error:
@@ -159,6 +161,8 @@ class WarmProcess:
             session.close(wire.REFUSED + b"the host could not serve it; its log says why")
             return
         await session.run(found, self._log)
+        if found.is_own:
+            await self._hosts.close_idle(self._idle)
 
     def _asked(self, peer: socket.socket) -> tuple[wire.Request, list[int]] | str:
         """Greet whoever has connected, when that may be trusted, and hear what it wants."""

@@ -12,7 +12,6 @@ from contextlib import suppress
 from typing import Any
 
 from ...declarations.context import LEVELS
-from ...declarations.environment import session_environment
 from ...settings.overrides import overridden
 from ...startup.first_answers import FirstAnswers
 from ...startup.frames import Line
@@ -66,7 +65,6 @@ class Session:
         )
         warm_log.heed(session_log.level)
         logs.current.set(session_log)
-        session_environment.set(self.request.environment)
         grace = int(settings.host.grace * 1000)
         self._peer.sendall(wire.ACCEPTED + grace.to_bytes(4, "big"))
         loop = asyncio.get_running_loop()

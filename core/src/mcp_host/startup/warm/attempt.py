@@ -44,12 +44,8 @@ def attempt(
     found = saved.read(identity)
     if not (_is_wanted(given) or found.is_warm) or not found.is_good:
         return Attempt(found)
-    from .place import note
-
-    if found.apart:
-        note(REFUSAL, f"no session shares these packs with another: {', '.join(found.apart)}")
-        return Attempt(found)
     from .front import Front, ServeAlone
+    from .place import note
     from .wire import Request
 
     request = Request(
