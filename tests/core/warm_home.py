@@ -160,10 +160,14 @@ class WarmHome:
     async def learn(self, *arguments: str, env: Mapping[str, str] | None = None) -> None:
         """Have a session served alone, which leaves a saved catalogue behind."""
         command = ("serve", "--config", "mcp-host.toml", "--no-warm", *arguments)
-        done = await asyncio.to_thread(
-            self.home.run, *command, env={**self.more, **(env or {})}, stdin=""
-        )
-        assert done.code == 0, done.err
+        saved = self.home.folder / "cache" / "mcp-host" / "catalogues"
+        for _ in range(20):  # a pack that loads slowly, as on a busy machine, is saved next time
+            done = await asyncio.to_thread(
+                self.home.run, *command, env={**self.more, **(env or {})}, stdin=""
+            )
+            assert done.code == 0, done.err
+            if list(saved.glob("*.json")):
+                return
 
     def hosts(self, question: str = "status") -> list[dict[str, Any]]:
         """What every warm host tells of itself."""
