@@ -332,6 +332,6 @@ async def test_programs_get_the_variables_of_the_session_that_calls(
     one, two = ({"PROBE_CHILD": value, "SSH_AUTH_SOCK": value} for value in ("one", "two"))
     async with warm.stdio(env=one) as first, warm.stdio(env=two) as second:
         told = [await client.value("probe_child_variables") for client in (first, second, first)]
-        assert len(warm.hosts()) == 1
+        assert len(warm.hosts()) == 1, warm.alone()
 
     assert told == [["one", "one"], ["two", "two"], ["one", "one"]]
