@@ -2,9 +2,11 @@
 
 import argparse
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 
+from ..errors import CortexError, TimedOutError, UnavailableError
 from ..service.work import Work
 from ..storage.config import Config
 from ..storage.journal import Step
@@ -35,6 +37,38 @@ def note(
     entry.steps.append(Step(command, what, before or {}, after or {}, done=True))
     entry.finished = True
     work.own_journal.keep(entry)
+
+
+@contextmanager
+def noting(
+    work: Work,
+    command: str,
+    number: int,
+    what: str,
+    before: dict[str, str | None] | None = None,
+    after: dict[str, str | None] | None = None,
+) -> Iterator[bool]:
+    """Put what the body asks of the backend into the journal, for `ctx undo`; yield whether an
+    earlier run asked for it and heard no answer.
+
+    It stands there before it is asked for, since its answer may be lost on the way.
+    """
+    journal = work.own_journal
+    earlier = journal.interrupted(command, number)
+    entry = journal.begin(command, number) if earlier is None else earlier
+    step = Step(command, what, before or {}, after or {})
+    if not (entry.steps and entry.steps[0].after == step.after):
+        entry.steps = [step]
+    journal.keep(entry)
+    try:
+        yield earlier is not None
+    except CortexError as error:
+        is_unknown = isinstance(error, UnavailableError | TimedOutError) and error.retryable
+        if earlier is None and not is_unknown:
+            journal.forget(entry)  # it was refused: nothing happened
+        raise
+    entry.steps[0].done = entry.finished = True
+    journal.keep(entry)
 
 
 def would(data: Mapping[str, object], what: list[str]) -> Answer:

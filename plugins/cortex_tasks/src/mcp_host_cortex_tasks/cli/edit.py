@@ -11,7 +11,7 @@ from ..model.task import Draft
 from ..storage.config import Config
 from ..storage.stores import open_tasks
 from .answer import Answer, say
-from .common import note, plain, work_of, would
+from .common import noting, plain, work_of, would
 
 
 def edit(given: argparse.Namespace, config: Config) -> Answer:
@@ -32,10 +32,10 @@ def edit(given: argparse.Namespace, config: Config) -> Answer:
     what = f"change {', '.join(fields)} of task {number}"
     if given.dry_run:
         return would({"success": True, "task_id": number}, [what])
-    task = work.tasks.change(number, fields, seen=before)
     was = {name: plain(data[name]) for name in fields}
     now = {name: plain(value) for name, value in fields.items()}
-    note(work, "edit", number, what, was, now)
+    with noting(work, "edit", number, what, was, now):
+        task = work.tasks.change(number, fields, seen=before)
     return Answer(
         {"success": True, "task_id": number, "task": task.as_data()},
         say(f"Task {number} is changed. To take it back: ctx undo"),

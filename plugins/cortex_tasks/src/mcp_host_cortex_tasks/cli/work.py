@@ -3,8 +3,9 @@
 import argparse
 import sys
 from collections.abc import Mapping
+from contextlib import suppress
 
-from ..errors import InvalidError
+from ..errors import InvalidError, NotFoundError
 from ..model.rules import task_id
 from ..model.task import Draft
 from ..service.complete import Complete
@@ -16,7 +17,7 @@ from ..service.undo import undo as take_back
 from ..service.work import Work
 from ..storage.config import Config
 from .answer import Answer, say
-from .common import note, work_of, would
+from .common import note, noting, work_of, would
 from .feedback import feedback_lines
 
 
@@ -106,8 +107,11 @@ def delete(given: argparse.Namespace, config: Config) -> Answer:
     if given.dry_run:
         work.tasks.get(number)
         return would({"success": True, "task_id": number}, [f"delete task {number}"])
-    work.tasks.delete(number)
-    note(work, "delete", number, f"delete task {number}")
+    with noting(work, "delete", number, f"delete task {number}") as is_repeated:
+        if not is_repeated:
+            work.tasks.get(number)
+        with suppress(NotFoundError):  # it was there: the answer was lost, or we were heard twice
+            work.tasks.delete(number)
     data = {"success": True, "task_id": number, "deleted": True}
     return Answer(data, say(f"Task {number} is deleted. To bring it back: ctx undo"))
 

@@ -100,6 +100,14 @@ def shown(
     return tuple(told[:SHOWN_COMMENTS]), len(remarks) - len(told[:SHOWN_COMMENTS])
 
 
+def marked(request: PullRequest, mark: str, title: str | None, draft: bool | None) -> str | None:
+    """Return a request's title with the mark that makes it a draft, None where neither changes."""
+    if title is None and draft in (None, request.draft):
+        return None
+    plain = request.title if title is None else title
+    return f"{mark}{plain}" if (request.draft if draft is None else draft) else plain
+
+
 def state_of(word: object) -> str:
     """Return `success`, `failure` or `pending` for a forge's own word about a check."""
     text = str(word or "").lower()

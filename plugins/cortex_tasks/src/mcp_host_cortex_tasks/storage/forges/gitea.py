@@ -1,10 +1,10 @@
 """Pull requests on Gitea and Forgejo."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from urllib.parse import quote
 
 from ...errors import NotFoundError, RefusedError
-from .forge import ALREADY_THERE, SHOWN_TEXT, Forge, shown, state_of
+from .forge import ALREADY_THERE, SHOWN_TEXT, Forge, marked, shown, state_of
 from .request import Feedback, PullRequest, Remark
 from .speaking import Fields
 
@@ -49,7 +49,12 @@ class Gitea(Forge):
 
     def close(self, number: int) -> None:
         """See `Forge`."""
-        self._call("PATCH", f"repos/{self._path}/pulls/{number}", {"state": "closed"})
+        self._change(number, {"state": "closed"})
+
+    def _change(self, number: int, fields: Mapping[str, str | None]) -> None:
+        """Change what is given of a request, where anything is."""
+        if given := {key: value for key, value in fields.items() if value is not None}:
+            self._call("PATCH", f"repos/{self._path}/pulls/{number}", given)
 
     def update(
         self,
@@ -61,14 +66,10 @@ class Gitea(Forge):
         draft: bool | None = None,
     ) -> None:
         """See `Forge`. A draft is one by its title."""
-        if title is not None or (draft is not None and draft != request.draft):
-            plain = request.title if title is None else title
-            as_draft = request.draft if draft is None else draft
-            title = f"{_DRAFT}{plain}" if as_draft else plain
-        given = {"title": title, "body": body, "base": base}
-        fields = {key: value for key, value in given.items() if value is not None}
-        if fields:
-            self._call("PATCH", f"repos/{self._path}/pulls/{request.number}", fields)
+        self._change(
+            request.number,
+            {"title": marked(request, _DRAFT, title, draft), "body": body, "base": base},
+        )
 
     def parent(self) -> str | None:
         """See `Forge`."""

@@ -1,10 +1,11 @@
 """Merge requests on GitLab."""
 
+from collections.abc import Mapping
 from functools import cached_property
 from urllib.parse import quote
 
 from ...errors import RefusedError
-from .forge import ALREADY_THERE, SHOWN_TEXT, Forge, shown, state_of
+from .forge import ALREADY_THERE, SHOWN_TEXT, Forge, marked, shown, state_of
 from .request import Feedback, PullRequest, Remark
 from .speaking import Fields
 
@@ -65,7 +66,12 @@ class GitLab(Forge):
 
     def close(self, number: int) -> None:
         """See `Forge`."""
-        self._call("PUT", f"{self._requests}/{number}", {"state_event": "close"})
+        self._change(number, {"state_event": "close"})
+
+    def _change(self, number: int, fields: Mapping[str, str | None]) -> None:
+        """Change what is given of a request, where anything is."""
+        if given := {key: value for key, value in fields.items() if value is not None}:
+            self._call("PUT", f"{self._requests}/{number}", given)
 
     def update(
         self,
@@ -77,14 +83,14 @@ class GitLab(Forge):
         draft: bool | None = None,
     ) -> None:
         """See `Forge`. A draft is one by its title."""
-        if title is not None or (draft is not None and draft != request.draft):
-            plain = request.title if title is None else title
-            as_draft = request.draft if draft is None else draft
-            title = f"{_DRAFT}{plain}" if as_draft else plain
-        given = {"title": title, "description": body, "target_branch": base}
-        fields = {key: value for key, value in given.items() if value is not None}
-        if fields:
-            self._call("PUT", f"{self._requests}/{request.number}", fields)
+        self._change(
+            request.number,
+            {
+                "title": marked(request, _DRAFT, title, draft),
+                "description": body,
+                "target_branch": base,
+            },
+        )
 
     def parent(self) -> str | None:
         """See `Forge`."""
