@@ -20,12 +20,24 @@ SHORT = (
     "logs.made_of_code",
 )
 """Some of the large families, none of which waits for long; `make torture` runs all ways."""
+SHORT_IN_A_PROCESS = (
+    "importing.crashes",
+    "signals.segmentation_fault",
+    "processes.exit_at_once",
+    "interpreter.recursion_is_limited",
+    "storms.of_changes",
+)
+"""Some of those that end or change the process that they are in."""
 
 
 def measured(way: Way, folder: Path) -> harness.Measured:
     found = harness.measure(way, folder, is_watched=True)
     assert page.is_as_expected(way, found), f"{found.outcome}: {found}"
     return found
+
+
+def measured_in_a_process(way: Way, folder: Path) -> harness.Measured:
+    return harness.measure(way, folder, in_a_process=True)
 
 
 def test_whatever_a_pack_does_its_neighbour_answers(tmp_path: Path) -> None:
@@ -35,6 +47,29 @@ def test_whatever_a_pack_does_its_neighbour_answers(tmp_path: Path) -> None:
 
     with ThreadPoolExecutor(3) as pool:  # most of the time is waiting
         list(pool.map(measured, (ALL[name] for name in SHORT), folders))
+
+
+def test_what_ends_a_process_ends_its_own_and_no_other(tmp_path: Path) -> None:
+    assert not_contained_in_processes([ALL[name] for name in SHORT_IN_A_PROCESS], tmp_path) == {}
+
+
+@pytest.mark.torture
+def test_in_a_process_of_its_own_every_way_is_contained(tmp_path: Path) -> None:
+    assert not_contained_in_processes(list(ALL.values()), tmp_path) == {}
+
+
+def not_contained_in_processes(chosen: list[Way], folder: Path) -> dict[str, str]:
+    """Run ways in processes, and return what came of those that hurt somebody."""
+    folders = [folder / way.name for way in chosen]
+    for each in folders:
+        each.mkdir()
+    with ThreadPoolExecutor(3) as pool:
+        found = list(pool.map(measured_in_a_process, chosen, folders))
+    return {
+        way.name: f"{one.outcome}: {one}"
+        for way, one in zip(chosen, found, strict=True)
+        if not page.is_as_expected(way, one, "process")
+    }
 
 
 @pytest.mark.torture
@@ -64,10 +99,23 @@ def test_there_are_a_hundred_ways_and_most_are_contained() -> None:
 
 
 def test_the_page_shows_every_way_and_what_the_last_run_measured() -> None:
-    kept = page.kept()
+    threads, processes = page.kept("thread"), page.kept("process")
 
-    assert sorted(kept) == sorted(ALL)
-    assert page.PAGE.read_text() == page.text(kept)
+    assert sorted(threads) == sorted(processes) == sorted(ALL)
+    assert page.PAGE.read_text() == page.text(threads, processes)
+
+
+def test_security_and_readme_promise_of_processes_what_was_measured() -> None:
+    kept = {name: harness.Measured(**found) for name, found in page.kept("process").items()}
+    root = page.HERE.parents[1]
+
+    assert {name for name in ALL if not page.is_contained_in_time(kept[name])} == set()
+    unnamed = [
+        n for n, w in ALL.items() if w.family in harness.BEFORE_OPENING and not kept[n].doctor
+    ]
+    assert unnamed == []
+    assert f"all {len(ALL)} ways" in (root / "SECURITY.md").read_text()
+    assert f"all {len(ALL)} ways" in (root / "README.md").read_text()
 
 
 def test_the_readme_claims_what_the_page_shows() -> None:
@@ -79,7 +127,7 @@ def test_the_readme_claims_what_the_page_shows() -> None:
 
 
 def test_what_was_measured_is_what_is_expected() -> None:
-    kept = {name: harness.Measured(**found) for name, found in page.kept().items()}
+    kept = {name: harness.Measured(**found) for name, found in page.kept("thread").items()}
 
     assert [name for name in kept if not page.is_as_expected(ALL[name], kept[name])] == []
     contained = [kept[name] for name in kept if ALL[name].expected is Expected.CONTAINED]
