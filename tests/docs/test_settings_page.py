@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from docs_pages import DOCS, sections
 from mcp_host.settings.tables import (
+    ArgumentTable,
     FileTables,
     HostTable,
     HttpLimitsTable,
@@ -25,6 +26,7 @@ TABLES: dict[str, type[BaseModel]] = {
     "[[http.tokens]]": TokenTable,
     "[packs.X]": PackTable,
     "[packs.X.tools.T]": ToolTable,
+    "[packs.X.tools.T.arguments.A]": ArgumentTable,
 }
 
 

@@ -27,6 +27,7 @@ from .errors import (
 from .middleware.answer import ErrorEnvelope
 from .middleware.audit import Audit
 from .middleware.audit_file import AuditFile
+from .middleware.cache import Cache
 from .middleware.call import Asking, Call
 from .middleware.chain import Chain
 from .middleware.deadline import Deadline
@@ -39,6 +40,7 @@ from .middleware.questions import Questions
 from .middleware.request_id import request_id
 from .middleware.run import Run
 from .middleware.slots import Slots
+from .middleware.transforms import transforms
 from .packs.access import allows, check, may_read
 from .packs.apart import DeclaredApart
 from .packs.catalog import Entry, Naming, What
@@ -94,6 +96,7 @@ class Host:
         self._openings: dict[str, asyncio.Task[None]] = {}
         self._loop: asyncio.AbstractEventLoop | None = None
         packs, host = self.running.__getitem__, self.settings.host
+        self.cache = Cache()
         accounts: list[OutcomeListener] = [log_calls]
         self._audit: AuditFile | None = None
         if host.audit is not None:
@@ -106,8 +109,10 @@ class Host:
                 ErrorEnvelope(self.settings.secrets),
                 policy,
                 Names(self._known_names, self._why_missing),
+                transforms,
                 Opening(packs),
                 Questions(host.asking_timeout),
+                self.cache,
                 Deadline(self.settings.packs, host.timeout),
                 Slots(self.settings.packs, host.max_concurrency),
             ],
@@ -265,7 +270,7 @@ class Host:
                 Condition("degraded", text(code, 64), text(reason), text(remedy))
             ),
             recovered=lambda: mailbox.report(None),
-            public_name=Naming(declared, self.alone is None).public,
+            public_name=Naming(declared, self.alone is None).public_tool,
             folders=folder,
             programs=ProgramRunner(
                 self.settings.secrets.variables, tuple(declared.needs.child_environment)
@@ -496,6 +501,7 @@ class _PackListener:
         self._entries = entries
 
     def changed(self, uri: str) -> None:
+        self._host.cache.forget(self._pack.name)
         self._host.emit(uri)
 
     def lists_changed(self) -> None:

@@ -18,6 +18,7 @@ from ..settings.secrets import Secrets
 from ..settings.tables import PackTable
 from ..startup.protocol import LISTS as METHODS
 from .declared import Declared, LoadError
+from .transforms import Transform
 
 NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 LONG_NAME = 49
@@ -35,7 +36,7 @@ class Entry:
 
     `refusal` says why the settings keep a tool from everybody; empty when they do not. `target` is
     what the pack's side finds it by. `whose` is the identity of the one caller that it is for, None
-    where it is for everybody.
+    where it is for everybody. `transform` is what the settings make of a tool.
     """
 
     pack: str
@@ -46,6 +47,12 @@ class Entry:
     errors: Mapping[type[BaseException], str] = field(default_factory=dict)
     target: str = ""
     whose: str | None = None
+    transform: Transform | None = None
+
+    @property
+    def is_hidden(self) -> bool:
+        """Whether the settings take it away from everybody, as if it were not there."""
+        return self.transform is not None and self.transform.hides
 
     @property
     def has_name(self) -> bool:
@@ -111,7 +118,9 @@ class Catalog:
         """
         what = _list_of(contribution)
         name = contribution.offered_name
-        if not isinstance(contribution, Resource):
+        if isinstance(contribution, Tool):
+            name = naming.public_tool(name)
+        elif not isinstance(contribution, Resource):
             name = naming.public(name)
         refusal = _refusal(contribution, declared.table) if isinstance(contribution, Tool) else ""
         entry = self._entry(declared, name, contribution, naming, refusal, target, whose)
@@ -142,7 +151,7 @@ class Catalog:
         found = self._table(what).get(name)
         if found is None and self._owned and caller.identity is not None:
             found = self._owned.get((what, caller.identity, name))
-        return found
+        return None if found is None or found.is_hidden else found
 
     def resource(self, uri: str, caller: Caller) -> tuple[Entry | None, dict[str, str]]:
         """Which resource a URI means, and the values of its template."""
@@ -161,10 +170,11 @@ class Catalog:
         return None, {}
 
     def entries(self, what: What) -> Iterable[Entry]:
-        """The entries of one list, in its order."""
-        yield from self._table(what).values()
+        """The entries of one list, in its order, without those that the settings hide."""
+        entries = list(self._table(what).values())
         if self._owned:
-            yield from [entry for (of, _, _), entry in self._owned.items() if of == what]
+            entries += [entry for (of, _, _), entry in self._owned.items() if of == what]
+        return [entry for entry in entries if not entry.is_hidden]
 
     def _table(self, what: What) -> dict[str, Entry]:
         if what == "tools":
@@ -202,7 +212,8 @@ class Catalog:
         naming = Naming(declared, prefixed)
         for tool in declared.tools:
             refusal = _refusal(tool, declared.table)
-            yield "tools", self._entry(declared, naming.public(tool.name), tool, naming, refusal)
+            name = naming.public_tool(tool.name)
+            yield "tools", self._entry(declared, name, tool, naming, refusal)
         for prompt in declared.prompts:
             yield "prompts", self._entry(declared, naming.public(prompt.name), prompt, naming)
         for resource in declared.resources:
@@ -220,7 +231,11 @@ class Catalog:
     ) -> Entry:
         shown = contribution.name if isinstance(contribution, Resource) else name
         resolve: Callable[[str], str] = naming.resolve
-        listed = self._secrets.redact_shown(contribution.listed(shown, resolve))
+        listed: Mapping[str, Any] = contribution.listed(shown, resolve)
+        transform = _transform(contribution, declared)
+        if transform is not None:
+            listed = transform.listed(listed)
+        listed = self._secrets.redact_shown(listed)
         return Entry(
             declared.name,
             name,
@@ -230,6 +245,7 @@ class Catalog:
             declared.errors,
             target or contribution.offered_name,
             whose,
+            transform,
         )
 
     def _check_settings(self, declared: Declared) -> None:
@@ -278,6 +294,7 @@ class Naming:
         given = declared.table.prefix
         self._prefix = (declared.name if given is None else given) if prefixed else ""
         self._tools = {tool.name for tool in declared.tools}
+        self._renamed = {own: t.name for own, t in declared.table.tools.items() if t.name}
         self._where = declared.name
 
     def public(self, name: str) -> str:
@@ -285,6 +302,10 @@ class Naming:
         if not self._prefix or name.startswith((f"{self._prefix}_", f"{self._prefix}-")):
             return name
         return f"{self._prefix}_{name}"
+
+    def public_tool(self, name: str) -> str:
+        """The public name of a tool, which the settings may call otherwise."""
+        return self.public(self._renamed.get(name, name))
 
     def resolve(self, text: str) -> str:
         """A text with each `{tool:name}` replaced by that tool's public name."""
@@ -297,7 +318,15 @@ class Naming:
                 "declaration_invalid",
                 f"a text names {{tool:{name}}}, but {self._where} has no tool {name}",
             )
-        return self.public(name)
+        return self.public_tool(name)
+
+
+def _transform(contribution: Contribution, declared: Declared) -> Transform | None:
+    """What the settings make of a contribution; None where they say nothing of it."""
+    table = declared.table.tools.get(contribution.name)
+    if table is None or not isinstance(contribution, Tool):
+        return None
+    return Transform(contribution, table, f"packs.{declared.name}.tools.{contribution.name}")
 
 
 def _list_of(contribution: Contribution) -> What:

@@ -283,7 +283,7 @@ class Inventory:
     def input_schema(self, name: str) -> dict[str, Any] | None:
         """The input schema of a tool by its public name."""
         entry = self.catalog.tools.get(name)
-        return entry.contribution.signature.arguments.schema if entry else None
+        return None if entry is None or entry.is_hidden else dict(entry.listed["inputSchema"])
 
     @property
     def instructions(self) -> str | None:

@@ -308,7 +308,7 @@ class PackSide:
                 )
             ),
             recovered=lambda: mailbox.report(None),
-            public_name=Naming(declared, self._request["prefixed"]).public,
+            public_name=Naming(declared, self._request["prefixed"]).public_tool,
             folders=(data, cache),
             programs=ProgramRunner(
                 frozenset(self._request["secret_variables"]),

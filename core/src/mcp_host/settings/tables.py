@@ -200,10 +200,31 @@ class HttpTable(_Table):
     )
 
 
+class ArgumentTable(_Table):
+    """One of [packs.X.tools.T.arguments.A]."""
+
+    value: Any = Field(None, description="What the tool gets where a call does not give it.")
+    hidden: bool = Field(
+        False, description="Take it from the schema: no call may give it, and `value` counts."
+    )
+    description: str | None = Field(None, description="What is said of it, in place of its own.")
+
+
 class ToolTable(_Table):
     """One of [packs.X.tools.T]."""
 
     timeout: Seconds | None = Field(None, description="Seconds a call of this tool may take.")
+    name: str | None = Field(
+        None,
+        pattern=r"^[A-Za-z0-9_-]{1,64}$",
+        description="What it is called, in place of its own name; the prefix stands before it.",
+    )
+    description: str | None = Field(None, description="What is said of it, in place of its own.")
+    hidden: bool = Field(False, description="Serve the pack as if it had no such tool.")
+    cache: Seconds | None = Field(
+        None, description="Seconds that its answers are kept; of tools marked read-only alone."
+    )
+    arguments: dict[str, ArgumentTable] = Field({}, description="Settings of one argument.")
 
 
 class PackTable(_Table):

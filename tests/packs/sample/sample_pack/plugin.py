@@ -29,7 +29,7 @@ class Gates:
         self.open = defaultdict(asyncio.Event)
         self.reached = defaultdict(asyncio.Event)
         self.hung = threading.Event()
-        self.runs = 0
+        self.runs = self.counted = 0
         self._loop = asyncio.get_running_loop()
 
     def let(self, gate) -> None:
@@ -71,6 +71,13 @@ async def let_go(gates: "Gates", /, gate: str) -> int:
     """Open a gate; returns how many calls were ever held."""
     gates.let(gate)
     return gates.runs
+
+
+@tool(read_only=True)
+async def count(gates: "Gates", /) -> int:
+    """Return how often this was called."""
+    gates.counted += 1
+    return gates.counted
 
 
 @tool(read_only=True)
@@ -213,6 +220,7 @@ def mcp_host_tools(settings):
         echo,
         big,
         hold,
+        count,
         let_go,
         reached,
         put,
