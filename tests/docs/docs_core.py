@@ -27,7 +27,7 @@ def middlewares() -> list[str]:
     chain, end = made.args
     assert isinstance(chain, ast.List)
     names = [_name(node) for node in (*chain.elts, end)]
-    return [{"log_calls": "log", "errorenvelope": "answer"}.get(name, name) for name in names]
+    return [{"errorenvelope": "answer"}.get(name, name) for name in names]
 
 
 def _name(node: ast.expr) -> str:

@@ -96,7 +96,7 @@ class Host:
         self._openings: dict[str, asyncio.Task[None]] = {}
         self._loop: asyncio.AbstractEventLoop | None = None
         packs, host = self.running.__getitem__, self.settings.host
-        self.cache = Cache()
+        cache = self.cache = Cache()
         accounts: list[OutcomeListener] = [log_calls]
         self._audit: AuditFile | None = None
         if host.audit is not None:
@@ -112,7 +112,7 @@ class Host:
                 transforms,
                 Opening(packs),
                 Questions(host.asking_timeout),
-                self.cache,
+                cache,
                 Deadline(self.settings.packs, host.timeout),
                 Slots(self.settings.packs, host.max_concurrency),
             ],
