@@ -1,6 +1,5 @@
 """What the settings make of a pack's tools: names, words, arguments, answers that are kept."""
 
-import asyncio
 from typing import Any
 
 import pytest
@@ -118,10 +117,7 @@ async def test_a_write_and_a_change_end_what_is_kept_of_the_pack(
         gates = host.host.running["sample"].worker.service  # type: ignore[attr-defined]
         first = await host.value("sample_count")
         assert await host.value("sample_count") == first
-        held = asyncio.create_task(host.value("sample_hold", gate="g"))
-        await gates.reached["g"].wait()
-        gates.let("g")
-        await held
+        await host.value("sample_let_go", gate="g")
         second = await host.value("sample_count")
         gates.changed("sample://plain")
         while await host.changes.get() != "sample://plain":
