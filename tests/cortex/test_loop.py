@@ -2,13 +2,15 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Coroutine, Iterator, Mapping
 from contextlib import asynccontextmanager
+from typing import Any
 
 import pytest
 from cortex_lab import Ctx, Repo, git
 from cortex_servers import GitHub, Said
 from mcp_host.testing import CallFailed, Hosted, hosted
+from mcp_host_cortex_tasks.service import watch
 
 
 @pytest.fixture
@@ -80,7 +82,7 @@ async def test_ci_reviews_and_comments_are_read_by_tool_resource_and_prompt(
 
 
 @pytest.mark.anyio
-async def test_a_forge_is_polled_by_etags_once_somebody_reads_and_changes_are_told(
+async def test_a_forge_is_polled_by_etags_while_somebody_watches_and_changes_are_told(
     at_home: Ctx, repo: Repo, github: GitHub
 ) -> None:
     github.tagged = True
@@ -88,7 +90,7 @@ async def test_a_forge_is_polled_by_etags_once_somebody_reads_and_changes_are_to
         number = (await host.value("start_task", title="Mend it"))["task_id"]
         repo.write("README", "mended\n")
         await host.value("submit_pr", commit_message="Mend")
-        await host.text(f"cortex://tasks/{number}")
+        host.watch(f"cortex://tasks/{number}")
 
         def conditional() -> int:
             return sum("If-None-Match" in one.headers for one in github.asked)
@@ -103,8 +105,43 @@ async def test_a_forge_is_polled_by_etags_once_somebody_reads_and_changes_are_to
 
 
 @pytest.mark.anyio
+async def test_nobody_is_asked_for_what_nobody_watches(
+    repo: Repo, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("LOOK_EVERY", "LOOK_IDLE"):
+        monkeypatch.setattr(watch, name, 0.001)
+    asked: dict[str, int] = {"watched": 0, "not watched": 0}
+    enough = asyncio.Event()
+    uris = {"watched": frozenset({"cortex://tasks/7"}), "not watched": frozenset[str]()}
+
+    def looking(which: str) -> Coroutine[Any, Any, None]:
+        async def tasks() -> dict[str, Any]:
+            asked[which] += 1
+            return {"tasks": []}
+
+        async def feedback(number: int, tags: Mapping[str, str]) -> dict[str, Any]:
+            asked[which] += number == 7
+            if asked["watched"] > 20:
+                enough.set()
+            return {"changed": False, "tags": tags}
+
+        looks = watch.Watch(repo.folder, lambda uri: None, lambda: uris[which], every=0.001)
+        return looks.run(tasks, feedback, tasks)
+
+    both = [asyncio.create_task(looking(which)) for which in ("not watched", "watched")]
+    async with asyncio.timeout(60):
+        await enough.wait()
+    for one in both:
+        one.cancel()
+    await asyncio.gather(*both, return_exceptions=True)
+
+    assert asked["not watched"] == 0
+
+
+@pytest.mark.anyio
 async def test_status_is_told_of_commits_and_edits(at_home: Ctx, repo: Repo) -> None:
     async with alone(repo, poll=1) as host:
+        host.watch("cortex://status")
         await host.text("cortex://status")
         repo.commit("new.txt")
         await host.next_change("cortex://status")

@@ -398,7 +398,7 @@ async def test_changes_of_the_branch_and_of_tasks_are_told_whoever_made_them(
 ) -> None:
     number = at_home.new()
     async with alone(repo.folder, poll=1) as host:
-        await host.text("cortex://tasks")
+        host.watch("cortex://tasks", "cortex://status", f"cortex://tasks/{number}")
         await host.value("start_task", task_id=number)
         for uri in ("cortex://tasks", "cortex://status", f"cortex://tasks/{number}"):
             await host.next_change(uri)

@@ -92,6 +92,7 @@ class Host:
         self._retries = retries
         self._fatal = asyncio.Event()
         self._listeners: list[Listener] = []
+        self._watched: dict[str, frozenset[str]] = {}
         self._offers: dict[str, _Offers] = {}
         self._openings: dict[str, asyncio.Task[None]] = {}
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -243,6 +244,7 @@ class Host:
             worker = ThreadWorker(
                 declared, handle, offers, mailbox, health.abandoned, self.inventory.flight
             )
+        worker.watched(self._watched.get(pack.name, frozenset()))
         is_retried = self._retries and not self.inventory.is_required(pack)
         return Lifecycle(
             pack.name,
@@ -266,6 +268,7 @@ class Host:
             lists_changed=mailbox.lists_changed,
             offer=offers.offer,
             withdraw=offers.withdraw,
+            watched=lambda: self._watched.get(pack.name, frozenset()),
             degraded=lambda code, reason, remedy: mailbox.report(
                 Condition("degraded", text(code, 64), text(reason), text(remedy))
             ),
@@ -452,6 +455,17 @@ class Host:
             error = raised
         envelope = self.settings.secrets.redact_data(error.envelope(str(uuid.uuid4())))
         raise as_protocol_error(error, envelope) from None
+
+    def owner(self, uri: str, caller: Caller) -> str | None:
+        """Return the pack whose resource this is to this caller; None where there is none."""
+        entry, _ = self.catalog.resource(uri, caller)
+        return None if entry is None else entry.pack
+
+    def watched(self, pack: str, uris: frozenset[str]) -> None:
+        """Let a pack know which of its resources clients watch now; on the host's loop."""
+        self._watched[pack] = uris
+        if pack in self.running:
+            self.running[pack].worker.watched(uris)
 
     def check_access(self, uri: str, caller: Caller) -> None:
         """Raise `PermissionDenied` where this caller may not watch this resource."""

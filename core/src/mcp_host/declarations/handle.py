@@ -59,6 +59,7 @@ class PackHandle:
         lists_changed: Callable[[], None],
         offer: Callable[[Contribution, Caller | None], None],
         withdraw: Callable[[str, Caller | None], None],
+        watched: Callable[[], frozenset[str]],
         degraded: Callable[[str, str, str], None],
         recovered: Callable[[], None],
         public_name: Callable[[str], str],
@@ -70,6 +71,7 @@ class PackHandle:
         self._lists_changed = lists_changed
         self._offer = offer
         self._withdraw = withdraw
+        self._watched = watched
         self._degraded = degraded
         self._recovered = recovered
         self._public_name = public_name
@@ -79,6 +81,12 @@ class PackHandle:
     def changed(self, uri: str) -> None:
         """Tell the clients that watch this resource."""
         self._changed(uri)
+
+    @property
+    def watched(self) -> frozenset[str]:
+        """The URIs of the pack's resources that a client watches now: of what nobody watches,
+        changes need not be looked for."""
+        return self._watched()
 
     def lists_changed(self) -> None:
         """Tell all clients to ask for the lists again."""

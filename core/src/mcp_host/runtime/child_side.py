@@ -195,6 +195,7 @@ class PackSide:
         self._worker: ThreadWorker | None = None
         self._calls: dict[int, asyncio.Task[None]] = {}
         self._lost: asyncio.Task[None] | None = None
+        self._watched: frozenset[str] = frozenset()
         self._gone = asyncio.Event()
 
     # -- declaring
@@ -274,6 +275,8 @@ class PackSide:
         elif "forget" in message:
             # After the calls that came before it, whose tasks have yet to begin.
             asyncio.get_running_loop().call_soon(self._forget, message["forget"])
+        elif "watched" in message:
+            self._watched = frozenset(message["watched"])
         elif "close" in message:
             self._begin(number, self._close(message["close"]))
 
@@ -294,6 +297,7 @@ class PackSide:
         declared = self._declared
         assert declared is not None
         data, cache = map(Path, about["folders"])
+        self._watched = frozenset(about["watched"])
         mailbox = Mailbox(_Sending(self._outlet), asyncio.get_running_loop(), self._outlet.is_free)
         offers = Offers(declared, mailbox.list_change)
         handle = PackHandle(
@@ -302,6 +306,7 @@ class PackSide:
             lists_changed=mailbox.lists_changed,
             offer=offers.offer,
             withdraw=offers.withdraw,
+            watched=lambda: self._watched,
             degraded=lambda code, reason, remedy: mailbox.report(
                 Condition(
                     "degraded", bounds.text(code, 64), bounds.text(reason), bounds.text(remedy)

@@ -134,6 +134,7 @@ class ProcessWorker:
         self._ended_for = self._over = ""
         self._processor = ProcessorTime(apart.cpu)
         self._is_looking = False
+        self._watched: frozenset[str] = frozenset()
 
     @property
     def pid(self) -> int:
@@ -162,7 +163,8 @@ class ProcessWorker:
     async def open(self) -> None:
         """As `Worker.open`."""
         assert self._opened is not None
-        self._send({"open": {"folders": [str(folder) for folder in self._folders]}})
+        folders = [str(folder) for folder in self._folders]
+        self._send({"open": {"folders": folders, "watched": sorted(self._watched)}})
         why = await self._opened
         if why is not None:
             raise ServiceError(why)
@@ -171,6 +173,12 @@ class ProcessWorker:
         """As `Worker.lost`."""
         assert self._lost is not None
         return await asyncio.shield(self._lost)
+
+    def watched(self, uris: frozenset[str]) -> None:
+        """As `Worker.watched`; a child that is opened later hears it then."""
+        self._watched = uris
+        if self._link is not None:
+            self._send({"watched": sorted(uris)})
 
     def drop(self) -> None:
         """As `Worker.drop`: the child gets a moment to clean up."""

@@ -79,6 +79,9 @@ class Worker(Protocol):
     async def lost(self) -> Reason:
         """Wait until the open service ends without being told to; return why it did."""
 
+    def watched(self, uris: frozenset[str]) -> None:
+        """Let the pack's handle know which of its resources clients watch now."""
+
     def drop(self) -> None:
         """Give the open or half-open service up; nobody waits until it lets go."""
 
@@ -167,6 +170,9 @@ class ThreadWorker:
             raise AssertionError
         await asyncio.wait({self._service_task.closed})
         return self._service_task.closed.result() or Reason("nothing was raised", expected=True)
+
+    def watched(self, uris: frozenset[str]) -> None:
+        """As `Worker.watched`: a handle in this process looks at what the host knows."""
 
     def drop(self) -> None:
         """As `Worker.drop`."""

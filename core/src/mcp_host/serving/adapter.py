@@ -30,12 +30,13 @@ from ..startup.protocol import LIST_TTL_MS, LISTS
 from .borrowed import without_spans
 from .changes import Changes
 from .channel import CallChannel
-from .connections import Connections
+from .connections import Connection, Connections
 from .lane.lane import is_traced, lane_of
 from .lane.sessions import BEGUN, BegunCall
 from .questions import LiveQuestions
 from .requests import Ctx, is_modern, scope
 from .server import LegacyAwareServer
+from .watching import Watching
 
 log = logging.getLogger("mcp_host.server")
 
@@ -71,7 +72,8 @@ class Adapter:
     ) -> None:
         self.host = host
         self.connections = connections or Connections(keeps_sessions=not stateless)
-        self.connections.on_end = lambda connection: host.left(f"connection:{connection}")
+        self.connections.on_end = self._ended
+        self._watching = Watching(host)
         self._changes = Changes(self.connections, is_stale=stale)
         self._questions = LiveQuestions()
         self.server = LegacyAwareServer(
@@ -216,7 +218,8 @@ class Adapter:
         if connection is not None:
             if len(connection.watched) >= WATCHED:
                 raise Busy(f"This connection watches {WATCHED} resources already")
-            connection.watched.add(str(params.uri))
+            caller = self.connections.caller(ctx)
+            self._watching.begin(connection.watched, str(params.uri), caller)
         return {}
 
     async def _unsubscribe(
@@ -224,7 +227,7 @@ class Adapter:
     ) -> dict[str, Any]:
         connection = self.connections.of(ctx)
         if connection is not None:
-            connection.watched.discard(str(params.uri))
+            self._watching.end(connection.watched, str(params.uri))
         return {}
 
     async def _listen(self, ctx: Ctx, params: types.SubscriptionsListenRequestParams) -> Any:
@@ -234,7 +237,17 @@ class Adapter:
                 self.host.check_access(str(uri), caller)
             except CallError as error:
                 raise _as_mcp_error(error, str(uri)) from None
-        return await self._changes.listen(ctx, params)
+        watched: set[str] = set()
+        for uri in params.notifications.resource_subscriptions or ():
+            self._watching.begin(watched, str(uri), caller)
+        try:
+            return await self._changes.listen(ctx, params)
+        finally:
+            self._watching.end_all(watched)
+
+    def _ended(self, connection: Connection) -> None:
+        self.host.left(f"connection:{connection.id}")
+        self._watching.end_all(connection.watched)
 
 
 def _as_mcp_error(error: CallError, uri: str | None = None) -> MCPError:

@@ -38,7 +38,7 @@ class Connections:
     """
 
     def __init__(self, *, keeps_sessions: bool = True) -> None:
-        self.on_end: Callable[[str], None] | None = None
+        self.on_end: Callable[[Connection], None] | None = None
         self._keeps_sessions = keeps_sessions
         self._by_session: OrderedDict[str, Connection] = OrderedDict()
 
@@ -99,7 +99,7 @@ class Connections:
 
     def _end(self, connection: Connection | None) -> None:
         if connection is not None and self.on_end is not None:
-            self.on_end(connection.id)
+            self.on_end(connection)
 
 
 def _offered(capabilities: Any) -> frozenset[str]:

@@ -125,6 +125,13 @@ class Hosted:
         answer = await self.host.complete(ref, name, value, given, self.caller)
         return answer["completion"]["values"]
 
+    def watch(self, *uris: str) -> None:
+        """Watch these resources and no others, as a client would: their packs know of it."""
+        owners = {uri: self.host.owner(uri, self.caller) for uri in uris}
+        for pack in self.host.packs:
+            own = frozenset(uri for uri, owner in owners.items() if owner == pack)
+            self.host.watched(pack, own)
+
     async def next_change(self, what: str = LISTS_CHANGED, timeout: float = 10) -> None:
         """Wait until this resource changed (or the lists did)."""
         async with asyncio.timeout(timeout):

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @asynccontextmanager
 async def open_service(settings: "CortexSettings", pack: "PackHandle") -> AsyncIterator[Service]:
-    """Yield the service of the project's folder, which is watched once somebody reads of it."""
+    """Yield the service of the project's folder, which is looked at while a client watches it."""
     folder = settings.root or Path.cwd()
 
     def missing(error: CortexError | None) -> Missing | None:
@@ -33,7 +33,7 @@ async def open_service(settings: "CortexSettings", pack: "PackHandle") -> AsyncI
         else:
             pack.degraded(found.reason, code="not_set_up", remedy=found.remedy)
 
-    watch = Watch(folder, pack.changed, every=settings.poll)
+    watch = Watch(folder, pack.changed, lambda: pack.watched, every=settings.poll)
     service = Service(
         pack.run,
         settings.program,
@@ -45,7 +45,7 @@ async def open_service(settings: "CortexSettings", pack: "PackHandle") -> AsyncI
         use_title=settings.default_message == "title",
         changed=pack.changed,
         noticed=noticed,
-        watched=watch.begin,
+        stands_at=watch.stands_at,
         missing=missing,
         named=pack.public_name,
     )

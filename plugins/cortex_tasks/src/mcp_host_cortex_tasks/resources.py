@@ -8,7 +8,6 @@ from mcp_host import Complete, Text, resource
 from pydantic import Field
 
 from .errors import CortexError
-from .model.rules import task_id
 from .model.uris import STATUS, TASKS
 
 if TYPE_CHECKING:
@@ -29,16 +28,13 @@ TaskNumber = Annotated[str, Field(description="The task's number"), Complete(num
 @resource(TASKS, mime=MIME, title="My tasks")
 async def tasks(service: "Service", /) -> Text:
     """Every task assigned to you or shared with you."""
-    service.watched(None)
     return await _or_what_is_missing(service, service.tasks())
 
 
 @resource(f"{TASKS}/{{id}}", mime=MIME, title="A task")
 async def task(service: "Service", /, id: TaskNumber) -> str:
     """One task: description, comments, CI and reviews. Others wrote what is marked so."""
-    task = await service.task(id)
-    service.watched(task_id(id))
-    return json.dumps(task, ensure_ascii=False)
+    return json.dumps(await service.task(id), ensure_ascii=False)
 
 
 @resource(STATUS, mime=MIME, title="Where I stand")
@@ -48,7 +44,7 @@ async def status(service: "Service", /) -> Text:
     async def standing() -> Mapping[str, Any]:
         found = await service.status()
         number = found["task_id"]
-        service.watched(number if isinstance(number, int) else None)
+        service.stands_at(number if isinstance(number, int) else None)
         return found
 
     return await _or_what_is_missing(service, standing())

@@ -77,7 +77,7 @@ class Service:
 
     `use_title` lets a task's title serve as the message of a commit that is given none.
     `changed` hears the address of what a call has changed, `noticed` how every call ended, and
-    `watched` that somebody wants to hear of changes. `missing` tells what is not set up, after a
+    `stands_at` the task that the working tree is at. `missing` tells what is not set up, after a
     call that ended so. `named` gives the name that clients know a tool by.
     """
 
@@ -94,7 +94,7 @@ class Service:
         use_title: bool = False,
         changed: Callable[[str], None] = lambda uri: None,
         noticed: Callable[[CortexError | None], None] = lambda error: None,
-        watched: Callable[[int | None], None] = lambda number: None,
+        stands_at: Callable[[int | None], None] = lambda number: None,
         missing: Callable[[CortexError | None], Missing | None] = lambda error: None,
         named: Callable[[str], str] = lambda tool: tool,
     ) -> None:
@@ -110,7 +110,7 @@ class Service:
         self._use_title = use_title
         self._changed = changed
         self._noticed = noticed
-        self.watched = watched
+        self.stands_at = stands_at
         self.missing = missing
         self.named = named
 

@@ -10,42 +10,42 @@ from ..model.uris import STATUS, TASKS
 from ..storage.head import read_head, tree_stamp
 
 LOOK_EVERY = 1.0
+LOOK_IDLE = 0.2
+"""Seconds between two looks whether anybody watches, while nobody does."""
 WATCHED_TASKS = 20
 
 Facts = dict[str, Any]
 
 
 class Watch:
-    """Looks at the working tree every second and at tasks every `every` seconds, once somebody
-    cares.
+    """Looks at the working tree every second and at tasks every `every` seconds, while a client
+    watches a resource of the pack.
 
-    Nothing is looked at until a resource was first read, so that a host that only calls tools pays
-    nothing; a forge is asked only about tasks that were read of, and answers what is new. `every`
-    0 never asks for tasks.
+    While nobody does, nothing is looked at, on disk or on the network. A forge is asked only about
+    tasks that are watched, and those that the watched state of the working tree is about, and
+    answers what is new. `every` 0 never asks for tasks.
     """
 
     def __init__(
         self,
         folder: Path,
         changed: Callable[[str], None],
+        watched: Callable[[], frozenset[str]],
         *,
         every: float,
     ) -> None:
         self._folder = folder
         self._changed = changed
+        self._watched = watched
         self._every = every
-        self._wanted = asyncio.Event()
+        self._stands_at: int | None = None
         self._seen: dict[Any, Any] | None = None
         self._stood: Facts | None = None
         self._tags: dict[int, dict[str, str]] = {}
 
-    def begin(self, number: int | None = None) -> None:
-        """Somebody reads a resource: from now on its changes are told, and those of a task."""
-        if number is not None:
-            self._tags[number] = self._tags.pop(number, {})  # the last read is kept the longest
-            while len(self._tags) > WATCHED_TASKS:
-                del self._tags[next(iter(self._tags))]
-        self._wanted.set()
+    def stands_at(self, number: int | None) -> None:
+        """Note the task that the state of the working tree was last read to be about."""
+        self._stands_at = number
 
     async def run(
         self,
@@ -55,14 +55,22 @@ class Watch:
     ) -> None:
         """Look until cancelled; `tasks` asks for them, `feedback` for what is new of one, and
         `standing` for the state of the working tree."""
-        await self._wanted.wait()
-        before = self._look_at_tree()
+        before: object = None
         waited = self._every  # the first look at the tasks is what later ones are compared with
         while True:
+            if not self._watched():
+                before, waited = None, self._every
+                self._seen = self._stood = None
+                self._tags.clear()
+                await asyncio.sleep(LOOK_IDLE)
+                continue
+            if before is None:
+                before = self._look_at_tree()
             if self._every and waited >= self._every:
                 await self._look_at_tasks(tasks)
-                await self._look_at_edits(standing)
-                for number in list(self._tags):
+                if STATUS in self._watched():
+                    await self._look_at_edits(standing)
+                for number in self._numbers():
                     await self._look_at_request(number, feedback)
                 waited = 0.0
             await asyncio.sleep(LOOK_EVERY)
@@ -71,6 +79,16 @@ class Watch:
             if now != before:
                 before = now
                 self._changed(STATUS)
+
+    def _numbers(self) -> list[int]:
+        """Return the tasks whose requests to ask for."""
+        watched = self._watched()
+        said = (uri.removeprefix(f"{TASKS}/") for uri in watched)
+        numbers = {int(one) for one in said if one.isascii() and one.isdigit()}
+        if STATUS in watched and self._stands_at is not None:
+            numbers.add(self._stands_at)
+        self._tags = {one: tags for one, tags in self._tags.items() if one in numbers}
+        return sorted(numbers)[:WATCHED_TASKS]
 
     def _look_at_tree(self) -> object:
         return read_head(self._folder), tree_stamp(self._folder)
@@ -106,7 +124,7 @@ class Watch:
             told = await feedback(number, known)
         except CortexError:
             return
-        if not told["changed"] or not isinstance(told["tags"], dict) or number not in self._tags:
+        if not told["changed"] or not isinstance(told["tags"], dict):
             return
         self._tags[number] = told["tags"]
         if known and told["tags"] != known:  # the first look is what later ones are compared with
