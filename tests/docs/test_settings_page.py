@@ -12,6 +12,7 @@ from mcp_host.settings.tables import (
     HttpLimitsTable,
     HttpTable,
     PackTable,
+    ProfileTable,
     TokenTable,
     ToolTable,
 )
@@ -24,6 +25,7 @@ TABLES: dict[str, type[BaseModel]] = {
     "[http]": HttpTable,
     "[http.limits]": HttpLimitsTable,
     "[[http.tokens]]": TokenTable,
+    "[profiles.X]": ProfileTable,
     "[packs.X]": PackTable,
     "[packs.X.tools.T]": ToolTable,
     "[packs.X.tools.T.arguments.A]": ArgumentTable,
@@ -58,5 +60,5 @@ def test_the_table_of_keys_is_that_of_the_model(heading: str) -> None:
 
 
 def test_every_table_of_the_file_has_a_section() -> None:
-    assert set(FileTables.model_fields) == {"host", "http", "packs"}
+    assert set(FileTables.model_fields) == {"host", "http", "packs", "profiles"}
     assert set(TABLES) <= set(sections(PAGE))

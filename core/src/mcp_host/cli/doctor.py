@@ -28,6 +28,7 @@ from .common import (
     quiet_logs,
     saved_catalogue,
 )
+from .warm import warm_line
 
 
 def doctor(config: ConfigOption = None, as_json: JsonOption = False) -> None:
@@ -52,6 +53,7 @@ def doctor(config: ConfigOption = None, as_json: JsonOption = False) -> None:
                 "python": platform.python_version(),
                 "settings": str(settings.source or ""),
                 "catalogue": catalogue,
+                "warm": warm_line(settings),
                 "warnings": warnings,
                 "packs": reports,
             }
@@ -127,6 +129,7 @@ def _show(
     output.text(f"mcp-host {VERSION}, Python {platform.python_version()} ({sys.executable})")
     output.text(f"settings: {host.settings.source or 'none'}")
     output.text(f"saved catalogue for a start in this folder: {catalogue}")
+    output.text(f"warm host: {warm_line(host.settings)}")
     for warning in warnings:
         output.text(f"warning: {warning}")
     for report in reports:

@@ -10,6 +10,7 @@ from typing import Any
 import typer
 
 from ..errors import SettingsError
+from ..settings.loading import Settings
 from .commands import Command
 from .common import JsonOption, Output
 
@@ -76,6 +77,19 @@ def last_alone() -> str:
         return ""
     finally:
         place.close()
+
+
+def warm_line(settings: Settings) -> str:
+    """Return how the warm host of `serve` is, in one line, for `mcp-host doctor`."""
+    if sys.platform != "linux":
+        return "there is none on this system; each session is served alone"
+    wanted = os.environ.get("MCP_HOST_WARM") or ("1" if settings.host.warm else "0")
+    if wanted != "1":
+        return "switched off; each session is served alone"
+    found, alone = _asked("status"), last_alone()
+    count = sum(len(host.get("sessions", ())) for host in found)
+    running = f"{len(found)} running, with {count} sessions" if found else NONE
+    return f"{running}; last served alone: {alone}" if alone else running
 
 
 def memory_of(process: int) -> int | None:

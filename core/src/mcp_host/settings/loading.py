@@ -25,6 +25,7 @@ from .tables import (
     HostTable,
     HttpTable,
     PackTable,
+    ProfileTable,
 )
 from .workers import WorkerChoice, without_workers
 
@@ -42,6 +43,7 @@ class Settings:
     host: HostTable = field(default_factory=HostTable)
     http: HttpTable = field(default_factory=HttpTable.model_construct)
     packs: Mapping[str, PackTable] = field(default_factory=dict)
+    profiles: Mapping[str, ProfileTable] = field(default_factory=dict)
     source: Path | None = None
     secrets: Secrets = field(default_factory=Secrets)
     problems: Mapping[str, str] = field(default_factory=dict)
@@ -72,7 +74,9 @@ class Settings:
 
     def shown(self) -> dict[str, Any]:
         """Everything as plain data, secrets masked, defaults filled in."""
-        tables = FileTables(host=self.host, http=self.http, packs=dict(self.packs))
+        tables = FileTables(
+            host=self.host, http=self.http, packs=dict(self.packs), profiles=dict(self.profiles)
+        )
         data = tables.model_dump(mode="json")
         for name, chosen in self.workers.items():
             data["packs"][name][chosen.key] = chosen.value
@@ -160,6 +164,7 @@ def parse(
             name: table.model_copy(update={"settings": own.settings.get(name, {})})
             for name, table in tables.packs.items()
         },
+        profiles=tables.profiles,
         source=source,
         secrets=reader.secrets,
         problems=own.problems,

@@ -5,7 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ..errors import SettingsError
 from ..startup.trust import absolute
+from .explaining import unknown_key
 from .loading import Settings
 
 if TYPE_CHECKING:
@@ -15,14 +17,40 @@ if TYPE_CHECKING:
 
 
 def overridden(settings: Settings, given: Options | argparse.Namespace) -> Settings:
-    """The settings with what the command line says."""
+    """The settings with what the command line says; `SettingsError` for an unknown profile."""
     http = {"host": given.host, "port": given.port}
     host = {
         "log_level": given.log_level,
         "log_format": given.log_format,
         "root": Path(absolute(given.root)) if given.root else None,
     }
+    if given.profile is not None:
+        settings = profiled(settings, given.profile)
     return settings.replace(
         http=settings.http.model_copy(update={k: v for k, v in http.items() if v is not None}),
         host=settings.host.model_copy(update={k: v for k, v in host.items() if v is not None}),
+    )
+
+
+def profiled(settings: Settings, name: str) -> Settings:
+    """The settings as one profile has them; `SettingsError` where that or a pack is unknown."""
+    if name not in settings.profiles:
+        known = sorted(settings.profiles)
+        said = unknown_key(name, known) if known else "there is no [profiles.NAME] in the settings"
+        raise SettingsError(f"profiles.{name}: {said}")
+    profile = settings.profiles[name]
+    for pack in profile.packs or ():
+        if pack not in settings.packs:
+            said = unknown_key(pack, sorted(settings.packs))
+            raise SettingsError(f"profiles.{name}.packs: {pack}: {said}")
+    return settings.replace(
+        packs={
+            pack: table.model_copy(
+                update={
+                    "enabled": table.enabled and (profile.packs is None or pack in profile.packs),
+                    "read_only": table.read_only or profile.read_only,
+                }
+            )
+            for pack, table in settings.packs.items()
+        }
     )

@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError,
 from .secrets import SecretText
 
 PACK_NAME = r"^[a-z][a-z0-9_]{0,31}$"
+PROFILE_NAME = r"^[A-Za-z0-9_-]{1,64}$"
 RESERVED_PACK_NAME = "host"
 SIZE = r"^[0-9]{1,9}(\.[0-9]{1,3})? ?(KiB|MiB|GiB|KB|MB|GB)$"
 UNITS = {
@@ -200,6 +201,15 @@ class HttpTable(_Table):
     )
 
 
+class ProfileTable(_Table):
+    """One of [profiles.X]."""
+
+    packs: list[Annotated[str, Field(pattern=PACK_NAME)]] | None = Field(
+        None, description="The packs to serve, of those that are enabled; else all."
+    )
+    read_only: bool = Field(False, description="Serve only what is marked read-only.")
+
+
 class ArgumentTable(_Table):
     """One of [packs.X.tools.T.arguments.A]."""
 
@@ -295,6 +305,7 @@ class PackTable(_Table):
 
 
 Packs = dict[Annotated[str, Field(pattern=PACK_NAME)], PackTable]
+Profiles = dict[Annotated[str, Field(pattern=PROFILE_NAME)], ProfileTable]
 
 
 class FileTables(_Table):
@@ -303,6 +314,7 @@ class FileTables(_Table):
     host: HostTable = Field(default_factory=HostTable.model_construct)
     http: HttpTable = Field(default_factory=HttpTable.model_construct)
     packs: Packs = Field({})
+    profiles: Profiles = Field({})
 
 
 class FileTablesWithoutHttp(_Table):
@@ -310,6 +322,7 @@ class FileTablesWithoutHttp(_Table):
 
     host: HostTable = Field(default_factory=HostTable.model_construct)
     packs: Packs = Field({})
+    profiles: Profiles = Field({})
 
     @property
     def http(self) -> HttpTable:

@@ -28,6 +28,7 @@ HELP = {
     "--port": "The port to listen on, with http; 0 takes a free one.",
     "--root": "The project's folder, for packs about a project.",
     "--config": "The settings file.",
+    "--profile": "One of [profiles.NAME] of the settings: which packs, and whether read-only.",
     "--no-catalogue": "Neither show nor save what clients saw first when the server last started.",
     "--warm": "Have the one warm process serve, which all sessions share; with stdio, on Linux.",
     "--no-warm": "Serve in this process alone.",
@@ -41,7 +42,7 @@ _SWITCHES = {
     "--warm": ("warm", True),
     "--no-warm": ("warm", False),
 }
-_WITH_VALUE = (*CHOICES, "--root", "--config")
+_WITH_VALUE = (*CHOICES, "--root", "--config", "--profile")
 
 
 class Options(Record):
@@ -52,6 +53,7 @@ class Options(Record):
     port: int | None = None
     root: str | None = None
     config: str | None = None
+    profile: str | None = None
     no_catalogue: bool = False
     warm: bool | None = None
     log_level: str | None = None
@@ -112,4 +114,4 @@ def identity(program: str, source: str | None, given: Given) -> Identity | None:
     if given.no_catalogue or given.transport == "http":
         return None
     root = absolute(given.root) if given.root else working_folder()
-    return Identity(program, source, root)
+    return Identity(program, source, root, given.profile or "")

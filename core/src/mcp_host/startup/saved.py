@@ -37,18 +37,20 @@ OLD_DRAFT, OLD = 3600, 90 * 86400
 class Identity(Record):
     """Which server this is: one saved catalogue belongs to each.
 
-    `program` is the command's name, `root` the folder of the project or of the start. What else a
-    command line says is about logs and HTTP, and shows in no list.
+    `program` is the command's name, `root` the folder of the project or of the start, `profile`
+    what of the settings is served. What else a command line says is about logs and HTTP, and shows
+    in no list.
     """
 
     program: str
     source: str | Path | None
     root: str
+    profile: str = ""
 
     @property
     def file(self) -> str:
         """The file that the catalogue is saved in."""
-        text = json.dumps([self.program, str(self.source), self.root, sys.prefix])
+        text = json.dumps([self.program, str(self.source), self.root, self.profile, sys.prefix])
         name = f"{hashlib.sha256(text.encode()).hexdigest()[:32]}.json"
         return os.path.join(folders.cache(), FOLDER, name)
 
