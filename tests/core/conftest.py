@@ -73,7 +73,9 @@ class Machine:
             for kind in ("CONFIG", "DATA", "CACHE", "STATE")
         }
         installed = os.pathsep.join(str(PACKS / name) for name in packs)
-        return {**os.environ, **home, "PYTHONPATH": installed, "PYTHONDONTWRITEBYTECODE": "1"}
+        asyncio_loop = {"MCP_HOST_UVLOOP": "0"}  # unless told otherwise
+        own = {"PYTHONPATH": installed, "PYTHONDONTWRITEBYTECODE": "1"}
+        return {**asyncio_loop, **os.environ, **home, **own}
 
     def serve(
         self,

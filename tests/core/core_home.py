@@ -51,6 +51,7 @@ class Home:
         own = {k: v for k, v in os.environ.items() if not k.startswith("MCP_HOST")}
         return {
             **own,
+            "MCP_HOST_UVLOOP": os.environ.get("MCP_HOST_UVLOOP", "0"),  # asyncio's own unless told
             "HOME": str(self.folder),
             "XDG_CONFIG_HOME": str(self.folder / "config"),
             "XDG_DATA_HOME": str(self.folder / "data"),

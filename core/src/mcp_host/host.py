@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 import uuid
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
@@ -334,7 +335,7 @@ class Host:
         self, caller: Caller | None = None, channel: ClientChannel | None = None
     ) -> Context:
         """Make a context for a new call, with a request id of its own."""
-        return Context(str(uuid.uuid4()), caller or Caller(), channel=channel)
+        return Context(_request_id(), caller or Caller(), channel=channel)
 
     async def call_tool(
         self,
@@ -548,3 +549,10 @@ async def until_answered(
         answers = {name: answer(asked) for name, asked in result["inputRequests"].items()}
         result = (await call(Asking(answers, result["requestState"]))).data
     return result
+
+
+def _request_id() -> str:
+    """A new UUID of version 4, in a third of the time that `uuid.uuid4` takes."""
+    digits = os.urandom(16).hex()
+    variant = "89ab"[int(digits[16], 16) & 3]
+    return f"{digits[:8]}-{digits[8:12]}-4{digits[13:16]}-{variant}{digits[17:20]}-{digits[20:]}"

@@ -270,3 +270,39 @@ async def started(server: uvicorn.Server, listening: socket.socket) -> None:
     server.config.load()
     server.lifespan = server.config.lifespan_class(server.config)
     await server.startup([listening])
+
+
+class Sent:
+    """A transport that keeps what is written."""
+
+    def __init__(self) -> None:
+        self.pieces: list[bytes] = []
+        self.is_closed = False
+
+    def write(self, data: bytes) -> None:
+        self.pieces.append(data)
+
+    def close(self) -> None:
+        self.is_closed = True
+
+
+async def test_what_is_written_in_one_go_is_sent_as_one_piece() -> None:
+    sent = Sent()
+    gathering = borrowed.GatheringTransport(sent)
+    gathering.write(b"head")
+    gathering.write(b"body")
+    before = list(sent.pieces)
+    await asyncio.sleep(0)
+    gathering.write(b"last")
+    gathering.close()
+
+    assert before == []
+    assert sent.pieces == [b"headbody", b"last"]
+    assert sent.is_closed
+
+
+async def test_much_is_sent_at_once() -> None:
+    sent = Sent()
+    borrowed.GatheringTransport(sent).write(b"x" * borrowed.FULL)
+
+    assert len(sent.pieces) == 1

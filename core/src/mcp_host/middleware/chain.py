@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Sequence
 
 from .call import Call, Middleware, Next, Result
 
@@ -15,8 +15,8 @@ class Chain:
         for one in reversed(middleware):
             self._following = _Step(one, self._following)
 
-    async def __call__(self, call: Call) -> Result:
-        return await self._following(call)
+    def __call__(self, call: Call) -> Awaitable[Result]:
+        return self._following(call)
 
 
 class _Step:
@@ -26,5 +26,5 @@ class _Step:
         self._middleware = middleware
         self._following = following
 
-    async def __call__(self, call: Call) -> Result:
-        return await self._middleware(call, self._following)
+    def __call__(self, call: Call) -> Awaitable[Result]:
+        return self._middleware(call, self._following)

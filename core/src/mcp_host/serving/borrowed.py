@@ -207,6 +207,52 @@ class Counts(Protocol):
         """The connection is no more."""
 
 
+FULL = 64 * 1024
+"""Bytes that are sent without waiting for more."""
+
+
+class GatheringTransport:
+    """A connection that sends what is written in one go of the loop as one piece.
+
+    uvicorn writes the head of a response and its body one after the other, each of which would be
+    sent, and wake the client, by itself.
+    """
+
+    def __init__(self, transport: Any) -> None:
+        self._transport = transport
+        self._loop = asyncio.get_running_loop()
+        self._pieces: list[bytes] = []
+        self._waiting = 0
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._transport, name)
+
+    def write(self, data: bytes) -> None:
+        """Send this, at the latest when the loop has done what it is doing."""
+        self._pieces.append(data)
+        self._waiting += len(data)
+        if self._waiting >= FULL:  # so that the transport can say when it has enough
+            self.flush()
+        elif len(self._pieces) == 1:
+            self._loop.call_soon(self.flush)
+
+    def flush(self) -> None:
+        """Send what was written."""
+        if self._pieces:
+            pieces, self._pieces, self._waiting = self._pieces, [], 0
+            self._transport.write(pieces[0] if len(pieces) == 1 else b"".join(pieces))
+
+    def close(self) -> None:
+        """Send what was written, and close the connection."""
+        self.flush()
+        self._transport.close()
+
+    def set_protocol(self, protocol: Any) -> None:
+        """Hand the connection over to another protocol."""
+        self.flush()
+        self._transport.set_protocol(protocol)
+
+
 def counted_protocol(door: Counts) -> type[asyncio.Protocol]:
     """uvicorn's protocol of HTTP/1.1, whose connections are told to a door.
 
@@ -232,7 +278,7 @@ def counted_protocol(door: Counts) -> type[asyncio.Protocol]:
             self.transport.close()
 
         def connection_made(self, transport: asyncio.BaseTransport) -> None:
-            super().connection_made(transport)
+            super().connection_made(GatheringTransport(transport))
             door.opened(self)
 
         def on_header(self, name: bytes, value: bytes) -> None:
@@ -244,6 +290,7 @@ def counted_protocol(door: Counts) -> type[asyncio.Protocol]:
             door.heard(self)
 
         def on_response_complete(self) -> None:
+            self.transport.flush()
             super().on_response_complete()
             door.heard(self)
 

@@ -264,6 +264,7 @@ class _Start:
         import asyncio
 
         from ..host import Host
+        from .event_loop import new_event_loop
 
         sys.setswitchinterval(SWITCH_INTERVAL)
         is_stale = False
@@ -276,7 +277,8 @@ class _Start:
         for warning in self._loaded.warnings:
             _log(warning)
         host = Host(self._loaded)
-        return asyncio.run(self._serve_host(host, is_stale))
+        with asyncio.Runner(loop_factory=new_event_loop) as runner:
+            return runner.run(self._serve_host(host, is_stale))
 
     async def _serve_host(self, host: Host, is_stale: bool) -> int:
         """Serve until the transport has done, or a required pack fails; return the exit code."""

@@ -41,6 +41,7 @@ async def serve(
         access_log=False,
         lifespan="on",
         server_header=False,
+        proxy_headers=False,  # nobody is known by an address
         timeout_graceful_shutdown=max(1, round(host.settings.host.grace)),
     )
     server = GracefulServer(config, ending, LONGEST_QUEUE)

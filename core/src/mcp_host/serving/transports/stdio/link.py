@@ -11,9 +11,10 @@ import asyncio
 import select
 import threading
 import time
+from collections.abc import Callable
 from queue import SimpleQueue
 
-from ....startup.frames import TOO_LONG, Id, Line, Splitter
+from ....startup.frames import TOO_LONG, Id, Line, Splitter, TooLong
 from ....startup.handover import Handover
 from .streams import Streams
 
@@ -58,6 +59,7 @@ class StdioLink:
         self._splitter.limit_to(limit)
         self._loop = asyncio.get_running_loop()
         self.lines: asyncio.Queue[Line | None] = asyncio.Queue()
+        self._lane: Callable[[bytes], bool] | None = None
         self.ended = asyncio.Event()
         self._out: SimpleQueue[tuple[bytes, asyncio.Future[None]] | None] = SimpleQueue()
         self._unsent = 0
@@ -167,9 +169,24 @@ class StdioLink:
             return  # the loop has ended
 
     def _take(self, lines: list[Line]) -> None:
-        if not self.ended.is_set():
-            for line in lines:
+        if self.ended.is_set():
+            return
+        for line in lines:
+            if self._lane is None or isinstance(line, TooLong) or not self._lane(line):
+                self._lane = None  # what comes behind this line waits for its turn
                 self.lines.put_nowait(line)
+
+    async def next_line(self, lane: Callable[[bytes], bool] | None) -> Line | None:
+        """Wait for the next of `lines`.
+
+        Meanwhile, as long as none waits, `lane` is shown those that come in: what it takes is not
+        among them.
+        """
+        self._lane = lane if self.lines.empty() else None
+        try:
+            return await self.lines.get()
+        finally:
+            self._lane = None
 
     # -- out
 

@@ -75,7 +75,8 @@ class StdioSession:
     async def _next(self) -> SessionMessage:
         while True:
             is_first = bool(self._opening)
-            line = self._opening.popleft() if is_first else await self._link.lines.get()
+            lane = self._lane.takes if self._lane is not None else None
+            line = self._opening.popleft() if is_first else await self._link.next_line(lane)
             if line is None:
                 self._link.lines.put_nowait(None)  # the SDK asks again where nothing came at all
                 self._adapter.stop_asking()
