@@ -47,7 +47,7 @@ async def test_stdio_on_uvloop_answers_and_ends_by_a_signal(
         await client.request("resources/list")
 
         assert await client.signal(signal.SIGTERM) == 0
-    assert said == "x"
+    assert said["text"] == "x"
 
 
 def test_stdio_on_uvloop_reads_a_file(

@@ -191,13 +191,14 @@ async def is_kept(session: Session, answer: Any) -> bool:
     _, _, stream = event_ids(answer.text)[0].partition("_")
     headers = {**session.web.headers, **session.headers, "Last-Event-ID": f"0_{stream}"}
     async with session.web.http.stream("GET", session.web.url, headers=headers) as taken_up:
-        return "(None)" in await anext(taken_up.aiter_text())
+        return "Hello" in await anext(taken_up.aiter_text())
 
 
 async def say(session: Session, id: int, length: int) -> Any:
-    """The answer to a call that says as much, of a tool that asks: such a one has a stream."""
-    arguments = {"text": "x" * length}
-    return await session.request("tools/call", id, name="desk_note", arguments=arguments)
+    """The answer to a call that says as much, in a stream: the lane leaves this client."""
+    params = {"name": "desk_greet", "arguments": {"name": "x" * length}}
+    frame = {"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params}
+    return await session.web.post(frame, **session.headers, Accept="*/*")
 
 
 async def test_a_session_keeps_so_many_bytes_for_a_client_whose_stream_broke(
