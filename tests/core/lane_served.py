@@ -13,6 +13,7 @@ from mcp_host.serving.transports.http.application import application
 from mcp_host.serving.transports.http.routes import HealthRoutes
 from mcp_host.serving.transports.http.sessions import Session, Sessions
 from mcp_host.serving.transports.http.tokens import Verifier
+from sse_starlette.sse import AppStatus
 
 TOKENS = [
     {"token": {"env": "ANN"}, "subject": "ann", "scopes": ["*"]},
@@ -136,6 +137,7 @@ async def served(
     lane: bool, tokens: bool = False, http: dict[str, Any] | None = None
 ) -> AsyncIterator[Served]:
     """The application with the pack of `lane_cases`."""
+    AppStatus.should_exit = False  # a server of another test has ended in this process
     table = {**(http or {}), **({"tokens": TOKENS} if tokens else {})}
     async with lane_host(lane, http=table) as host:
         adapter = Adapter(host, name="mcp-host", version="1", title="T")
