@@ -35,6 +35,11 @@ if TYPE_CHECKING:  # the same as in the mapping below, for type checkers and edi
     )
     from .declarations.contribution import Icon as Icon
     from .declarations.demo import Demo as Demo
+    from .declarations.extension import (
+        Extension as Extension,
+        Method as Method,
+        method as method,
+    )
     from .declarations.handle import (
         CompletedProgram as CompletedProgram,
         Finding as Finding,
@@ -107,6 +112,7 @@ _NAMES = {
     "declarations.context": ("Caller", "Context"),
     "declarations.contribution": ("Icon",),
     "declarations.demo": ("Demo",),
+    "declarations.extension": ("Extension", "Method", "method"),
     "declarations.handle": ("CompletedProgram", "Finding", "PackHandle"),
     "declarations.markers": ("Ask", "Complete", "Header"),
     "declarations.needs": ("Needs",),

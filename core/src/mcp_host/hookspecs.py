@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import pluggy
 
 if TYPE_CHECKING:
+    from .declarations.extension import Extension
     from .declarations.handle import PackHandle
     from .declarations.needs import Needs
     from .declarations.prompt import Prompt
@@ -65,6 +66,11 @@ def mcp_host_errors() -> Mapping[type[Exception], str]:  # type: ignore[empty-bo
 @hookspec
 def mcp_host_acts_as() -> Literal["server-user"]:  # type: ignore[empty-body]
     """Return "server-user" for a pack that works on the server user's own files. Since 0.1."""
+
+
+@hookspec
+def mcp_host_extensions(settings: Any) -> Sequence[Extension]:  # type: ignore[empty-body]
+    """Return the protocol extensions that the pack serves. Since 0.2."""
 
 
 @hookspec

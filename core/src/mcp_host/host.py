@@ -366,6 +366,14 @@ class Host:
             entry, values = self.catalog.resource(uri, context.caller)
         return await self._pass(Call("resource", uri, entry, values, context, asking or Asking()))
 
+    async def call_method(
+        self, name: str, params: Mapping[str, Any], context: Context
+    ) -> dict[str, Any]:
+        """Serve a method or a notification of an extension; `ProtocolError` where it fails."""
+        entry = self.catalog.methods.get(name)
+        call = Call("method", name, entry, params, context, Asking())
+        return (await self._pass(call)).data
+
     async def _found(self, what: What, name: str, caller: Caller) -> Entry | None:
         entry = self.catalog.find(what, name, caller)
         if entry is None and await self._may_come(self.inventory.owners(name)):
@@ -486,6 +494,8 @@ class Host:
                 *(str(item["uri"]) for item in self.visible("resources", caller)),
                 *(str(item["uriTemplate"]) for item in templates),
             ]
+        if call.kind == "method":
+            return list(self.catalog.methods)
         what: What = "tools" if call.kind == "tool" else "prompts"
         return [str(item["name"]) for item in self.visible(what, caller)]
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
 Level = Literal["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"]
@@ -27,8 +27,9 @@ class Caller:
     `subject` and `scopes` come from the token of an HTTP request; without tokens both are None,
     and the caller may do what the settings allow. `connection` is stable for one stdio link or one
     session over HTTP and is shared with no other; it is None over HTTP without a session, where
-    nothing tells one client from another. `client` is what the client calls itself, and proves
-    nothing.
+    nothing tells one client from another. `offers` are the names of what it can be asked, and
+    `extensions` the protocol extensions that it has, with its settings of each. `client` is what
+    the client calls itself, and proves nothing.
     """
 
     subject: str | None = None
@@ -37,6 +38,7 @@ class Caller:
     connection: str | None = "local"
     protocol: str = ""
     offers: frozenset[str] = frozenset()
+    extensions: Mapping[str, Mapping[str, Any]] = field(default_factory=dict, hash=False)
 
     @property
     def identity(self) -> str | None:
@@ -119,6 +121,13 @@ class Context:
     def remaining(self) -> float:
         """Seconds until the deadline, never less than 0."""
         return max(0.0, self.deadline - time.monotonic())
+
+    def extension(self, identifier: str) -> Mapping[str, Any] | None:
+        """Return the client's settings of a protocol extension; None where it has not declared it.
+
+        A client that has it without settings gives an empty mapping.
+        """
+        return self.caller.extensions.get(identifier)
 
     def progress(self, done: float, total: float | None = None, message: str | None = None) -> None:
         """Tell the client how far the call is; silent where it did not ask."""

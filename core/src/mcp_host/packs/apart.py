@@ -186,6 +186,7 @@ class Apart:
             acts_as_server_user=about.get("acts_as_server_user") is True,
             checks=(told.elsewhere,) * about.get("checks", 0),
             needs=Needs(**about.get("needs", {})),
+            extensions=told.extensions(about.get("extensions", ())),
             skills=told.skills(about),
             process=self,
         )

@@ -81,6 +81,8 @@ class Catalog:
         self.prompts: dict[str, Entry] = {}
         self.resources: dict[str, Entry] = {}
         self.templates: dict[str, Entry] = {}
+        self.methods: dict[str, Entry] = {}
+        self.extensions: dict[str, tuple[str, Mapping[str, Any]]] = {}
         self.warnings: list[str] = []
         self._owned: dict[tuple[What, str, str], Entry] = {}
         self._owners: Counter[tuple[What, str]] = Counter()
@@ -94,8 +96,12 @@ class Catalog:
         for what, entry in entries:
             self._check(declared, entry, taken.get((what, entry.key)))
             taken[what, entry.key] = entry
+        methods = list(self._methods(declared))
         for what, entry in entries:
             self._table(what)[entry.name] = entry
+        self.methods.update((entry.name, entry) for entry in methods)
+        for extension in declared.extensions:
+            self.extensions[extension.identifier] = declared.name, extension.settings
             if len(entry.name) > LONG_NAME and entry.has_name:
                 self.warnings.append(
                     f"{entry.name}: {len(entry.name)} characters; some clients cut names of more "
@@ -206,6 +212,30 @@ class Catalog:
             return None
         return next(
             one for (of, _, _), one in self._owned.items() if of == what and one.key == entry.key
+        )
+
+    def _methods(self, declared: Declared) -> Iterable[Entry]:
+        """The methods of a pack's extensions; `LoadError` where another pack has one already."""
+        named: set[str] = set()
+        for extension in declared.extensions:
+            if extension.identifier in self.extensions or extension.identifier in named:
+                self._refuse_double(declared, "extension", extension.identifier)
+            named.add(extension.identifier)
+            for method in (*extension.methods, *extension.notifications):
+                if method.name in self.methods or method.name in named:
+                    self._refuse_double(declared, "method", method.name)
+                named.add(method.name)
+                refusal = ""
+                if declared.table.read_only and not method.read_only:
+                    refusal = "the settings allow only reading"
+                errors = declared.errors
+                yield Entry(declared.name, method.name, method, {}, refusal, errors, method.name)
+
+    def _refuse_double(self, declared: Declared, kind: str, name: str) -> None:
+        raise LoadError(
+            "name_clash",
+            f"the {kind} {name} of {declared.name} is there already",
+            f"disable {declared.name} or the other pack: these names are the packs' own",
         )
 
     def _entries(self, declared: Declared, prefixed: bool) -> Iterable[tuple[What, Entry]]:

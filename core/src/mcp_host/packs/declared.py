@@ -8,6 +8,7 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
+from ..declarations.extension import Extension
 from ..declarations.handle import PackHandle
 from ..declarations.needs import Needs
 from ..declarations.prompt import Prompt
@@ -51,6 +52,7 @@ class Declared:
     errors: Mapping[type[BaseException], str] = field(default_factory=dict)
     acts_as_server_user: bool = False
     checks: tuple[Callable[[], Any], ...] = ()
+    extensions: tuple[Extension, ...] = ()
     needs: Needs = field(default_factory=Needs)
     skills: Found = field(default_factory=Found)
 

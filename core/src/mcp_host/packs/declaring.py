@@ -55,6 +55,7 @@ def declare(offer: Offer, settings: Settings, hooks: Hooks, step: Step) -> Decla
             errors=hooks.errors(plugin),
             acts_as_server_user=hooks.acts_as_server_user(plugin),
             checks=hooks.checks(plugin, own),
+            extensions=hooks.extensions(plugin, own),
             needs=hooks.needs(plugin),
         )
         step("reading the signatures of its tools, resources and prompts")
@@ -100,6 +101,12 @@ def _verify(declared: Declared) -> None:
         *declared.resources,
         *declared.prompts,
     ]
+    for extension in declared.extensions:
+        try:
+            extension.verify()
+        except DeclarationError as error:
+            raise LoadError("declaration_invalid", str(error)) from error
+        contributions += [*extension.methods, *extension.notifications]
     for contribution in contributions:
         try:
             contribution.verify(has_service=declared.opens is not None)

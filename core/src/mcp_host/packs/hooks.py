@@ -17,6 +17,7 @@ import pluggy
 from pydantic import BaseModel
 
 from .. import deprecations, hookspecs
+from ..declarations.extension import Extension
 from ..declarations.handle import PackHandle
 from ..declarations.needs import Needs
 from ..declarations.prompt import Prompt
@@ -161,6 +162,15 @@ class Hooks:
                 "answer_invalid", f"mcp_host_acts_as returned {answer!r}; known is 'server-user'"
             )
         return answer is not None
+
+    def extensions(self, plugin: object, settings: BaseModel | None) -> tuple[Extension, ...]:
+        """Ask for the protocol extensions that the pack serves."""
+        answer = self._ask(plugin, "mcp_host_extensions", settings=settings)
+        if answer is None:
+            return ()
+        if not isinstance(answer, Sequence) or not all(isinstance(x, Extension) for x in answer):
+            raise _wrong("mcp_host_extensions", answer, "a list of Extension")
+        return tuple(answer)
 
     def needs(self, plugin: object) -> Needs:
         """Ask what the pack needs of its process; a pack that does not answer declares nothing."""

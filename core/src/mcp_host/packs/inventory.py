@@ -185,6 +185,12 @@ class Inventory:
         return any(pack.is_loading for pack in self.packs.values())
 
     @property
+    def extensions(self) -> dict[str, Mapping[str, Any]]:
+        """The protocol extensions of listed packs: the settings of each, by its identifier."""
+        found = self.catalog.extensions.items()
+        return {name: told for name, (pack, told) in found if self.packs[pack].condition.listed}
+
+    @property
     def may_change(self) -> bool:
         """Whether the lists may change soon: a pack is loading, or adds to them while it serves."""
         return any(

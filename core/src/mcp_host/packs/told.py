@@ -17,6 +17,7 @@ from ..declarations.arguments import SchemaArguments
 from ..declarations.asked import AskedParameter
 from ..declarations.content import Wire
 from ..declarations.contribution import Contribution, Resolve
+from ..declarations.extension import Extension, Method
 from ..declarations.markers import Ask
 from ..declarations.prompt import Prompt
 from ..declarations.resource import Resource
@@ -76,6 +77,11 @@ class ToldTool(Told, Tool):
 
 
 @dataclass(frozen=True)
+class ToldMethod(Told, Method):
+    """A method of an extension of a pack in another process."""
+
+
+@dataclass(frozen=True)
 class ToldResource(Told, Resource):
     """A resource of a pack in another process."""
 
@@ -120,6 +126,15 @@ def tell(declared: Declared) -> dict[str, Any]:
         "instructions": declared.instructions,
         "acts_as_server_user": declared.acts_as_server_user,
         "checks": len(declared.checks),
+        "extensions": [
+            {
+                "identifier": one.identifier,
+                "settings": dict(one.settings),
+                "methods": [tell_one(method) for method in one.methods],
+                "notifications": [tell_one(method) for method in one.notifications],
+            }
+            for one in declared.extensions
+        ],
         "needs": asdict(declared.needs),
         "skills": [asdict(skill) for skill in declared.skills.skills],
         "skill_problems": list(declared.skills.problems),
@@ -131,7 +146,7 @@ def tell_one(contribution: Contribution) -> dict[str, Any]:
     if isinstance(contribution, Tool):
         return {
             **_common(contribution),
-            "kind": "tool",
+            "kind": "method" if isinstance(contribution, Method) else "tool",
             "read_only": contribution.read_only,
             "idempotent": contribution.idempotent is True,
             "key": contribution.key,
@@ -190,6 +205,33 @@ def tools(told: Sequence[Mapping[str, Any]]) -> tuple[Tool, ...]:
 def resources(told: Sequence[Mapping[str, Any]]) -> tuple[Resource, ...]:
     """Return the resources that were told."""
     return tuple(ToldResource(elsewhere, **_told(one), uri=str(one["uri"])) for one in told)
+
+
+def extensions(told: Sequence[Mapping[str, Any]]) -> tuple[Extension, ...]:
+    """Return the extensions that were told."""
+    return tuple(
+        Extension(
+            str(one["identifier"]),
+            dict(one.get("settings", {})),
+            methods(one.get("methods", ())),
+            methods(one.get("notifications", ())),
+        )
+        for one in told
+    )
+
+
+def methods(told: Sequence[Mapping[str, Any]]) -> tuple[Method, ...]:
+    """Return the methods of an extension that were told."""
+    return tuple(
+        ToldMethod(
+            elsewhere,
+            **_told(one),
+            read_only=one.get("read_only") is True,
+            idempotent=one.get("idempotent") is True,
+            timeout=one.get("timeout"),
+        )
+        for one in told
+    )
 
 
 def skills(told: Mapping[str, Any]) -> Found:

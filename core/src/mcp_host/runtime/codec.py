@@ -43,13 +43,14 @@ def call_data(message: CallMessage) -> dict[str, Any]:
         caller.connection,
         caller.protocol,
         sorted(caller.offers),
+        dict(caller.extensions),
     ]
     return data
 
 
 def call_of(data: Mapping[str, Any]) -> CallMessage:
     """Return the call that data says."""
-    subject, scopes, client, connection, protocol, offers = data["caller"]
+    subject, scopes, client, connection, protocol, offers, extensions = data["caller"]
     caller = Caller(
         subject,
         None if scopes is None else frozenset(scopes),
@@ -57,6 +58,7 @@ def call_of(data: Mapping[str, Any]) -> CallMessage:
         connection,
         protocol,
         frozenset(offers),
+        extensions,
     )
     return CallMessage(**{**data, "caller": caller})
 

@@ -23,7 +23,7 @@ URI_BYTES = 4096
 ENTRIES = 50
 """The most suggestions of an error that leave a pack's side."""
 
-Kind = Literal["tool", "resource", "prompt"]
+Kind = Literal["tool", "resource", "prompt", "method"]
 
 
 @dataclass(frozen=True, slots=True)

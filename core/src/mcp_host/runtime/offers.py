@@ -11,6 +11,7 @@ from ..declarations.content import compact
 from ..declarations.context import Caller
 from ..declarations.contribution import Contribution
 from ..declarations.errors import DeclarationError
+from ..declarations.extension import Method
 from ..declarations.prompt import Prompt
 from ..declarations.resource import Resource
 from ..declarations.tool import Tool
@@ -53,7 +54,9 @@ class Offers:
                 "a pack that offers something while it serves must declare it: "
                 "mcp_host_needs returns Needs(changes_lists=True)"
             )
-        if not isinstance(contribution, Tool | Resource | Prompt):
+        if not isinstance(contribution, Tool | Resource | Prompt) or isinstance(
+            contribution, Method
+        ):
             raise DeclarationError(
                 f"what is offered must be made by @tool, @resource or @prompt, not {contribution!r}"
             )

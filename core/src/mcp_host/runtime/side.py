@@ -75,7 +75,7 @@ def steps(
     """
     signature = contribution.signature
     arguments = signature.arguments
-    check = arguments.check if message.kind == "tool" else arguments.check_texts
+    check = arguments.check if message.kind in ("tool", "method") else arguments.check_texts
     values: dict[str, Any] = yield Step(check, (message.arguments,), quick=not arguments.runs_code)
     if signature.questions:
         answers = yield from _answers(message, signature, values, service, context)

@@ -136,6 +136,11 @@ class ThreadWorker:
         self._contributions: dict[tuple[str, str], Contribution] = {
             **{("tool", tool.name): tool for tool in declared.tools},
             **{("prompt", prompt.name): prompt for prompt in declared.prompts},
+            **{
+                ("method", method.name): method
+                for extension in declared.extensions
+                for method in (*extension.methods, *extension.notifications)
+            },
             **{("resource", resource.uri): resource for resource in declared.resources},
         }
 

@@ -19,7 +19,7 @@ import mcp_types as types
 from mcp.server.caching import CacheHint
 from mcp.server.request_state import RequestStateBoundary, RequestStateSecurity
 from mcp.shared.exceptions import MCPDeprecationWarning, MCPError
-from pydantic import BaseModel
+from pydantic import BaseModel, ConfigDict
 
 from ..errors import Busy, CallError, ProtocolError, as_protocol_error
 from ..host import LISTS_CHANGED, Host
@@ -49,6 +49,18 @@ LARGE = 64 * 1024
 """Bytes of an answer that is parsed in a thread."""
 WATCHED = 10_000
 """How many resources one connection may watch."""
+
+
+class ExtensionParams(types.RequestParams):
+    """The parameters of an extension's method, which checks them itself."""
+
+    model_config = ConfigDict(extra="allow")
+
+
+class ExtensionNotice(types.NotificationParams):
+    """The parameters of an extension's notification, which checks them itself."""
+
+    model_config = ConfigDict(extra="allow")
 
 
 class Adapter:
@@ -91,6 +103,7 @@ class Adapter:
         security = RequestStateSecurity(keys=[key]) if key else RequestStateSecurity.ephemeral()
         self.server.middleware.append(RequestStateBoundary(security, default_audience=name))
         self._register(stateless)
+        self._extend()
         self.lane = lane_of(host, self.server.server_info_stamp)
 
     def attach(self) -> Callable[[], None]:
@@ -108,6 +121,7 @@ class Adapter:
     def _changed(self, what: str) -> None:
         if what == LISTS_CHANGED:
             self.server.instructions = self.host.instructions
+            self._extend()
             self._changes.lists_changed()
         else:
             self._changes.resource_changed(what)
@@ -131,6 +145,34 @@ class Adapter:
             self.server.add_notification_handler(
                 "notifications/initialized", types.NotificationParams, self._initialized
             )
+
+    def _extend(self) -> None:
+        """Serve the extensions that listed packs have now."""
+        inventory = self.host.inventory
+        self.server.extensions = {name: dict(told) for name, told in inventory.extensions.items()}
+        for pack in inventory.packs.values():
+            for extension in pack.declared.extensions if pack.declared is not None else ():
+                for one in extension.methods:
+                    self._add(one.name, ExtensionParams, partial(self._call_method, one.name))
+                for one in extension.notifications:
+                    notified = partial(self._notified, one.name)
+                    self.server.add_notification_handler(one.name, ExtensionNotice, notified)
+
+    async def _call_method(self, name: str, ctx: Ctx, params: Any) -> dict[str, Any]:
+        given = {key: value for key, value in (ctx.params or {}).items() if key != "_meta"}
+        channel = CallChannel(ctx, self.connections.of(ctx))
+        context = self.host.context(self.connections.caller(ctx), channel)
+        result = await self.host.call_method(name, given, context)
+        await channel.flush()
+        return result
+
+    async def _notified(self, name: str, ctx: Ctx, params: Any) -> None:
+        given = {k: v for k, v in params.model_dump(by_alias=True).items() if k != "_meta"}
+        context = self.host.context(self.connections.caller(ctx))
+        try:
+            await self.host.call_method(name, given, context)
+        except ProtocolError as error:  # nobody waits for an answer; the log has the call
+            log.debug("%s: %s", name, error)
 
     def _add(self, method: str, params: type[BaseModel], handle: Handler) -> None:
         async def guarded(ctx: Ctx, given: Any) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..declarations.context import Caller, Level
-from ..startup.usual import offered
+from ..startup.usual import extensions, offered
 from .requests import Ctx, headers, identity, is_modern
 
 STDIO = "stdio"
@@ -70,6 +70,7 @@ class Connections:
         """Who sent a request, and over which connection."""
         session = ctx.session
         info = session.client_params.client_info if session.client_params else None
+        told = _told(session.client_capabilities)
         subject, scopes = identity(ctx)
         return Caller(
             subject=subject,
@@ -77,7 +78,8 @@ class Connections:
             client=info.name if info else None,
             connection=self._id(ctx),
             protocol=ctx.protocol_version,
-            offers=_offered(session.client_capabilities),
+            offers=offered(told),
+            extensions=extensions(told),
         )
 
     def _id(self, ctx: Ctx) -> str | None:
@@ -102,6 +104,6 @@ class Connections:
             self.on_end(connection)
 
 
-def _offered(capabilities: Any) -> frozenset[str]:
-    given = capabilities.model_dump(exclude_none=True) if capabilities is not None else {}
-    return offered(given)
+def _told(capabilities: Any) -> dict[str, Any]:
+    """What a client has told of itself, as plain data."""
+    return capabilities.model_dump(exclude_none=True) if capabilities is not None else {}

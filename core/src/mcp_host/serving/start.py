@@ -230,6 +230,7 @@ class _Start:
             inventory.instructions,
             pages,
             inventory.may_change,
+            inventory.extensions,
         )
 
     def _save(self) -> None:

@@ -15,6 +15,7 @@ class Catalogue(Record):
     """Who a server is, and the first page of each of its lists.
 
     `may_change` says that packs add to the lists while they serve: nobody may keep them.
+    `extensions` are the protocol extensions, with the settings of each.
     """
 
     name: str
@@ -23,6 +24,7 @@ class Catalogue(Record):
     instructions: str | None
     pages: Mapping[str, Mapping[str, Any]]
     may_change: bool = False
+    extensions: Mapping[str, Mapping[str, Any]] = {}
 
     @property
     def info(self) -> dict[str, str]:

@@ -11,7 +11,7 @@ import json
 
 from .frames import TooLong
 from .protocol import HANDSHAKE_VERSIONS, LIST_TTL_MS, LISTS, META, MODERN_VERSION, is_id
-from .usual import are_usual_capabilities, is_usual_envelope, is_usual_info, offered
+from .usual import are_usual_capabilities, extensions, is_usual_envelope, is_usual_info, offered
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -37,13 +37,15 @@ class FirstAnswers:
     `waiting` are the requests among them that nobody has answered yet. `refuses` says that a line
     is broken, and that the SDK will answer it with an error. `listed` says that the client has seen
     a list. `era` is that of the opening, None until one was answered; `handshake` are the protocol
-    version, the client's name and the capabilities that a handshake has agreed on.
+    version, the client's name and the capabilities that a handshake has agreed on, and `extensions`
+    those that the client then told.
     """
 
     def __init__(self, catalogue: Catalogue) -> None:
         self.catalogue = catalogue
         self.era: str | None = None
         self.handshake: tuple[str, str, frozenset[str]] = ("", "", frozenset())
+        self.extensions: Mapping[str, Any] = {}
         self._initialized = False
         self._given_up = False
         self.replay: list[Line] = []
@@ -127,9 +129,10 @@ class FirstAnswers:
         self.era = "handshake"
         chosen = version if version in HANDSHAKE_VERSIONS else HANDSHAKE_VERSIONS[-1]
         self.handshake = (chosen, params["clientInfo"]["name"], offered(params["capabilities"]))
+        self.extensions = extensions(params["capabilities"])
         result = {
             "protocolVersion": chosen,
-            "capabilities": dict(_CAPABILITIES),
+            "capabilities": self._capabilities(),
             "serverInfo": self.catalogue.info,
         }
         return self._with_instructions(result)
@@ -154,7 +157,7 @@ class FirstAnswers:
             result = self._with_instructions(
                 {
                     "supportedVersions": [MODERN_VERSION],
-                    "capabilities": dict(_CAPABILITIES),
+                    "capabilities": self._capabilities(),
                     "ttlMs": 0,
                     "cacheScope": "private",
                 }
@@ -166,6 +169,10 @@ class FirstAnswers:
             "resultType": "complete",
             "_meta": {META + "serverInfo": self.catalogue.info},
         }
+
+    def _capabilities(self) -> dict[str, Any]:
+        told = self.catalogue.extensions
+        return {**_CAPABILITIES, "extensions": told} if told else dict(_CAPABILITIES)
 
     def _with_instructions(self, result: dict[str, Any]) -> dict[str, Any]:
         if self.catalogue.instructions is None:

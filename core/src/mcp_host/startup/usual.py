@@ -70,6 +70,12 @@ def offered(capabilities: Mapping[str, Any]) -> frozenset[str]:
     return frozenset(names)
 
 
+def extensions(capabilities: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the protocol extensions that a client has, with its settings of each."""
+    given = capabilities.get("extensions")
+    return given if isinstance(given, dict) else {}
+
+
 def _is_flat(given: Any) -> bool:
     """Whether this is a table of what cannot be refused: switches, words and lists of words."""
     return isinstance(given, dict) and all(

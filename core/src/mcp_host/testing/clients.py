@@ -77,7 +77,7 @@ class StdioClient:
         answer = await self.raw_request(method, params)
         if "error" in answer:
             error = answer["error"]
-            raise CallFailed({"error": error["message"], **error, **(error.get("data") or {})})
+            raise CallFailed({"error": error["message"], **error, **_table(error.get("data"))})
         return answer["result"]
 
     async def raw_request(
@@ -329,3 +329,8 @@ async def _listening(stderr: asyncio.StreamReader, output: list[bytes]) -> str:
 async def _collect(stderr: asyncio.StreamReader, output: list[bytes]) -> None:
     while line := await stderr.readline():
         output.append(line)
+
+
+def _table(data: Any) -> Mapping[str, Any]:
+    """An error's data where it is an object; the SDK's own errors have texts there."""
+    return data if isinstance(data, Mapping) else {}

@@ -120,6 +120,15 @@ class Hosted:
         result = await self._asking(self.host.get_prompt, name, arguments)
         return [m["content"].get("text", "") for m in result["messages"]]
 
+    async def method(self, name: str, /, **params: Any) -> dict[str, Any]:
+        """The result of a method of a protocol extension; `CallFailed` where it fails."""
+        context = self.host.context(self.caller, self.heard)
+        try:
+            result = await self.host.call_method(name, params, context)
+        except ProtocolError as error:
+            raise CallFailed(error.data or {"error": str(error)}) from None
+        return {key: value for key, value in result.items() if key != "_meta"}
+
     async def complete(self, ref: Mapping[str, Any], name: str, value: str, **given: str) -> Any:
         """What is proposed for an argument."""
         answer = await self.host.complete(ref, name, value, given, self.caller)

@@ -10,7 +10,7 @@ from pydantic_core import from_json
 
 from ...declarations.context import Caller
 from ...startup.protocol import META, MODERN_VERSION
-from ...startup.usual import is_usual_envelope, offered
+from ...startup.usual import extensions, is_usual_envelope, offered
 
 Id: TypeAlias = str | int
 Method = Literal["tools/call", "resources/read", "prompts/get", "ping"]
@@ -125,6 +125,7 @@ class Envelopes:
             connection=self._connection,
             protocol=MODERN_VERSION,
             offers=offered(meta[META + "clientCapabilities"]),
+            extensions=extensions(meta[META + "clientCapabilities"]),
         )
         return self._caller
 

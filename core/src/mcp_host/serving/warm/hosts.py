@@ -67,10 +67,17 @@ class OpenHost:
 
     def catalogue(self) -> Catalogue:
         """What the host shows first, now."""
-        lists = self.host.inventory.lists
-        pages = {str(name): lists.page(name, None, Caller()) for name in LISTS.values()}
-        what = self.what
-        return Catalogue(what.name, self.version, what.title, self.host.instructions, pages)
+        inventory, what = self.host.inventory, self.what
+        pages = {str(name): inventory.lists.page(name, None, Caller()) for name in LISTS.values()}
+        return Catalogue(
+            what.name,
+            self.version,
+            what.title,
+            self.host.instructions,
+            pages,
+            inventory.may_change,
+            inventory.extensions,
+        )
 
     @property
     def is_current(self) -> bool:

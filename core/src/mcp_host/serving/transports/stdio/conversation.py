@@ -191,7 +191,13 @@ class EarlyConversation:
     def _caller(self) -> Caller:
         version, client, offers = self._answers.handshake
         connection = self._sdk.connections.stdio.id
-        return Caller(client=client, connection=connection, protocol=version, offers=offers)
+        return Caller(
+            client=client,
+            connection=connection,
+            protocol=version,
+            offers=offers,
+            extensions=self._answers.extensions,
+        )
 
     def _wait_until_idle(self) -> None:
         """Load the SDK behind, when nothing is called."""

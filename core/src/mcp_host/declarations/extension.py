@@ -1,0 +1,114 @@
+"""Protocol extensions (SEP-2133): what a pack serves beside the protocol's own methods."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from .content import Wire, compact
+from .contribution import Function, words_of
+from .errors import DeclarationError
+from .tool import Tool
+
+_IDENTIFIER = re.compile(r"[A-Za-z][A-Za-z0-9-]*(\.[A-Za-z0-9-]+)+/[A-Za-z0-9._-]+")
+_METHOD = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/-]{0,127}")
+SPECIFIED = (
+    "initialize",
+    "ping",
+    "server/",
+    "tools/",
+    "prompts/",
+    "resources/",
+    "completion/",
+    "logging/",
+    "subscriptions/",
+    "sampling/",
+    "elicitation/",
+    "roots/",
+    "notifications/initialized",
+    "notifications/cancelled",
+    "notifications/progress",
+    "notifications/roots/",
+)
+"""What the names of the protocol's own methods are or begin with: no extension may have these."""
+
+
+@dataclass(frozen=True)
+class Method(Tool):
+    """A method of an extension: a request that a client sends, or a notification.
+
+    The parameters of the request are the arguments of the function; what it returns, an object, is
+    the result. `timeout` is in seconds. One that is not `read_only` needs the caller's write scope.
+    """
+
+    def answer(self, value: Any, name: str = "") -> Wire:
+        """What the function returned, as the result of the request."""
+        if value is None:
+            return {}
+        plain = self.signature.output.plain(value) if self.signature.output else value
+        if not isinstance(plain, Mapping):
+            raise TypeError(f"{self.name} must return an object, not {type(value).__name__}")
+        return dict(plain)
+
+
+@dataclass(frozen=True)
+class Extension:
+    """A protocol extension that a pack serves.
+
+    `identifier` is what clients know it by, such as "com.example/weather"; `settings` are told to
+    them beside it. `methods` are the requests that clients send, and `notifications` those that
+    they send without waiting for an answer.
+    """
+
+    identifier: str
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    methods: Sequence[Method] = ()
+    notifications: Sequence[Method] = ()
+
+    def verify(self) -> None:
+        """`DeclarationError` where it cannot be served; its methods verify themselves."""
+        if not isinstance(self.identifier, str) or not _IDENTIFIER.fullmatch(self.identifier):
+            raise DeclarationError(
+                "the identifier of an extension must be like 'com.example/weather', not "
+                f"{self.identifier!r}"
+            )
+        try:
+            compact(dict(self.settings)).encode()
+        except (TypeError, ValueError) as error:
+            raise DeclarationError(
+                f"{self.identifier}: settings must be an object of JSON: {error}"
+            ) from error
+        for one in (*self.methods, *self.notifications):
+            if not isinstance(one, Method):
+                raise DeclarationError(
+                    f"{self.identifier}: methods are made with @method, and {one!r} is not"
+                )
+            if not _METHOD.fullmatch(one.name) or one.name.startswith(SPECIFIED):
+                raise DeclarationError(
+                    f"{self.identifier}: the method {one.name!r} must have a name of its own, "
+                    "such as 'com.example/forecast'"
+                )
+            if one.signature.questions:
+                raise DeclarationError(f"{one.name}: a method of an extension asks nobody")
+
+
+def method(
+    name: str,
+    *,
+    read_only: bool = False,
+    idempotent: bool | None = None,
+    timeout: float | None = None,
+) -> Callable[[Function], Method]:
+    """Make a method of a function: its parameters are those of the request."""
+
+    def make(function: Function) -> Method:
+        return Method(
+            **words_of(function, name, None, None, (), None),
+            read_only=read_only,
+            idempotent=idempotent,
+            timeout=timeout,
+        )
+
+    return make

@@ -1,0 +1,201 @@
+"""Protocol extensions (SEP-2133): declared by packs, advertised, served, and known of clients."""
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from core_home import Hosting
+from mcp_host import Caller, Extension, method
+from mcp_host.declarations.errors import DeclarationError
+from mcp_host.errors import ProtocolError
+from mcp_host.testing import CallFailed, StdioClient
+
+pytestmark = pytest.mark.anyio
+
+PACK = """
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Annotated
+
+from mcp_host import Context, Extension, NotFound, hookimpl, method, tool
+from pydantic import Field
+
+WEATHER = "com.example/weather"
+
+
+class Service:
+    def __init__(self):
+        self.places = []
+
+
+@dataclass
+class Forecast:
+    city: str
+    degrees: float
+
+
+@method("com.example/forecast", read_only=True, timeout=20)
+async def forecast(
+    service: Service, /, city: Annotated[str, Field(min_length=2)], context: Context
+) -> Forecast:
+    if city == "Nowhere":
+        raise NotFound("no such city", suggestions=["Rome"])
+    told = context.extension(WEATHER)
+    return Forecast(city, 20.5 if told == {"unit": "C"} else 68.9)
+
+
+@method("com.example/places", read_only=True)
+def places(service: Service, /) -> dict:
+    return {"places": service.places}
+
+
+@method("notifications/com.example/moved")
+def moved(service: Service, /, place: str) -> None:
+    service.places.append(place)
+
+
+@tool(read_only=True)
+def has_it(context: Context) -> dict:
+    "Say which extension the client has."
+    return {"weather": context.extension(WEATHER), "other": context.extension("com.example/other")}
+
+
+@hookimpl
+@asynccontextmanager
+async def mcp_host_open():
+    yield Service()
+
+
+@hookimpl
+def mcp_host_tools():
+    return [has_it]
+
+
+@hookimpl
+def mcp_host_extensions():
+    return [Extension(WEATHER, {"units": ["C", "F"]}, [forecast, places], [moved])]
+"""
+WEATHER = "com.example/weather"
+EXTENDED = {"extended": "extended_pack"}
+
+
+@pytest.fixture(autouse=True)
+def pack(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "extended_pack.py").write_text(PACK)
+    info = tmp_path / "extended_pack-1.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: extended-pack\nVersion: 1\n")
+    (info / "entry_points.txt").write_text("[mcp_host.packs]\nextended = extended_pack\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "extended_pack", raising=False)
+
+
+class Knowing:
+    """A client that has the extension."""
+
+    @property
+    def capabilities(self) -> dict[str, Any]:
+        return {"extensions": {WEATHER: {"unit": "C"}}}
+
+    def answer(self, question: Any) -> Any:
+        raise AssertionError(question)
+
+
+SETTINGS = '[host]\nisolation = "{}"\n[packs.extended]\nenabled = true\n'
+
+
+@pytest.mark.parametrize("protocol", ["2025-11-25", "2026-07-28"])
+@pytest.mark.parametrize("isolation", ["thread", "process"])
+async def test_an_extension_is_advertised_and_served_in_both_eras(
+    machine: Any, tmp_path: Path, protocol: str, isolation: str
+) -> None:
+    settings, options = SETTINGS.format(isolation), {"packs": [tmp_path], "protocol": protocol}
+    client: StdioClient
+    for _ in ("without a saved catalogue", "with one"):
+        async with machine.serve(settings, person=Knowing(), **options) as client:
+            # Once the pack has been imported, whatever the process of its own takes.
+            got = await client.value("extended_has_it")
+            assert got == {"weather": {"unit": "C"}, "other": None}
+            assert await client.request("com.example/forecast", {"city": "Rome"}) | {
+                "resultType": None,
+                "_meta": None,
+            } == {"city": "Rome", "degrees": 20.5, "resultType": None, "_meta": None}
+            with pytest.raises(CallFailed) as missing:
+                await client.request("com.example/forecast", {"city": "Nowhere"})
+            assert missing.value.envelope["code"] == "not_found"
+            assert missing.value.envelope["suggestions"] == ["Rome"]
+            with pytest.raises(CallFailed, match="city"):
+                await client.request("com.example/forecast", {"city": "R"})
+            unknown = await client.raw_request("com.example/unknown", {})
+            assert unknown["error"]["code"] == -32601
+
+            notice = client.frame(0, "notifications/com.example/moved", {"place": "Oslo"})
+            del notice["id"]
+            await client.send(notice)
+            for _ in range(200):
+                if (await client.request("com.example/places"))["places"] == ["Oslo"]:
+                    break
+            assert (await client.request("com.example/places"))["places"] == ["Oslo"]
+
+    async with machine.serve(settings, **options) as client:
+        assert await client.value("extended_has_it") == {"weather": None, "other": None}
+        found = await client.request("com.example/forecast", {"city": "Rome"})
+        assert found["degrees"] == 68.9
+        if protocol == "2026-07-28":
+            told = (await client.request("server/discover"))["capabilities"]
+            assert told["extensions"] == {WEATHER: {"units": ["C", "F"]}}
+
+
+async def test_what_is_told_first_tells_of_extensions(machine: Any, tmp_path: Path) -> None:
+    settings = SETTINGS.format("thread")
+    client: StdioClient
+    for _ in range(10):  # until the pack was imported in time, or its catalogue was saved
+        async with machine.serve(settings, packs=[tmp_path]) as client:
+            told = client.initialized["capabilities"]
+            await client.value("extended_has_it")
+        if "extensions" in told:
+            break
+    assert told["extensions"] == {WEATHER: {"units": ["C", "F"]}}
+
+
+async def test_policy_and_scopes_hold_for_methods(hosted: Hosting) -> None:
+    reader = Caller(subject="r", scopes=frozenset({"extended:read"}))
+    async with hosted(EXTENDED) as host:
+        context = host.host.context(reader)
+        assert await host.host.call_method("com.example/places", {}, context) | {"_meta": None} == {
+            "places": [],
+            "_meta": None,
+        }
+        with pytest.raises(ProtocolError, match="needs the scope"):
+            await host.host.call_method("notifications/com.example/moved", {"place": "x"}, context)
+
+    async with hosted(EXTENDED, {"packs": {"extended": {"read_only": True}}}) as host:
+        context = host.host.context()
+        with pytest.raises(ProtocolError, match="only reading"):
+            await host.host.call_method("notifications/com.example/moved", {"place": "x"}, context)
+
+
+async def test_two_packs_with_one_extension_clash(hosted: Hosting, tmp_path: Path) -> None:
+    (tmp_path / "rival_pack.py").write_text(PACK)
+    async with hosted({**EXTENDED, "other": "rival_pack"}) as host:
+        condition = host.host.packs["other"].condition
+
+        assert (condition.state, condition.code) == ("failed", "name_clash")
+        assert WEATHER in condition.reason
+
+
+def test_what_cannot_be_an_extension_is_refused() -> None:
+    @method("tools/list")
+    def shadow() -> dict[str, Any]:
+        return {}
+
+    wrong = {
+        "must be like 'com.example/weather'": Extension("weather"),
+        "settings must be an object of JSON": Extension(WEATHER, {"a": object()}),
+        "must have a name of its own": Extension(WEATHER, methods=[shadow]),
+        "are made with @method": Extension(WEATHER, methods=["x"]),  # type: ignore[list-item]
+    }
+    for words, extension in wrong.items():
+        with pytest.raises(DeclarationError, match=words):
+            extension.verify()
