@@ -19,6 +19,12 @@ BUSY = ("busy", "unavailable", "timeout")
 ATTEMPTS = 40
 
 
+def script(path: Path, text: str) -> Path:
+    path.write_text(f"#!/bin/sh\n{text}\n")
+    path.chmod(0o755)
+    return path
+
+
 @dataclass
 class Site:
     """A remote, its clones, and everybody's tasks in local mode."""
@@ -108,12 +114,29 @@ class Agent:
         return number, begun["branch"], merged
 
 
+def test_two_agents_at_two_tasks_over_a_slow_network_keep_their_work_apart(
+    ctx: Ctx, repo: Repo
+) -> None:
+    keep_apart(ctx, repo, clones=2, agents=2, tasks=2, lag=0.1)
+
+
 @pytest.mark.torture
+@pytest.mark.parametrize("lag", [0.0, 0.5])
 @pytest.mark.parametrize("clones", [1, 4])
 def test_eight_agents_at_twenty_tasks_keep_their_work_apart(
-    ctx: Ctx, repo: Repo, clones: int
+    ctx: Ctx, repo: Repo, clones: int, lag: float
 ) -> None:
-    agents, tasks = int(os.environ.get("CORTEX_AGENTS", "8")), 20
+    """`CORTEX_AGENTS` and `CORTEX_TASKS` make it another size: 120 tasks take about ten minutes."""
+    agents, tasks = (
+        int(os.environ.get(f"CORTEX_{name}", usual))
+        for name, usual in (("AGENTS", "8"), ("TASKS", "20"))
+    )
+    keep_apart(ctx, repo, clones, agents, tasks, lag)
+
+
+def keep_apart(ctx: Ctx, repo: Repo, clones: int, agents: int, tasks: int, lag: float) -> None:
+    """Let agents work at tasks in clones, whose remote answers so many seconds late; look at all
+    that came of it."""
     ctx.set(timeout="120", delete_worktree_on_done="true", delete_local_on_done="true")
     repo.write(".gitignore", ".env\n")
     repo.git("add", "--all")
@@ -124,9 +147,13 @@ def test_eight_agents_at_twenty_tasks_keep_their_work_apart(
         git(place.parent, "clone", "-q", str(repo.bare), str(place))
         for key, value in (("user.name", "Ann"), ("user.email", "ann@example.com")):
             git(place, "config", key, value)
+        for service in ("upload-pack", "receive-pack") if lag else ():
+            program = script(
+                place.parent / f"slow-{service}", f'sleep {lag}; exec git-{service} "$@"'
+            )
+            git(place, "config", f"remote.origin.{service.replace('-', '')}", str(program))
         hook = place / ".git" / "hooks" / "pre-push"
-        hook.write_text("#!/bin/sh\nsleep 0.2\n")
-        hook.chmod(0o755)
+        script(hook, "sleep 0.2")
     numbers = [ctx.new(f"Task {n}") for n in range(tasks)]
     site = Site(ctx, repo, places)
     everybody = [Agent(site, f"agent{n}", random.Random(n)) for n in range(agents)]

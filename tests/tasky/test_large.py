@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from mcp_host_tasky.service import Caller, Search, Tasks
-from mcp_host_tasky.storage import sqlite
+from mcp_host_tasky.storage import postgres, sqlite
 from tasky_lab import ME, Clock, Ids, Plans
 
 KINDS = ("sqlite", "json", "postgresql")
@@ -115,6 +115,8 @@ def test_texts_read_in_list_order_and_matches_listed_find_the_same_pages(
 ) -> None:
     """From how many matches on texts are read is set for plans of a million; here for thousands."""
     monkeypatch.setattr(sqlite, "_STEPS", steps)
+    monkeypatch.setattr(postgres, "COUNTED", 500)
+    monkeypatch.setattr(postgres, "_SAMPLE", 100)
 
     pages = [tasks.search(Search(**wanted), Caller("ben")) for tasks in stores]
 

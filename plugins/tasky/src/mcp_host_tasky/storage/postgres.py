@@ -5,6 +5,7 @@
 import threading
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any, LiteralString
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
@@ -28,11 +29,15 @@ from .sql import (
     status_word,
     summary_of,
 )
-from .store import Changes, Guard, no_guard
+from .store import COUNTED, Changes, Guard, no_guard
 
 VERSION = 4
 _STATEMENT_MS = 30_000
 _LONGEST_WORD = 500
+# So many tasks are looked at to count those that fulfil other conditions as well.
+_EXAMINED = 4_000
+# So many texts are read to learn whether words are often together.
+_SAMPLE = 1_000
 _KNOWS_JIT = 110_000
 _CLOCK: LiteralString = "SELECT clock_timestamp()"
 _TEXT = 'TEXT COLLATE "C"'
@@ -257,35 +262,82 @@ class PostgresView(SqlView):
         self.run("DELETE FROM words WHERE number = ?", [(number,) for number in numbers])
 
     def search(self, wanted: Wanted, after: str, limit: int, count: bool) -> Found:
-        few = self._few(wanted) if wanted.words else None
-        if few is not None:
-            return self.from_few(few, wanted, _conditions(wanted), after, limit)
         where = _conditions(wanted)
+        worded = self._with_words(wanted) if wanted.words else None
+        few = worded if worded is not None and len(worded) <= COUNTED else self._few(wanted)
+        if few is not None:
+            return self.from_few(few, wanted, where, after, limit)
         columns = SUMMARY + (", details" if wanted.words else "")
         rows = self.rows(
             f"SELECT {columns} FROM tasks WHERE {where} AND sort_key > ? ORDER BY sort_key LIMIT ?",
             (*where.values, after, limit + 1),
         )
         found = [summary_of(row, wanted) for row in rows]
-        return self.found(found, self._total(wanted, where) if count else 0, wanted)
+        total, is_part = self._total(wanted, where, worded) if count else (0, False)
+        return self.found(found, total, wanted, is_part=is_part)
 
     def unblocking(self, wanted: Wanted) -> tuple[str, Where]:
         return "tasks", _conditions(wanted)
 
-    def _few(self, wanted: Wanted) -> list[int] | None:
-        """Return the numbers of the tasks that have the words, when they are few.
+    def _with_words(self, wanted: Wanted) -> list[int]:
+        """Return the numbers of the tasks that have the words, at most one more than are counted.
 
         The planner takes words for independent: of two that never meet it expects many, and would
-        walk all tasks in list order to meet the first.
+        read all texts to meet the first. Where a sample has few, all are found by the index.
         """
-        sql = f"SELECT number FROM words WHERE words @@ ?::tsquery LIMIT {FEW + 1}"
-        found = self.rows(sql, (_query(wanted),))
-        return [row[0] for row in found] if len(found) <= FEW else None
+        query = _query(wanted)
+        sql = "SELECT number FROM words WHERE words @@ ?::tsquery"
+        if len(wanted.words) > 1 and not self._are_common(query):
+            sql = f"WITH found AS MATERIALIZED ({sql}) SELECT number FROM found"
+        return [row[0] for row in self.rows(f"{sql} LIMIT {COUNTED + 1}", (query,))]
 
-    def _total(self, wanted: Wanted, where: Where) -> int:
+    def _are_common(self, query: str) -> bool:
+        sample = f"SELECT words FROM words ORDER BY number LIMIT {_SAMPLE}"
+        sql = f"SELECT count(*) FROM ({sample}) AS first WHERE words @@ ?::tsquery"
+        return int(self.rows(sql, (query,))[0][0]) > _SAMPLE // 10
+
+    def _few(self, wanted: Wanted) -> list[int] | None:
+        """Return the numbers that one of the conditions leaves, when they are few."""
+        probes: list[tuple[str, Any]] = []
+        if wanted.created_after:
+            probes.append(("SELECT number FROM tasks WHERE created_at > ?", wanted.created_after))
+        if wanted.due_until:
+            probes.append(("SELECT number FROM tasks WHERE due_at <= ?", wanted.due_until))
+        probes += [("SELECT number FROM tagged WHERE tag = ?", tag) for tag in wanted.tags]
+        for sql, value in probes:
+            found = self.rows(f"{sql} LIMIT {FEW + 1}", (value,))
+            if len(found) <= FEW:
+                return [row[0] for row in found]
+        return None
+
+    def _total(self, wanted: Wanted, where: Where, worded: list[int] | None) -> tuple[int, bool]:
+        """Return how many match, and whether that is of those that were looked at alone."""
         if wanted.only_status:
-            return self.counted(wanted.status)
-        return self.count(f"SELECT 1 FROM tasks WHERE {where}", where.values)
+            return self.counted(wanted.status), False
+        if worded is not None:
+            if wanted == wanted.only(words=wanted.words, status=wanted.status):
+                return len(worded), False
+            rest = _conditions(replace(wanted, words=()))
+            sql = f"SELECT count(*) FROM tasks WHERE number = ANY (?) AND {rest}"
+            ((total,),) = self.rows(sql, (worded[:_EXAMINED], *rest.values))
+            return int(total), True
+        if not (wanted.tags or wanted.due_until or wanted.created_after):
+            return self.count(f"SELECT 1 FROM tasks WHERE {where}", where.values), False
+        # The index of the walk gives the first tasks; among these the rest is looked at.
+        apart = _conditions(replace(wanted, tags=(), due_until=None, created_after=None))
+        walk = (
+            f"SELECT number, due_at, created_at FROM tasks WHERE {apart} "
+            f"ORDER BY sort_key LIMIT {_EXAMINED + 1}"
+        )
+        ((looked_at,),) = self.rows(f"SELECT count(*) FROM ({walk}) AS first", apart.values)
+        rest = _conditions(
+            wanted.only(
+                tags=wanted.tags, due_until=wanted.due_until, created_after=wanted.created_after
+            )
+        )
+        sql = f"SELECT count(*) FROM ({walk}) AS tasks WHERE {rest}"
+        ((total,),) = self.rows(sql, (*apart.values, *rest.values))
+        return int(total), looked_at > _EXAMINED
 
 
 def _conditions(wanted: Wanted) -> Where:
