@@ -372,7 +372,9 @@ async def test_a_damaged_file_counts_as_none(kept: Kept, damage: bytes) -> None:
 @pytest.mark.parametrize("lacks", ["time", "must_stay", "salt", "fingerprint", "tools"])
 async def test_a_file_that_lacks_something_counts_as_none(kept: Kept, lacks: str) -> None:
     data = json.loads(kept.path.read_text())
-    del (data["catalogue"]["pages"] if lacks == "tools" else data)[lacks]
+    catalogue = json.loads(data["catalogue"])
+    del (catalogue["pages"] if lacks == "tools" else data)[lacks]
+    data["catalogue"] = json.dumps(catalogue)
     kept.path.write_text(json.dumps(data))
     assert kept.refusal() == "it is damaged"
     kept.path.write_text("[" * 200_000)

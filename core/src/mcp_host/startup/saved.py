@@ -9,7 +9,6 @@ pathlib, which take 3 ms each.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import stat
@@ -17,6 +16,7 @@ import sys
 
 from . import folders
 from .catalogue import Catalogue
+from .digests import sha256
 from .records import Record
 from .version import VERSION
 
@@ -26,10 +26,11 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import Any
 
-FORMAT = 4
+FORMAT = 5
 LARGEST = 8 * 1024 * 1024
 FOLDER = "catalogues"
 DRAFT = ".catalogue-"
+DAMAGED = "it is damaged"
 OLD_DRAFT, OLD = 3600, 90 * 86400
 """Seconds after which a draft is that of a process that was killed, and a catalogue nobody's."""
 
@@ -51,7 +52,7 @@ class Identity(Record):
     def file(self) -> str:
         """The file that the catalogue is saved in."""
         text = json.dumps([self.program, str(self.source), self.root, self.profile, sys.prefix])
-        name = f"{hashlib.sha256(text.encode()).hexdigest()[:32]}.json"
+        name = f"{sha256(text.encode()).hexdigest()[:32]}.json"
         return os.path.join(folders.cache(), FOLDER, name)
 
 
@@ -74,7 +75,8 @@ class Saved(Record):
     """A catalogue as it was read; `refusal` says why it must not be shown, empty where it may.
 
     `is_warm` says that the settings want the warm host, and `apart` names the packs that a session
-    shares with no other there. `fingerprint` is what the lists depend on as it is now.
+    shares with no other there. `fingerprint` is what the lists depend on as it is now. `text` is a
+    catalogue that has still to be `opened`.
     """
 
     catalogue: Catalogue | None
@@ -85,24 +87,40 @@ class Saved(Record):
     is_warm: bool = False
     apart: tuple[str, ...] = ()
     fingerprint: Mapping[str, str] = {}
+    text: str = ""
 
     @property
     def is_good(self) -> bool:
         """Whether it may be shown."""
-        return self.catalogue is not None and not self.refusal
+        return (self.catalogue is not None or bool(self.text)) and not self.refusal
+
+    def opened(self) -> Saved:
+        """The same with its catalogue, which is most of the work of reading it."""
+        if not self.text:
+            return self
+        try:
+            catalogue = Catalogue(**json.loads(self.text))
+            if catalogue.is_whole:
+                return self.__replace__(catalogue=catalogue, text="")
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+            return Saved(None, DAMAGED)
+        return Saved(None, DAMAGED)
 
 
 def read(identity: Identity, environment: Mapping[str, str] | None = None) -> Saved:
     """The saved catalogue of a server, and whether it is still good; never raises."""
+    return look(identity, environment).opened()
+
+
+def look(identity: Identity, environment: Mapping[str, str] | None = None) -> Saved:
+    """As `read`, with a catalogue that has still to be opened."""
     env = os.environ if environment is None else environment
     try:
         data = _read_own_file(identity.file)
         saved = dict(data["fingerprint"])
         depends = Dependencies(**{k: tuple(v) for k, v in data["dependencies"].items()})
         now = fingerprint(identity, depends, env, data["salt"])
-        catalogue = Catalogue(**data["catalogue"])
-        if not catalogue.is_whole:
-            return Saved(None, "it is damaged")
+        text = str(data["catalogue"])
         must_stay, when = bool(data["must_stay"]), float(data["time"])
         is_warm, apart = bool(data["is_warm"]), tuple(map(str, data["apart"]))
     except FileNotFoundError:
@@ -110,10 +128,10 @@ def read(identity: Identity, environment: Mapping[str, str] | None = None) -> Sa
     except _NotOurs as error:
         return Saved(None, str(error))
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        return Saved(None, "it is damaged")
+        return Saved(None, DAMAGED)
     changed = [part for part in sorted({*now, *saved}) if now.get(part) != saved.get(part)]
     refusal = f"changed since: {', '.join(changed)}" if changed else ""
-    return Saved(catalogue, refusal, must_stay, depends, when, is_warm, apart, now)
+    return Saved(None, refusal, must_stay, depends, when, is_warm, apart, now, text)
 
 
 def write(
@@ -141,7 +159,7 @@ def write(
         "apart": list(apart),
         "fingerprint": fingerprint(identity, depends, env, salt),
         "dependencies": vars(depends),
-        "catalogue": vars(catalogue),
+        "catalogue": json.dumps(vars(catalogue), separators=(",", ":")),
     }
     path = identity.file
     text = json.dumps(data, separators=(",", ":"))
@@ -244,13 +262,13 @@ def _content(path: str | Path | None) -> list[str]:
         return ["none"]
     try:
         with open(path, "rb") as file:
-            return [hashlib.sha256(file.read()).hexdigest()]
+            return [sha256(file.read()).hexdigest()]
     except OSError as error:
         return [type(error).__name__]
 
 
 def _digest(parts: Sequence[Any]) -> str:
-    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:24]
+    return sha256(json.dumps(parts).encode()).hexdigest()[:24]
 
 
 def _remove(path: str) -> None:

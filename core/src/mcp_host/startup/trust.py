@@ -7,11 +7,11 @@ the user's own folder.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 
 from . import folders, trusted_files
+from .digests import sha256
 from .records import Record
 
 TYPE_CHECKING = False
@@ -157,7 +157,7 @@ def _place(path: str | PathLike[str]) -> str:
 
 def digest(data: bytes) -> str:
     """The digest of a settings file's content."""
-    return hashlib.sha256(data).hexdigest()
+    return sha256(data).hexdigest()
 
 
 def _record() -> str:

@@ -5,9 +5,10 @@ Which files settings name is found once, when they are trusted; here is told wha
 
 from __future__ import annotations
 
-import hashlib
 import os
 import stat
+
+from .digests import sha256
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -60,7 +61,7 @@ def _is_code(path: str) -> bool:
 
 
 def _digest(path: str) -> str | None:
-    whole = hashlib.sha256()
+    whole = sha256()
     try:
         if os.path.isdir(path):
             found = [_digest(os.path.join(path, main)) for main in MAINS]

@@ -18,12 +18,14 @@ def main() -> None:
     place, name, path = sys.argv[1:]
     sys.path[:] = json.loads(path)
     gc.disable()  # nothing of what is imported goes away again
+    from ..event_loop import new_event_loop
     from ..start import leave
     from .process import WarmProcess
 
     process = WarmProcess(place, name, LOCK, LISTENING)
     try:
-        asyncio.run(process.run())
+        with asyncio.Runner(loop_factory=new_event_loop) as runner:
+            runner.run(process.run())
     finally:
         leave(0)
 

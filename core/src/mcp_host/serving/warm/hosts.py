@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import hashlib
 import time
 from collections.abc import Callable
@@ -146,6 +147,7 @@ class OpenHosts:
         flight = self._flights.setdefault(inventory.flight.owner, inventory.flight)
         inventory.flight = flight
         await asyncio.to_thread(inventory.load)
+        gc.freeze()  # what is loaded stays; looking at it for garbage costs calls their time
         host = Host(inventory)
         await host.open()
         opened = OpenHost(what, host, request.identity[2])

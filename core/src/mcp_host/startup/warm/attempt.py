@@ -41,9 +41,9 @@ def attempt(
     """
     if sys.platform != "linux" or identity is None or not server or _is_wanted(given) is False:
         return Attempt()
-    found = saved.read(identity)
+    found = saved.look(identity)
     if not (_is_wanted(given) or found.is_warm) or not found.is_good:
-        return Attempt(found)
+        return Attempt(found.opened())
     from .front import Front, ServeAlone
     from .place import note
     from .wire import Request
@@ -63,7 +63,7 @@ def attempt(
         front.run()
     except ServeAlone as why:
         note(REFUSAL, str(why))
-    return Attempt(found, front.before)
+    return Attempt(found.opened(), front.before)
 
 
 def _is_wanted(given: Given) -> bool | None:

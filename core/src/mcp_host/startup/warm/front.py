@@ -30,6 +30,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import NoReturn
 
+    from ..catalogue import Catalogue
     from ..saved import Saved
     from .journal import Journal
 
@@ -64,11 +65,9 @@ class Front:
     """
 
     def __init__(self, request: wire.Request, saved: Saved) -> None:
-        assert saved.catalogue is not None
         self.before = Handover()
         self._request = request
         self._saved = saved
-        self._catalogue = saved.catalogue
         self._peer: _socket.socket | None = None
         self._grace = MOMENT
         self._ends_at: float | None = None
@@ -123,6 +122,13 @@ class Front:
         finally:
             self._peer = None
             journal.close()
+
+    @property
+    def _catalogue(self) -> Catalogue:
+        found = self._saved.opened().catalogue
+        if found is None:
+            raise ServeAlone("the saved catalogue is damaged")
+        return found
 
     # -- before the host has the streams
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import _socket
-import hashlib
 import json
 import os
 import select
 import sys
 import time
 
+from ..digests import sha256
 from .place import Place, PlaceError
 from .wire import HELLO, REFUSED, ask, close_all, rights, sender
 from .world import is_same_world
@@ -64,7 +64,7 @@ def name_of(place: Place, saved: Saved, environment: Mapping[str, str]) -> str:
         mask,
         sorted(heeded(saved, environment).items()),
     ]
-    salted = hashlib.sha256(place.salt() + json.dumps(parts).encode("utf-8", "surrogatepass"))
+    salted = sha256(place.salt() + json.dumps(parts).encode("utf-8", "surrogatepass"))
     return salted.hexdigest()[:NAME_LENGTH]
 
 
