@@ -6,6 +6,7 @@ The pack lives behind a `ThreadWorker` here as well, so that it is served alike 
 from __future__ import annotations
 
 import asyncio
+import contextvars
 import faulthandler
 import logging
 import os
@@ -13,7 +14,7 @@ import socket
 import sys
 import threading
 from collections import deque
-from collections.abc import Coroutine, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict
 from functools import partial
@@ -46,7 +47,7 @@ from .codec import (
     said_data,
 )
 from .mailbox import PAUSE, Mailbox, Said
-from .messages import VERSION, Failed, ListChange, Proposed, Reason, Reply
+from .messages import VERSION, CallMessage, Failed, ListChange, Proposed, Reason, Reply
 from .offers import Offers
 from .programs import ProgramRunner
 from .worker import ServiceError, ThreadWorker
@@ -79,7 +80,8 @@ class Outlet:
     """The way to the host: straight through the socket at first, then through the event loop.
 
     Nobody writes while another does: before `connected` there is one thread, and lines of the log
-    wait for it; afterwards the loop writes.
+    wait for it. Afterwards the loop writes, and other threads straight through the socket where
+    nothing waits to be written; what does not fit there is `_rest`, which the loop writes first.
     """
 
     def __init__(self, end: socket.socket) -> None:
@@ -91,6 +93,8 @@ class Outlet:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._transport: asyncio.WriteTransport | None = None
         self._is_free = True
+        self._sending = threading.Lock()
+        self._rest = bytearray()
 
     def is_free(self) -> bool:
         """Whether the host takes what is sent, so that there is no need to wait."""
@@ -112,12 +116,38 @@ class Outlet:
         """Send a message; in the main thread."""
         data = frame(head, body)
         if self._transport is not None:
-            self._transport.write(data)
+            with self._sending:
+                self._write_rest()
+                self._transport.write(data)
             return
         try:
             self.socket.sendall(data)
         except OSError:
             os._exit(0)  # the host is gone
+
+    def send_here(self, head: Mapping[str, Any], body: bytes = b"") -> None:
+        """Send a message from any thread, after `connected`."""
+        data = frame(head, body)
+        assert self._transport is not None and self._loop is not None
+        with self._sending:
+            sent = 0
+            if not self._rest and not self._transport.get_write_buffer_size():
+                with suppress(OSError):  # it is full, or the host is gone, as the loop will find
+                    sent = self.socket.send(data)
+            if sent == len(data):
+                return
+            self._rest += memoryview(data)[sent:]
+        with suppress(RuntimeError):
+            self._loop.call_soon_threadsafe(self._write_rest_soon)
+
+    def _write_rest_soon(self) -> None:
+        with self._sending:
+            self._write_rest()
+
+    def _write_rest(self) -> None:
+        if self._rest and self._transport is not None:
+            self._transport.write(bytes(self._rest))
+            self._rest.clear()
 
     def receive(self) -> Frame:
         """Wait for the next message, before `connected`."""
@@ -184,8 +214,9 @@ class ToHost(logging.Handler):
 class PackSide:
     """One pack, from what it declares to its end.
 
-    `_calls` are the tasks of everything that the host waits for, by its number. All methods belong
-    to the main thread.
+    `_calls` are the tasks of what the host waits for, by its number, and `_plain` what tells calls
+    of plain functions that nobody waits any more: those need no task, and reply from the thread
+    that they run in. All methods belong to the main thread.
     """
 
     def __init__(self, outlet: Outlet) -> None:
@@ -194,6 +225,7 @@ class PackSide:
         self._declared: Declared | None = None
         self._worker: ThreadWorker | None = None
         self._calls: dict[int, asyncio.Task[None]] = {}
+        self._plain: dict[int, Callable[[], None]] = {}
         self._lost: asyncio.Task[None] | None = None
         self._watched: frozenset[str] = frozenset()
         self._gone = asyncio.Event()
@@ -262,10 +294,12 @@ class PackSide:
         """Do what the host says."""
         number = message.get("number", 0)
         if "call" in message:
-            self._begin(number, self._call(number, message["call"], message.get("environment")))
+            self._begin_call(number, message["call"], message.get("environment"))
         elif "cancel" in message:
             if task := self._calls.get(message["cancel"]):
                 task.cancel()
+            elif tell := self._plain.get(message["cancel"]):
+                tell()
         elif "open" in message:
             self._lost = asyncio.create_task(self._open(message["open"]))
         elif "propose" in message:
@@ -284,8 +318,13 @@ class PackSide:
         if self._worker is not None:
             self._worker.forget(key)
 
-    def _begin(self, number: int, work: Coroutine[Any, Any, None]) -> None:
-        task = self._calls[number] = asyncio.create_task(work)
+    def _begin(
+        self,
+        number: int,
+        work: Coroutine[Any, Any, None],
+        within: contextvars.Context | None = None,
+    ) -> None:
+        task = self._calls[number] = asyncio.create_task(work, context=within)
         task.add_done_callback(partial(self._done, number))
 
     def _done(self, number: int, task: asyncio.Task[None]) -> None:
@@ -333,18 +372,41 @@ class PackSide:
     def _abandoned(self, count: int) -> None:
         self._outlet.send({"abandoned": count})
 
-    async def _call(
+    def _begin_call(
         self, number: int, data: Mapping[str, Any], environment: Mapping[str, str] | None
     ) -> None:
-        session_environment.set(environment)
+        message = call_of(data)
+        within = contextvars.copy_context()
+        within.run(session_environment.set, environment)
+        has_replied = threading.Event()
 
         def hear(said: Said) -> None:
             self._outlet.send({"said": said_data(said), "number": number})
 
+        def reply_here(reply: Reply) -> None:
+            has_replied.set()
+            self._plain.pop(number, None)
+            head, body = reply_data(reply)
+            self._outlet.send_here({"reply": number, **head}, body)
+
+        assert self._worker is not None
+        try:
+            tell = self._worker.begin(message, hear, reply_here, within)
+        except CallError as error:
+            self._reply(number, _refused(error))
+            return
+        if tell is None:
+            self._begin(number, self._call(number, message, hear), within)
+            return
+        self._plain[number] = tell
+        if has_replied.is_set():
+            self._plain.pop(number, None)
+
+    async def _call(self, number: int, message: CallMessage, hear: Callable[[Said], None]) -> None:
         assert self._worker is not None
         reply: Reply | Proposed
         try:
-            reply = await self._worker.call(call_of(data), hear)
+            reply = await self._worker.call(message, hear)
         except CallError as error:
             reply = _refused(error)
         self._reply(number, reply)

@@ -210,6 +210,11 @@ class Mailbox:
         self._wake()
 
     @property
+    def is_quiet(self) -> bool:
+        """Whether all that was put in has been heard."""
+        return not self._is_woken
+
+    @property
     def guard(self) -> threading.Lock:
         """The lock that every mailbox of a call shares with its pack's."""
         return self._lock
@@ -264,6 +269,12 @@ class CallMailbox:
                 self._mailbox.has_said(self)
         for said in taken:
             self._hear(said)
+
+    def shut(self) -> bool:
+        """Take nothing more, from any thread; return whether all that was said has been heard."""
+        with self._mailbox.guard:
+            self._is_closed = True
+        return self._mailbox.is_quiet and not self._dropped
 
     async def drain(self) -> None:
         """Take nothing more, and have the rest heard, a portion at a time."""

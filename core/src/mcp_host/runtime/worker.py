@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextvars
 import inspect
 import logging
 import time
@@ -22,7 +23,7 @@ from .channel import SideChannel
 from .driver import drive, drive_on_loop, run
 from .jobs import Job, Told
 from .loop import MOMENT, PackLoop
-from .mailbox import Mailbox, Said
+from .mailbox import CallMailbox, Mailbox, Said
 from .messages import (
     CallMessage,
     Failed,
@@ -208,17 +209,7 @@ class ThreadWorker:
     async def call(self, message: CallMessage, hear: Callable[[Said], None]) -> Reply:
         """As `Worker.call`: on the pack's loop where one of its functions is `async def`."""
         contribution = self._contribution(message.kind, message.key)
-        mailbox = self._mailbox.call(hear)
-        context = Context(
-            message.request_id,
-            message.caller,
-            channel=SideChannel(mailbox),
-            on_changed=self._mailbox.changed,
-        )
-        context.deadline = time.monotonic() + message.seconds
-        work = self._noted(
-            message, steps(message, contribution, self.service, context, mailbox.say)
-        )
+        mailbox, context, work = self._prepared(message, contribution, hear)
         mapping = self._declared.errors
         try:
             reply: Reply
@@ -237,6 +228,59 @@ class ThreadWorker:
             return reply
         finally:
             mailbox.close()
+
+    def begin(
+        self,
+        message: CallMessage,
+        hear: Callable[[Said], None],
+        done: Callable[[Reply], object],
+        within: contextvars.Context,
+    ) -> Callable[[], None] | None:
+        """Begin a call whose functions are all plain, which nobody awaits.
+
+        `done` hears the reply: at once in the thread that made it, or in the loop that this is
+        called in where something else must be heard before. What is returned tells the call that
+        nobody waits for it any more; it is None where the call needs a loop. Raises as `call`.
+        """
+        contribution = self._contribution(message.kind, message.key)
+        if _needs_loop(contribution):
+            return None
+        self._open_loop()
+        loop = asyncio.get_running_loop()
+        mailbox, context, work = self._prepared(message, contribution, hear)
+        mapping = self._declared.errors
+
+        async def hear_all_and(reply: Reply) -> None:
+            self._mailbox.empty()
+            await mailbox.drain()
+            mailbox.close()
+            done(reply)
+
+        def run() -> None:
+            reply = drive(work, mapping)
+            if isinstance(reply, Failed):
+                reply = replace(reply, began=context.has_begun)
+            if mailbox.shut():
+                done(reply)
+            else:
+                asyncio.run_coroutine_threadsafe(hear_all_and(reply), loop)
+
+        self._threads.post(lambda: within.run(run))
+        return context.cancel
+
+    def _prepared(
+        self, message: CallMessage, contribution: Contribution, hear: Callable[[Said], None]
+    ) -> tuple[CallMailbox, Context, Steps]:
+        mailbox = self._mailbox.call(hear)
+        context = Context(
+            message.request_id,
+            message.caller,
+            channel=SideChannel(mailbox),
+            on_changed=self._mailbox.changed,
+        )
+        context.deadline = time.monotonic() + message.seconds
+        work = steps(message, contribution, self.service, context, mailbox.say)
+        return mailbox, context, self._noted(message, work)
 
     def _noted(self, message: CallMessage, work: Steps) -> Steps:
         """Note in the flight record that a call runs, in whatever thread, until it has ended."""
