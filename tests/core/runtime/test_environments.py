@@ -2,11 +2,13 @@
 
 import sys
 import sysconfig
+import tomllib
 import venv
 from importlib import import_module
 from pathlib import Path
 
 import pytest
+from mcp_host.packs.children.entry import LEAST
 from mcp_host.testing import hosted
 
 pytestmark = pytest.mark.anyio
@@ -66,6 +68,45 @@ def install(place: Path, name: str, version: str) -> None:
     info.mkdir()
     (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}-pack\nVersion: 3.0\n")
     (info / "entry_points.txt").write_text(f"[mcp_host.packs]\n{name} = {name}_pack\n")
+
+
+async def test_a_pack_with_an_old_sdk_serves_beside_a_host_that_has_loaded_the_new_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = environment(tmp_path / "env", *NEEDED)
+    install(place, "new", "2.0")
+    (place / "mcp.py").write_text("VERSION = '0.9'")
+    (place / "new_pack.py").write_text(PACK.replace("clashing", "mcp"))
+    tables = {"packs": {"new": {"python": "env/bin/python"}}}
+
+    async with hosted({"new": ""}, tables, root=tmp_path) as host:
+        mcp = import_module("mcp")
+
+        assert await host.value("new_version") == "0.9"
+        assert not hasattr(mcp, "VERSION")
+
+
+async def test_an_environment_with_too_old_a_library_is_refused_with_the_cure(
+    tmp_path: Path,
+) -> None:
+    place = environment(tmp_path / "env", *(name for name in NEEDED if name != "pydantic"))
+    (place / "pydantic.py").write_text("VERSION = '2.10.6'")
+    install(place, "new", "2.0")
+    tables = {"packs": {"new": {"python": "env/bin/python"}}}
+
+    async with hosted({"new": ""}, tables, root=tmp_path) as host:
+        condition = host.host.packs["new"].condition
+
+    assert condition.code == "environment_unfit"
+    assert "pydantic must be 2.12 or later, not 2.10.6" in condition.reason
+    assert "pydantic>=2.12 and pluggy>=1.7" in condition.remedy
+
+
+def test_what_an_environment_must_have_is_what_the_host_needs() -> None:
+    about = tomllib.loads((Path(__file__).parents[3] / "core" / "pyproject.toml").read_text())
+
+    for name, version in LEAST.items():
+        assert f"{name}>={'.'.join(map(str, version))}" in about["project"]["dependencies"]
 
 
 async def test_packs_that_need_two_versions_of_a_library_serve_side_by_side(

@@ -11,7 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from ..declarations.environment import session_environment
 from ..declarations.needs import chosen
@@ -547,8 +547,7 @@ class _Link(asyncio.Protocol):
             self.take()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        assert isinstance(transport, asyncio.Transport)
-        self._transport = transport
+        self._transport = cast(asyncio.Transport, transport)  # uvloop's has no such base
 
     def data_received(self, data: bytes) -> None:
         self._child.frames.feed(data)
