@@ -8,7 +8,7 @@ EDITABLE := -e core -e plugins/todo_db -e "plugins/tasky[postgresql]" -e plugins
 WORKERS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test compiled check format lint types docs conformance oracle torture bench wheels clean
+.PHONY: help setup demo test compiled check format lint types docs conformance oracle torture bench profile wheels clean
 
 help: ## show what can be made
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -57,6 +57,9 @@ torture: setup compiled ## the long kill, race and load runs, and every way for 
 
 bench: setup compiled ## measure speed and memory against the rivals
 	$(BIN)/python -m benchmarks
+
+profile: setup compiled ## say where the microseconds of a call go
+	$(BIN)/python -m benchmarks.profile
 
 wheels: setup ## build the wheels of all distributions into dist/
 	@for d in core plugins/*; do $(BIN)/python -m build --quiet --wheel --outdir dist $$d; done

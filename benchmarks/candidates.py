@@ -6,6 +6,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -18,6 +19,7 @@ FASTMCP = "fastmcp==4.1.2"  # the newest that can be installed beside the pinned
 SDK = "SDK, 1 tool"
 HOST_ONE = "mcp-host, 1 pack of 1 tool"
 HOST_TEN = "mcp-host, 10 packs of 10 tools"
+HOST_TASKY = "mcp-host, Tasky"
 HOST_ALL = "mcp-host, all packs of this repository"
 NO_CATALOGUE = ", no catalogue"
 
@@ -62,6 +64,39 @@ def candidates() -> Iterator[list[Candidate]]:
 
 
 @contextmanager
+def callers() -> Iterator[tuple[list[Candidate], list[Candidate]]]:
+    """Who is called in the lane's benchmark: with a small tool, and with one that gives rows."""
+    with TemporaryDirectory(prefix="mcp-host-bench-") as scratch:
+        folder = Path(scratch)
+        packs = folder / "packs"
+        _write_pack(packs, "alone", tools=1)
+        rows = _PLUGIN + _ROWS
+        _install_pack(packs, "rows", rows)
+        one = _host(folder, HOST_ONE, "alone_add_0", "[packs.alone]\nenabled = true\n")
+        many = _host(folder, HOST_ONE, "rows_rows", "[packs.rows]\nenabled = true\n", arguments={})
+        yield (
+            [_sdk(), _fastmcp_with("one", "FastMCP, 1 tool", "add_0", ADDITION), *_ways(one)],
+            [
+                _sdk_with("rows", SDK, "rows", {}),
+                _fastmcp_with("rows", "FastMCP, 1 tool", "rows", {}),
+                *_ways(many),
+            ],
+        )
+
+
+def _ways(host: Candidate) -> list[Candidate]:
+    """The host on asyncio's loop, on uvloop where that is installed, and without the lane."""
+    ways = {"": {"MCP_HOST_UVLOOP": "0"}, ", uvloop": {"MCP_HOST_UVLOOP": "1"}}
+    if find_spec("uvloop") is None:
+        del ways[", uvloop"]
+    ways[", no lane"] = {"MCP_HOST_UVLOOP": "0", "MCP_HOST_LANE": "0"}
+    return [
+        replace(host, name=host.name + way, environment={**host.environment, **more})
+        for way, more in ways.items()
+    ]
+
+
+@contextmanager
 def starters() -> Iterator[list[Candidate]]:
     """Who is started: as `candidates`, and every host also without its saved catalogue."""
     with candidates() as everyone, TemporaryDirectory(prefix="mcp-host-bench-") as scratch:
@@ -74,7 +109,16 @@ def starters() -> Iterator[list[Candidate]]:
             f'[host]\nroot = "."\n{enabled}',
             arguments={"user_id": "bench"},
         )
-        hosts = [c for c in everyone if c.name in (HOST_ONE, HOST_TEN)] + [whole]
+        begin = (str(Path(sys.executable).with_name("tasky")), "project", "init", scratch)
+        subprocess.run(begin, check=True, capture_output=True)
+        tasky = _host(
+            Path(scratch),
+            HOST_TASKY,
+            "tasky_project_info",
+            f'[host]\nroot = "{scratch}"\n[packs.tasky]\nenabled = true\n',
+            arguments={},
+        )
+        hosts = [c for c in everyone if c.name in (HOST_ONE, HOST_TEN)] + [tasky, whole]
         yield [*(c for c in everyone if c not in hosts), *hosts, *map(_without_catalogue, hosts)]
 
 
@@ -84,26 +128,32 @@ def _without_catalogue(host: Candidate) -> Candidate:
 
 
 def _sdk() -> Candidate:
-    program = (sys.executable, str(SERVERS / "sdk.py"))
-    return Candidate(SDK, "add_0", stdio=(*program, "stdio"), http=(*program, "http", "PORT"))
+    return _sdk_with("one", SDK, "add_0", ADDITION)
+
+
+def _sdk_with(shape: str, name: str, tool: str, arguments: Mapping[str, Any]) -> Candidate:
+    program = (sys.executable, str(SERVERS / "sdk.py"), shape)
+    stdio, http = (*program, "stdio"), (*program, "http", "PORT")
+    return Candidate(name, tool, stdio=stdio, http=http, arguments=arguments)
 
 
 def _fastmcp() -> list[Candidate]:
-    python = str(_fastmcp_python())
-    program = (python, str(SERVERS / "fastmcp_tools.py"))
     return [
-        Candidate(
-            name,
-            tool,
-            stdio=(*program, shape, "stdio"),
-            http=(*program, shape, "http", "PORT"),
-            environment={"FASTMCP_CHECK_FOR_UPDATES": "off"},
-        )
-        for name, shape, tool in (
-            ("FastMCP, 1 tool", "one", "add_0"),
-            ("FastMCP, 10 mounts of 10 tools", "ten", "p5_add_5"),
-        )
+        _fastmcp_with("one", "FastMCP, 1 tool", "add_0", ADDITION),
+        _fastmcp_with("ten", "FastMCP, 10 mounts of 10 tools", "p5_add_5", ADDITION),
     ]
+
+
+def _fastmcp_with(shape: str, name: str, tool: str, arguments: Mapping[str, Any]) -> Candidate:
+    program = (str(_fastmcp_python()), str(SERVERS / "fastmcp_tools.py"), shape)
+    return Candidate(
+        name,
+        tool,
+        stdio=(*program, "stdio"),
+        http=(*program, "http", "PORT"),
+        arguments=arguments,
+        environment={"FASTMCP_CHECK_FOR_UPDATES": "off"},
+    )
 
 
 def _fastmcp_python() -> Path:
@@ -173,6 +223,23 @@ async def add_{number}(a: int, b: int) -> int:
     """Add two numbers."""
     return a + b
 '''
+_ROWS = '''
+ROWS = [
+    {"id": number, "title": f"Task number {number}", "done": number % 3 == 0, "tags": ["a", "b"]}
+    for number in range(500)
+]
+
+
+@tool(read_only=True)
+async def rows() -> list[dict]:
+    """Give five hundred rows."""
+    return ROWS
+
+
+@hookimpl
+def mcp_host_tools():
+    return [rows]
+'''
 _HOOK = """
 
 @hookimpl
@@ -182,11 +249,14 @@ def mcp_host_tools():
 
 
 def _write_pack(folder: Path, name: str, tools: int) -> None:
-    """A pack as an installer leaves it: a module, and beside it its distribution's metadata."""
-    folder.mkdir(exist_ok=True)
     functions = "".join(_TOOL.format(number=number) for number in range(tools))
     names = ", ".join(f"add_{number}" for number in range(tools))
-    plugin = _PLUGIN + functions + _HOOK.format(names=names)
+    _install_pack(folder, name, _PLUGIN + functions + _HOOK.format(names=names))
+
+
+def _install_pack(folder: Path, name: str, plugin: str) -> None:
+    """A pack as an installer leaves it: a module, and beside it its distribution's metadata."""
+    folder.mkdir(exist_ok=True)
     (folder / f"bench_{name}.py").write_text(plugin, encoding="utf-8")
     about = folder / f"bench_{name}-1.dist-info"
     about.mkdir()

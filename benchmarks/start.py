@@ -5,11 +5,13 @@ import time
 from collections.abc import Sequence
 from statistics import median
 
-from .candidates import HOST_ALL, HOST_TEN, NO_CATALOGUE, SDK, Candidate, starters
+from .candidates import HOST_ALL, HOST_TASKY, HOST_TEN, NO_CATALOGUE, SDK, Candidate, starters
 from .table import show
 
 SAVED, NOT_SAVED, NO_LATER = 0.10, 0.35, 1.05
 """At most × the SDK's first list with and without a catalogue; × the first call without one."""
+ONE_PACK, ALL_PACKS = 0.70, 1.15
+"""At most × the SDK's first call, with one pack and with all of this repository."""
 
 
 def main(argv: Sequence[str]) -> None:
@@ -45,6 +47,8 @@ def main(argv: Sequence[str]) -> None:
         _judge(f"{name}: first list × SDK", ratio(lists[name], lists[SDK]), SAVED)
         _judge(f"{without}: first list × SDK", ratio(lists[without], lists[SDK]), NOT_SAVED)
         _judge(f"{name}: first call × without", ratio(calls[name], calls[without]), NO_LATER)
+    for name, target in ((HOST_TASKY, ONE_PACK), (HOST_ALL, ALL_PACKS)):
+        _judge(f"{name}: first call × SDK", ratio(calls[name], calls[SDK]), target)
 
 
 def _judge(what: str, found: float, target: float) -> None:

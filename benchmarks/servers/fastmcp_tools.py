@@ -1,8 +1,25 @@
-"""FastMCP with one tool or ten mounts of ten: `fastmcp_tools.py one|ten stdio|http [PORT]`."""
+"""FastMCP with one tool or ten mounts of ten: `fastmcp_tools.py one|rows|ten stdio|http [PORT]`."""
 
 import sys
+from typing import Any
 
 from fastmcp import FastMCP
+
+ROWS = [
+    {"id": number, "title": f"Task number {number}", "done": number % 3 == 0, "tags": ["a", "b"]}
+    for number in range(500)
+]
+
+
+def with_rows(name: str) -> FastMCP:
+    server = FastMCP(name)
+
+    async def rows() -> list[dict[str, Any]]:
+        """Give five hundred rows."""
+        return ROWS
+
+    server.tool(rows)
+    return server
 
 
 def with_tools(name: str, tools: int) -> FastMCP:
@@ -26,7 +43,12 @@ def with_mounts(mounts: int, tools: int) -> FastMCP:
 
 
 if __name__ == "__main__":
-    served = with_tools("bench", 1) if sys.argv[1] == "one" else with_mounts(10, 10)
+    made = {
+        "one": lambda: with_tools("bench", 1),
+        "rows": lambda: with_rows("bench"),
+        "ten": lambda: with_mounts(10, 10),
+    }
+    served = made[sys.argv[1]]()
     if sys.argv[2] == "stdio":
         served.run("stdio", show_banner=False)
     else:
