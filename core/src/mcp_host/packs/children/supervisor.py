@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import socket
 import subprocess
@@ -147,6 +148,7 @@ class Supervisor:
     def _forget(self, ended: Ended) -> None:
         """Give up every child: whoever would tell of it is gone."""
         children, self._children = self._children, {}
+        _end_sessions({child.pid for child in children.values() if child.pid})
         for child in children.values():
             child.known.set()
             child.ended.set_result(ended)
@@ -154,6 +156,16 @@ class Supervisor:
             self._process.kill()
             self._process.wait()
         self._process = self._socket = None
+
+
+def _end_sessions(leaders: set[int]) -> None:
+    """End what is left of children whose supervisor was killed; each led a session of its own."""
+    for folder in Path("/proc").iterdir() if leaders and sys.platform == "linux" else ():
+        if folder.name.isdecimal():
+            with suppress(OSError, ValueError, IndexError):  # it ended meanwhile
+                after_name = (folder / "stat").read_text("latin-1").rpartition(")")[2]
+                if int(after_name.split()[3]) in leaders:
+                    os.kill(int(folder.name), signal.SIGKILL)
 
 
 def _out_of_reach(side: socket.socket) -> socket.socket:
