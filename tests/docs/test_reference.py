@@ -72,7 +72,7 @@ INSIDE = {"channel",
     # what the host itself calls on these
     "wire", "contents", "read", "capability", "rest", "listed", "answer", "match", "signature",
     "is_template", "template", "verify", "is_repeatable", "key_of",
-    "idempotent_needs", "offered_name", "begin",
+    "idempotent_needs", "knows_calls", "offered_name", "begin",
     "has_begun", "cancel", "envelope", "function", "code",
 }  # fmt: skip
 

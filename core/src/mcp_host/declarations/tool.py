@@ -57,6 +57,11 @@ class Tool(Contribution):
         return self.read_only or self.idempotent is True or self.key_of(arguments) is not None
 
     @cached_property
+    def knows_calls(self) -> bool:
+        """Whether some calls may be repeated and others not: by their key, or by a function."""
+        return self.key is not None or callable(self.idempotent)
+
+    @cached_property
     def idempotent_needs(self) -> tuple[str, ...]:
         """The arguments that the function `idempotent` takes; none where it is no function."""
         if not callable(self.idempotent):

@@ -85,7 +85,7 @@ def steps(
     if signature.context is not None:
         values = {**values, signature.context: context}
     given = (service,) if signature.service is not None else ()
-    if isinstance(contribution, Tool):
+    if isinstance(contribution, Tool) and contribution.knows_calls:
         known = {**message.arguments, **values}
         context.key = contribution.key_of(known)
         if callable(contribution.idempotent):
