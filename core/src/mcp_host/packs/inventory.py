@@ -287,9 +287,12 @@ class Inventory:
         log.log(level, "%s", pack.sentence, extra={"pack": pack.name, "code": condition.code})
 
     def input_schema(self, name: str) -> dict[str, Any] | None:
-        """The input schema of a tool by its public name."""
+        """The input schema of a tool by its public name; the same object as long as it is there."""
         entry = self.catalog.tools.get(name)
-        return None if entry is None or entry.is_hidden else dict(entry.listed["inputSchema"])
+        if entry is None or entry.is_hidden:
+            return None
+        schema: dict[str, Any] = entry.listed["inputSchema"]
+        return schema
 
     @property
     def instructions(self) -> str | None:
