@@ -31,6 +31,7 @@ from .middleware.audit_file import AuditFile
 from .middleware.cache import Cache
 from .middleware.call import Asking, Call
 from .middleware.chain import Chain
+from .middleware.confirm import Confirm, is_confirmed
 from .middleware.deadline import Deadline
 from .middleware.log import log as log_calls
 from .middleware.names import Names
@@ -40,6 +41,7 @@ from .middleware.policy import policy
 from .middleware.questions import Questions
 from .middleware.request_id import request_id
 from .middleware.run import Run
+from .middleware.search import Search
 from .middleware.slots import Slots
 from .middleware.transforms import transforms
 from .packs.access import allows, check, may_read
@@ -99,6 +101,7 @@ class Host:
         self._loop: asyncio.AbstractEventLoop | None = None
         packs, host = self.running.__getitem__, self.settings.host
         cache = self.cache = Cache()
+        find = partial(self._found, "tools")
         accounts: list[OutcomeListener] = [log_calls]
         self._audit: AuditFile | None = None
         if host.audit is not None:
@@ -109,11 +112,13 @@ class Host:
                 request_id,
                 Outcomes(accounts),
                 ErrorEnvelope(self.settings.secrets),
+                Search(inventory.search_tools, partial(inventory.lists.everything, "tools"), find),
                 policy,
                 Names(self._known_names, self._why_missing),
                 transforms,
                 Opening(packs),
                 Questions(host.asking_timeout),
+                Confirm(host.confirm),
                 cache,
                 Deadline(self.settings.packs, host.timeout),
                 Slots(self.settings.packs, host.max_concurrency),
@@ -144,6 +149,12 @@ class Host:
     def report(self) -> list[dict[str, Any]]:
         """Return every pack and how it is, in the order of the settings file."""
         return self.inventory.report()
+
+    def may_ask(self, entry: Entry) -> bool:
+        """Return whether a call of it may ask its client something."""
+        if entry.contribution.signature.questions or entry.is_hosts_tool:
+            return True
+        return is_confirmed(entry, self.settings.host.confirm)
 
     def input_schema(self, name: str) -> dict[str, Any] | None:
         """Return the input schema of a tool by its public name."""

@@ -32,7 +32,7 @@ def in_scope(entry: Entry, caller: Caller) -> bool:
 
     The scope to write includes the scope to read.
     """
-    if caller.scopes is None:
+    if caller.scopes is None or entry.is_hosts_tool:
         return True
     return bool(caller.scopes & {"*", entry.scope, f"{entry.pack}:write"})
 

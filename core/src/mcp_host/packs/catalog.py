@@ -15,7 +15,7 @@ from ..declarations.contribution import Contribution
 from ..declarations.resource import Resource
 from ..declarations.tool import Tool
 from ..settings.secrets import Secrets
-from ..settings.tables import PackTable
+from ..settings.tables import RESERVED_PACK_NAME, PackTable
 from ..startup.protocol import LISTS as METHODS
 from .declared import Declared, LoadError
 from .transforms import Transform
@@ -53,6 +53,11 @@ class Entry:
     def is_hidden(self) -> bool:
         """Whether the settings take it away from everybody, as if it were not there."""
         return self.transform is not None and self.transform.hides
+
+    @property
+    def is_hosts_tool(self) -> bool:
+        """Whether it is one of the host's own, which lead to others; those have their scopes."""
+        return self.pack == RESERVED_PACK_NAME and isinstance(self.contribution, Tool)
 
     @property
     def has_name(self) -> bool:

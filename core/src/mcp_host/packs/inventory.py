@@ -34,6 +34,7 @@ from .own_pack import own_pack
 
 if TYPE_CHECKING:
     from .children.supervisor import Supervisor
+    from .search_tools import SearchTools
 
 log = logging.getLogger("mcp_host")
 
@@ -132,11 +133,13 @@ class Inventory:
         self._late: list[tuple[str, Outcome]] = []
         self._follower: Callable[[str, Outcome], None] | None = None
         self._arrival = threading.Condition()
+        self.search_tools = _search_tools(settings) if alone is None else None
         self.lists = Lists(
             self.catalog,
             settings.host.page_size,
             lambda pack: self.packs[pack].condition.listed,
             order=[RESERVED_PACK_NAME, *settings.packs],
+            exposed=self.search_tools.exposed if self.search_tools else None,
         )
 
     def load(self) -> None:
@@ -150,6 +153,8 @@ class Inventory:
             self.packs[name] = Pack(name, table, state, self._last_ends.get(name))
         if self.alone is None:
             own = own_pack(self.report)
+            if self.search_tools is not None:
+                own = own_pack(self.report, self.search_tools.tools, self.search_tools.instructions)
             self.packs[own.name] = Pack(own.name, own.table, OPENING)
             self.take_in(own.name, own)
         loading = Loading(
@@ -342,3 +347,12 @@ def _in_processes(settings: Settings, names: Collection[str]) -> Settings:
         for name, table in settings.packs.items()
     }
     return settings.replace(packs=packs)
+
+
+def _search_tools(settings: Settings) -> SearchTools | None:
+    """The tools that find all others; None where all are listed."""
+    if settings.host.expose == "all":
+        return None
+    from .search_tools import SearchTools  # a host that lists all starts without
+
+    return SearchTools(settings.host)

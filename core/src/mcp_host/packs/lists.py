@@ -20,7 +20,8 @@ class Lists:
     """Every list, made when it is first asked for and kept until `forget`.
 
     `is_listed` says of a pack, by its name, whether its entries stand in the lists now; `order` has
-    the packs as the lists have them, whichever was loaded first.
+    the packs as the lists have them, whichever was loaded first. `exposed` says which
+    tools stand in their list, of all that there are.
     """
 
     def __init__(
@@ -29,18 +30,21 @@ class Lists:
         page_size: int,
         is_listed: Callable[[str], bool],
         order: Sequence[str],
+        exposed: Callable[[Sequence[Entry]], Sequence[Entry]] | None = None,
     ) -> None:
         self._place = {pack: place for place, pack in enumerate(order)}
         self._catalog = catalog
         self._page_size = page_size
         self._is_listed = is_listed
-        self._made: dict[What, list[Entry]] = {}
+        self._exposed = exposed
+        self._whole: dict[What, list[Entry]] = {}
+        self._made: dict[What, Sequence[Entry]] = {}
         self._turn = 0
-        self._paged: dict[tuple[What, int], list[Entry]] = {}
+        self._paged: dict[tuple[What, int], Sequence[Entry]] = {}
 
     def visible(self, what: What, caller: Caller) -> list[Mapping[str, Any]]:
         """Return one list whole, as this caller may see it."""
-        return [entry.listed for entry in self._entries(what) if allows(entry, caller)]
+        return [entry.listed for entry in self.entries(what) if allows(entry, caller)]
 
     def page(self, what: What, cursor: str | None, caller: Caller) -> dict[str, Any]:
         """Return one page of a list: `{what: […], "nextCursor"?}`; a cursor is an earlier page's.
@@ -50,7 +54,7 @@ class Lists:
         start, turn = _place(cursor) if cursor else (0, self._turn)
         entries = self._paged.get((what, turn)) if cursor else None
         if entries is None:
-            entries, turn = self._entries(what), self._turn
+            entries, turn = self.entries(what), self._turn
         everything = [entry.listed for entry in entries if allows(entry, caller)]
         end = start + self._page_size
         page: dict[str, Any] = {what: everything[start:end]}
@@ -59,8 +63,19 @@ class Lists:
             self._keep(what, turn, entries)
         return page
 
-    def _entries(self, what: What) -> list[Entry]:
+    def entries(self, what: What) -> Sequence[Entry]:
+        """Return the entries that one list shows, to whoever may see them."""
         entries = self._made.get(what)
+        if entries is None:
+            entries = self.everything(what)
+            if what == "tools" and self._exposed is not None:
+                entries = self._exposed(entries)
+            self._made[what] = entries
+        return entries
+
+    def everything(self, what: What) -> Sequence[Entry]:
+        """Return the entries that one list would show whole; one object until `forget`."""
+        entries = self._whole.get(what)
         if entries is None:
             entries = [
                 entry
@@ -68,10 +83,10 @@ class Lists:
                 if self._is_listed(entry.pack) and not entry.refusal
             ]
             entries.sort(key=lambda entry: self._place[entry.pack])
-            self._made[what] = entries
+            self._whole[what] = entries
         return entries
 
-    def _keep(self, what: What, turn: int, entries: list[Entry]) -> None:
+    def _keep(self, what: What, turn: int, entries: Sequence[Entry]) -> None:
         """Remember a list that somebody is in the middle of; of many, the newest."""
         self._paged[what, turn] = entries
         while len(self._paged) > PAGED:
@@ -85,6 +100,7 @@ class Lists:
         if self._paged:
             self._turn += 1
         self._made.clear()
+        self._whole.clear()
 
 
 def _cursor(offset: int, turn: int) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..declarations.resource import Resource
+from ..declarations.tool import Tool
 from ..settings.tables import RESERVED_PACK_NAME, PackTable
 from ..startup.version import VERSION
 from .declared import Declared, Offer
@@ -14,7 +15,9 @@ from .declared import Declared, Offer
 PACKS_URI = "host://packs"
 
 
-def own_pack(report: Callable[[], list[dict[str, Any]]]) -> Declared:
+def own_pack(
+    report: Callable[[], list[dict[str, Any]]], tools: tuple[Tool, ...] = (), instructions: str = ""
+) -> Declared:
     """Return the host's own pack; `report` tells of every pack when the resource is read."""
 
     def packs() -> str:
@@ -29,4 +32,11 @@ def own_pack(report: Callable[[], list[dict[str, Any]]]) -> Declared:
         mime="application/json",
     )
     offer = Offer(RESERVED_PACK_NAME, "mcp_host", "mcp-host", VERSION)
-    return Declared(RESERVED_PACK_NAME, offer, PackTable(), resources=(resource,))
+    return Declared(
+        RESERVED_PACK_NAME,
+        offer,
+        PackTable(),
+        tools=tools,
+        resources=(resource,),
+        instructions=instructions,
+    )

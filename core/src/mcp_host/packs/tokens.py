@@ -58,8 +58,8 @@ def costs(inventory: Inventory, tokens: Counter) -> list[Cost]:
         for what in LISTS:
             found += [
                 Cost(name, what, entry.listed["name"], tokens.count(_as_sent(entry.listed)))
-                for entry in inventory.catalog.entries(what)
-                if entry.pack == name and not entry.refusal
+                for entry in inventory.lists.entries(what)
+                if entry.pack == name
             ]
     return found
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, model_validator
 
@@ -96,6 +96,19 @@ class HostTable(_Table):
     token_budget: Annotated[int, Field(ge=1)] | None = Field(
         None, description="Tokens that all lists may cost a model; `doctor` warns of more."
     )
+    expose: Literal["all", "search", "auto"] = Field(
+        "all",
+        description="What the list of tools shows: all, or four tools that find and call the "
+        'others; "auto" shows all as long as they cost no more than `token_budget`.',
+    )
+    always: list[str] = Field(
+        [], description="Tools that are listed whatever `expose` says, as globs of public names."
+    )
+    confirm: list[str] = Field(
+        [],
+        description="Tools and prompts that run only once a person has agreed, as globs of "
+        "public names.",
+    )
     catalogue: bool = Field(
         True, description="Save what clients see first, to show it at once at the next start."
     )
@@ -128,6 +141,12 @@ class HostTable(_Table):
         "info", description="The least level that is logged."
     )
     log_format: Literal["text", "json"] = Field("text", description="How the log is written.")
+
+    @model_validator(mode="after")
+    def _has_budget(self) -> Self:
+        if self.expose == "auto" and self.token_budget is None:
+            raise ValueError('expose = "auto" needs a token_budget')
+        return self
 
 
 class TokenTable(_Table):

@@ -67,8 +67,7 @@ class Lane:
         """Whether the answer to a request can be given here: it is there, and asks nobody."""
         entry = self._entry(request, caller)
         return request.method == "ping" or (
-            entry is not None
-            and not (entry.contribution.signature.questions and caller.offers & ASKED)
+            entry is not None and not (caller.offers & ASKED and self._host.may_ask(entry))
         )
 
     def takes_headers(self, request: Usual) -> bool:
