@@ -84,7 +84,7 @@ def _round_trips(alone: Candidate, warm: Candidate, rounds: int) -> None:
             for client in (one, two):
                 client.open()
                 _calls(client, alone, CALLS)
-            time.sleep(2)  # the SDK loads behind
+            time.sleep(8)  # the SDK loads behind
             for _ in range(3 * rounds):
                 times["alone"].append(_calls(one, alone, CALLS))
                 times["warm"].append(_calls(two, warm, CALLS))
