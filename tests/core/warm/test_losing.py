@@ -194,3 +194,40 @@ async def test_a_host_that_does_not_move_is_ended_and_its_sessions_go_on(
             with pytest.raises(CallFailed) as failed:
                 await call
             assert failed.value.envelope["details"]["outcome"] == "unknown"
+
+
+async def test_a_client_that_takes_nothing_holds_up_nobody_when_its_session_ends(
+    warm: WarmHome,
+) -> None:
+    warm.home.write("[host]\ngrace = 0.2\n" + warm_home.SETTINGS)
+    await warm.learn()
+    process = await asyncio.create_subprocess_exec(
+        *warm.home.argv("serve", "--config", "mcp-host.toml", "--warm"),
+        cwd=warm.home.project,
+        env=warm.home.environment(),
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+        limit=4096,
+    )
+    client = StdioClient.__new__(StdioClient)
+    client.protocol, client.person = "2026-07-28", None
+    call = client.frame(
+        1, "tools/call", {"name": "probe_large", "arguments": {"length": 3_000_000}}
+    )
+    assert process.stdin is not None and process.stdout is not None
+    process.stdin.write(json.dumps(call).encode() + b"\n")
+    begin = await process.stdout.readexactly(1000)
+
+    async with warm.stdio() as other:
+        process.send_signal(signal.SIGTERM)
+        # Not `process.wait()`, which waits for the end of the pipes as well.
+        await asyncio.to_thread(eventually, lambda: process.returncode is not None)
+        assert process.returncode == 0
+        async with warm.stdio() as another:
+            for turn in range(1, 20):
+                assert await other.value("probe_large", length=5000, fill="y") == "y" * 5000
+                assert await another.value("probe_count") == turn
+        rest = await process.stdout.read()
+
+    assert b"yy" not in begin + rest
+    assert (begin + rest).endswith(b"}\n")

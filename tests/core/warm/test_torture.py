@@ -39,10 +39,16 @@ async def _session(warm: WarmHome, number: int, told: Told, rounds: int) -> None
         connections = set()
         for turn in range(rounds):
             text = f"{number}-{turn}-{random.random()}"
+            is_last = False
             try:
                 if turn % 5 == 4:
                     connections.add(await client.value("probe_say"))
-                assert await client.value("probe_note", path=str(file), text=text) == text
+                noting = asyncio.create_task(client.value("probe_note", path=str(file), text=text))
+                is_last = random.random() < 0.02
+                if is_last:
+                    await asyncio.sleep(0.002)  # it is on its way
+                    client.process.kill()  # the front
+                assert await noting == text
                 told.done.append(text)
             except CallFailed as failed:
                 details = failed.envelope.get("details") or {}
@@ -52,10 +58,10 @@ async def _session(warm: WarmHome, number: int, told: Told, rounds: int) -> None
                     assert failed.envelope["code"] in ("unavailable", "busy"), failed.envelope
                     told.unavailable.append(text)
             except (ServerExited, ConnectionError):
+                assert is_last, (client.process.returncode, client.stderr[-3000:], warm.alone())
                 told.unknown.append(text)
+            if is_last:
                 return
-            if random.random() < 0.02:
-                client.process.kill()  # the front; the client is told by the end of its pipes
         assert client.other_frames == []
 
 

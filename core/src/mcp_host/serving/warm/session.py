@@ -44,6 +44,8 @@ class Session:
         self._peer = peer
         self._streams = descriptors[:3]
         self._journal = Journal(descriptors[3], (descriptors[4], descriptors[5]))
+        source, sink, _ = self._streams
+        self._journaled = JournaledStreams(source, sink, self._journal)
         self._stopping = asyncio.Event()
         self._is_moving = False
 
@@ -80,12 +82,15 @@ class Session:
 
     def close(self, word: bytes) -> None:
         """Let go of the client, and only then tell the front."""
-        for descriptor in self._streams:
-            os.close(descriptor)
-        self._journal.close()
+        self._journaled.close(self._let_go)
         with suppress(OSError):
             self._peer.sendall(word)
         self._peer.close()
+
+    def _let_go(self) -> None:
+        for descriptor in self._streams:
+            os.close(descriptor)
+        self._journal.close()
 
     async def _serve(self, found: OpenHost, session_log: SessionLog) -> int:
         host = found.host
@@ -101,7 +106,7 @@ class Session:
                 (source, sink),
                 resumed(before, FirstAnswers(catalogue)),
                 self._stopping,
-                JournaledStreams(source, sink, self._journal),
+                self._journaled,
             )
         )
         failing = asyncio.create_task(host.failed())

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import threading
 from collections.abc import Callable, Sequence
 
 from ...startup.frames import Line
@@ -17,12 +19,16 @@ class JournaledStreams(Streams):
     """As `Streams`, with everything noted in a journal.
 
     `_open` is how many requests came that have no answer, as far as a quick look tells. Nothing is
-    forgotten while it is not 0; when the journal is long, it is looked at closely.
+    forgotten while it is not 0; when the journal is long, it is looked at closely. `_sending` is
+    held while something is on its way to the client: no descriptor may be closed then, since
+    another session's would get its number.
     """
 
     def __init__(self, source: int, sink: int, journal: Journal) -> None:
         super().__init__(source, sink)
         self._journal = journal
+        self._sending = threading.Lock()
+        self._is_over = False
         self._open = len(unfinished(journal).waiting) if journal.is_used else 0
 
     def read(self) -> bytes:
@@ -45,9 +51,24 @@ class JournaledStreams(Streams):
         self._open -= _is_answer(data[:HEAD])
 
     def send(self, data: bytes, moved: Callable[[], None] | None = None) -> None:
-        self._journal.send(self._sink, len(data))
+        with self._sending:
+            if self._is_over:
+                raise BrokenPipeError(errno.EPIPE, "the session is over")
+            self._journal.send(self._sink, len(data))
         if moved is not None:
             moved()
+
+    def close(self, then: Callable[[], None]) -> None:
+        """Send no more, and call `then`; where the client still takes something, once it has."""
+        self._is_over = True
+        if self._sending.acquire(blocking=False):
+            then()
+        else:
+            threading.Thread(target=self._close_later, args=(then,), daemon=True).start()
+
+    def _close_later(self, then: Callable[[], None]) -> None:
+        with self._sending:
+            then()
 
     def settled(self) -> None:
         if self._open == 0 and self._journal.is_used:
