@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import atexit
 import faulthandler
+import hashlib
 import json
 import mmap
 import os
@@ -22,11 +23,14 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from ..startup import folders
 from ..startup.descriptors import private
 from .threads import ENTRY
+
+if TYPE_CHECKING:
+    from ..settings.loading import Settings
 
 FOLDER = "flights"
 RECORD, STACKS = ".flight", ".stacks"
@@ -174,6 +178,27 @@ class NoFlight(Flight):
 
     def begin(self) -> None:
         """Record nothing."""
+
+
+def owner(settings: Settings, alone: str | None = None) -> str:
+    """Return the word by which the processes of one server know each other's records."""
+    text = json.dumps([str(settings.source), str(settings.folder), alone, sys.prefix])
+    return hashlib.sha256(text.encode()).hexdigest()[:24]
+
+
+def settings_word(settings: Settings) -> str:
+    """Return a word for what the settings say now."""
+    if settings.source is None:
+        return ""
+    with suppress(OSError):
+        return hashlib.sha256(settings.source.read_bytes()).hexdigest()[:24]
+    return "unreadable"
+
+
+def leaves_traces(owner: str) -> bool:
+    """Return whether anything is kept of processes of an owner, that live or are no more."""
+    folder = Path(folders.cache(), FOLDER)
+    return folder.is_dir() and any(folder.glob(f"{owner}*"))
 
 
 def ends(owner: str) -> list[End]:

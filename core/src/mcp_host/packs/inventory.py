@@ -26,14 +26,14 @@ from .conditions import (
     Condition,
 )
 from .declared import Declared, LoadError, Offer, Outcome
-from .flight import Flight, NoFlight
-from .last_ends import LastEnd, last_ends, owner, settings_word
+from .flight import Flight, NoFlight, leaves_traces, owner, settings_word
 from .lists import Lists
 from .loading import Loading
 from .own_pack import own_pack
 
 if TYPE_CHECKING:
     from .children.supervisor import Supervisor
+    from .last_ends import LastEnd
     from .search_tools import SearchTools
 
 log = logging.getLogger("mcp_host")
@@ -118,7 +118,10 @@ class Inventory:
         ended: Mapping[str, LastEnd] = {}
         if is_recorded and sys.platform != "win32":
             whose = owner(settings, alone)
-            ended = last_ends(settings, whose)
+            if leaves_traces(whose):
+                from .last_ends import last_ends  # as rarely needed as it is
+
+                ended = last_ends(settings, whose)
             settings = _in_processes(settings, ended)
             self.flight = Flight(whose, settings_word(settings))
         self._last_ends = ended

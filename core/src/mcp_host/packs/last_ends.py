@@ -6,7 +6,6 @@ import hashlib
 import json
 import logging
 import os
-import sys
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
@@ -20,7 +19,7 @@ from ..settings.tables import PackTable
 from ..startup import folders
 from .declared import LoadError
 from .discovery import chosen, discover
-from .flight import FOLDER, End, Work, ends
+from .flight import FOLDER, End, Work, ends, settings_word
 
 log = logging.getLogger("mcp_host.packs")
 
@@ -43,21 +42,6 @@ class LastEnd:
         moment = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(self.time))
         data = {"how": self.how, "tool": self.tool, "request_id": self.request_id}
         return {key: value for key, value in data.items() if value} | {"host_started": moment}
-
-
-def owner(settings: Settings, alone: str | None = None) -> str:
-    """Return the word by which the processes of one server know each other's records."""
-    text = json.dumps([str(settings.source), str(settings.folder), alone, sys.prefix])
-    return hashlib.sha256(text.encode()).hexdigest()[:24]
-
-
-def settings_word(settings: Settings) -> str:
-    """Return a word for what the settings say now."""
-    if settings.source is None:
-        return ""
-    with suppress(OSError):
-        return hashlib.sha256(settings.source.read_bytes()).hexdigest()[:24]
-    return "unreadable"
 
 
 def last_ends(settings: Settings, owner: str) -> dict[str, LastEnd]:
