@@ -11,6 +11,7 @@ from mcp_host.testing import CallFailed, StdioClient, stdio_client
 from mcp_host_tasky.storage import Home, open_store
 
 PROCESSES = 4
+WHOLE = 20  # so many tasks are answered whole
 SERVER = [sys.executable, "-m", "tasky_mcp_server", "--stdio", "--log-level", "error"]
 
 
@@ -68,9 +69,9 @@ async def write_at_once(servers: list[StdioClient], rounds: int) -> None:
     ids = [task_id for made in written for task_id in made]
     assert len(set(ids)) == PROCESSES * rounds * 2
     for client in (servers[0], servers[-1]):
-        for start in range(0, len(ids), 200):
-            found = await client.value("get_tasks", task_ids=ids[start : start + 200])
-            assert [view["task_id"] for view in found] == ids[start : start + 200]
+        for start in range(0, len(ids), WHOLE):
+            found = await client.value("get_tasks", task_ids=ids[start : start + WHOLE])
+            assert [view["task_id"] for view in found] == ids[start : start + WHOLE]
             assert all(view["tags"] for view in found[1::2])
         # Each of the edits of the one shared task counted: none was lost in another.
         (one,) = await client.value("get_tasks", task_ids=[shared["task_id"]])
