@@ -104,14 +104,14 @@ class Catalog:
         methods = list(self._methods(declared))
         for what, entry in entries:
             self._table(what)[entry.name] = entry
-        self.methods.update((entry.name, entry) for entry in methods)
-        for extension in declared.extensions:
-            self.extensions[extension.identifier] = declared.name, extension.settings
             if len(entry.name) > LONG_NAME and entry.has_name:
                 self.warnings.append(
                     f"{entry.name}: {len(entry.name)} characters; some clients cut names of more "
                     f"than {LONG_NAME}; a shorter prefix in [packs.{declared.name}] helps"
                 )
+        self.methods.update((entry.name, entry) for entry in methods)
+        for extension in declared.extensions:
+            self.extensions[extension.identifier] = declared.name, extension.settings
 
     def offer(
         self,
