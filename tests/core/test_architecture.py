@@ -42,7 +42,6 @@ CORE_RANKS = {
     "declarations": 2,
     "settings": 2,
     "errors": 1,
-    "deprecations": 0,
     "startup": 0,
 }
 

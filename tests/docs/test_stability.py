@@ -5,8 +5,8 @@ import tomllib
 
 from docs_core import CORE
 from docs_pages import DOCS, ROOT, links, sections
-from mcp_host.deprecations import EVERY
 from mcp_host.packs.compatibility import fits
+from mcp_host.packs.deprecations import EVERY
 from mcp_host.startup.version import VERSION
 
 PAGE = DOCS / "explanation" / "stability.md"
@@ -23,7 +23,7 @@ def test_every_page_of_the_reference_is_told_to_be_kept() -> None:
 def test_every_deprecation_is_told_and_none_has_outlived_its_version() -> None:
     told = sections(PAGE)["How something goes"]
 
-    assert "`deprecations.py`" in told
+    assert "`packs/deprecations.py`" in told
     for one in EVERY:
         name = one.what.split("attribute ")[-1].split()[0]
         assert re.search(rf"`{name}`.*\| {one.since} \| {one.removed_in} \|", told)

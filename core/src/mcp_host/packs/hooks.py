@@ -16,7 +16,7 @@ from typing import Any, TypeVar, cast
 import pluggy
 from pydantic import BaseModel
 
-from .. import deprecations, hookspecs
+from .. import hookspecs
 from ..declarations.extension import Extension
 from ..declarations.handle import PackHandle
 from ..declarations.needs import Needs
@@ -25,6 +25,7 @@ from ..declarations.resource import Resource
 from ..declarations.tool import Tool
 from ..errors import BY_CODE
 from ..hookspecs import PROJECT
+from . import deprecations
 from .declared import LoadError, Offer
 from .words import text, told
 
