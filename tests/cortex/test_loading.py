@@ -6,7 +6,6 @@ import sys
 DECLARATIONS = {
     "errors",
     "model",
-    "model.rules",
     "model.uris",
     "plugin",
     "prompts",

@@ -6,12 +6,15 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
-from conftest import Machine
 from core_home import Home
 from core_web import Web
 from mcp_host.serving.event_loop import VARIABLE, new_event_loop
+
+if TYPE_CHECKING:
+    from conftest import Machine
 
 pytest.importorskip("uvloop")
 pytestmark = pytest.mark.anyio
@@ -39,7 +42,7 @@ def test_without_uvloop_the_loop_is_asyncios(monkeypatch: pytest.MonkeyPatch) ->
 
 @pytest.mark.parametrize("protocol", ["2025-11-25", "2026-07-28"])
 async def test_stdio_on_uvloop_answers_and_ends_by_a_signal(
-    machine: Machine, protocol: str, monkeypatch: pytest.MonkeyPatch
+    machine: "Machine", protocol: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(VARIABLE, "1")
     async with machine.serve(protocol=protocol) as client:
@@ -51,7 +54,7 @@ async def test_stdio_on_uvloop_answers_and_ends_by_a_signal(
 
 
 def test_stdio_on_uvloop_reads_a_file(
-    machine: Machine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    machine: "Machine", tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(VARIABLE, "1")
     opening = {"protocolVersion": "2025-11-25", "capabilities": {}}

@@ -5,6 +5,7 @@ import json
 import time
 from collections.abc import AsyncIterator, Callable
 
+import httpx2
 import pytest
 from core_home import Home
 from core_web import Session, Web, event_ids, frames
@@ -232,10 +233,17 @@ async def test_nobody_ends_the_notifications_of_somebody_elses_session(ann: Web,
     assert told["params"]["uri"] == uri
 
 
+async def in_a_stream(session: Session, name: str) -> httpx2.Response:
+    """The answer to a call, in a stream: the lane leaves a client that takes anything."""
+    params = {"name": "desk_greet", "arguments": {"name": name}}
+    frame = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
+    return await session.web.post(frame, **session.headers, Accept="*/*")
+
+
 async def test_last_event_id_never_brings_the_answer_of_another_session(ann: Web) -> None:
     mine, other = await ann.session(), await ann.session()
-    answer = await mine.request("tools/call", name="desk_note", arguments={"text": "Secret"})
-    await other.request("tools/call", name="desk_note", arguments={"text": "Other"})
+    answer = await in_a_stream(mine, "Secret")
+    await in_a_stream(other, "Other")
     _, _, stream = event_ids(answer.text)[0].partition("_")
 
     async def first_answer(session: Session) -> str:
@@ -246,8 +254,8 @@ async def test_last_event_id_never_brings_the_answer_of_another_session(ann: Web
                         return str(frame["result"]["content"][0]["text"])
         raise AssertionError("nothing came")
 
-    assert await first_answer(mine) == "Secret (None)"
-    assert await first_answer(other) == "Other (None)"
+    assert "Secret" in await first_answer(mine)
+    assert "Other" in await first_answer(other)
 
 
 async def test_a_request_state_is_good_for_its_caller_its_tool_and_its_arguments_alone(

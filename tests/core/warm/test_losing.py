@@ -12,6 +12,8 @@ import warm_home
 from mcp_host.testing import CallFailed, StdioClient
 from warm_home import WarmHome, eventually
 
+pytestmark = pytest.mark.torture  # real hosts, which a busy machine starts late
+
 warm = warm_home.warm
 ERAS = ["2025-11-25", "2026-07-28"]
 
@@ -228,6 +230,8 @@ async def test_a_client_that_takes_nothing_holds_up_nobody_when_its_session_ends
                 assert await other.value("probe_large", length=5000, fill="y") == "y" * 5000
                 assert await another.value("probe_count") == turn
         rest = await process.stdout.read()
+    process.stdin.close()
+    await process.wait()
 
     assert b"yy" not in begin + rest
     assert (begin + rest).endswith(b"}\n")
