@@ -34,7 +34,7 @@ def _name(node: ast.expr) -> str:
     """A middleware's name, whether it is a function or made by a class."""
     if isinstance(node, ast.Call):
         node = node.func
-    assert isinstance(node, ast.Name)
+    assert isinstance(node, ast.Name), "the list of Chain must hold names, or calls of names"
     return node.id.lower()
 
 
