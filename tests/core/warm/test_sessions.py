@@ -10,6 +10,8 @@ import warm_home
 from core_home import Home
 from warm_home import WarmHome, eventually
 
+pytestmark = pytest.mark.torture  # real hosts, which a busy machine starts late
+
 warm = warm_home.warm
 ERAS = ["2025-11-25", "2026-07-28"]
 
@@ -288,8 +290,6 @@ async def test_status_and_logs_tell_of_the_hosts(warm: WarmHome) -> None:
 UNDECLARED = '''
 import os
 from mcp_host import hookimpl, tool
-
-pytestmark = pytest.mark.torture  # real hosts, which a busy machine starts late
 
 
 @tool
