@@ -4,6 +4,7 @@ import asyncio
 import json
 from collections.abc import AsyncIterator, Coroutine, Iterator, Mapping
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -136,6 +137,111 @@ async def test_nobody_is_asked_for_what_nobody_watches(
     await asyncio.gather(*both, return_exceptions=True)
 
     assert asked["not watched"] == 0
+
+
+class Looked:
+    """A watch whose first look comes only when the test lets somebody watch.
+
+    `rows` and `standing` are what it finds then, `request` what a forge tells of task 7.
+    """
+
+    def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        for name in ("LOOK_EVERY", "LOOK_IDLE"):
+            monkeypatch.setattr(watch, name, 0.001)
+        self.rows: list[dict[str, Any]] = [{"id": 7, "status": "TODO"}]
+        self.standing: dict[str, Any] = {"task_id": 7, "changed": 0}
+        self.request: dict[str, Any] | None = {"ci": "pending"}
+        self.uris: frozenset[str] = frozenset()
+        self.told: list[str] = []
+        self.looks = 0
+        self.watch = watch.Watch(folder, self.told.append, lambda: self.uris, every=0.001)
+
+    def read_status(self) -> None:
+        found = self.standing | {"request": self.request}
+        self.watch.status_was_read(found, self.watch.tree())
+
+    async def watched(self, *uris: str) -> set[str]:
+        """Let somebody watch for two whole rounds; return what was told."""
+        self.told.clear()
+        self.uris, self.looks = frozenset(uris), 0
+        enough = asyncio.Event()
+
+        async def tasks() -> dict[str, Any]:
+            self.looks += 1
+            if self.looks == 3:
+                enough.set()
+            return {"tasks": [dict(row) for row in self.rows]}
+
+        async def feedback(number: int, tags: Mapping[str, str]) -> dict[str, Any]:
+            return {"changed": True, "tags": {}, "request": self.request}
+
+        async def standing() -> dict[str, Any]:
+            return dict(self.standing)
+
+        looking = asyncio.create_task(self.watch.run(tasks, feedback, standing))
+        async with asyncio.timeout(60):
+            await enough.wait()
+        looking.cancel()
+        await asyncio.gather(looking, return_exceptions=True)
+        self.uris = frozenset()
+        return set(self.told)
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("what", ["commit", "edit", "request", "nothing"])
+async def test_what_changed_after_status_was_read_and_before_the_first_look_is_told(
+    repo: Repo, monkeypatch: pytest.MonkeyPatch, what: str
+) -> None:
+    looked = Looked(repo.folder, monkeypatch)
+    looked.read_status()
+    if what == "commit":
+        repo.commit("new.txt")
+    elif what == "edit":
+        looked.standing = looked.standing | {"changed": 1}
+    elif what == "request":
+        looked.request = {"ci": "success"}
+    told = await looked.watched("cortex://status")
+    assert ("cortex://status" in told) is (what != "nothing")
+
+
+@pytest.mark.anyio
+async def test_a_later_read_does_not_hide_from_the_first_reader_what_changed_between(
+    repo: Repo, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looked = Looked(repo.folder, monkeypatch)
+    looked.uris = frozenset({"cortex://status"})
+    looked.read_status()
+    repo.commit("new.txt")
+    looked.read_status()
+    assert await looked.watched("cortex://status") == {"cortex://status"}
+
+
+@pytest.mark.anyio
+async def test_the_newest_read_counts_while_nobody_watches(
+    repo: Repo, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looked = Looked(repo.folder, monkeypatch)
+    looked.read_status()
+    repo.commit("new.txt")
+    looked.standing = looked.standing | {"changed": 1}
+    looked.read_status()
+    assert await looked.watched("cortex://status") == set()
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("changed", [True, False])
+async def test_tasks_that_changed_after_they_were_read_and_before_the_first_look_are_told(
+    repo: Repo, monkeypatch: pytest.MonkeyPatch, changed: bool
+) -> None:
+    every, one = Looked(repo.folder, monkeypatch), Looked(repo.folder, monkeypatch)
+    every.watch.tasks_were_read({"tasks": every.rows})
+    one.watch.task_was_read(7, one.rows[0] | {"comments": [], "request": one.request})
+    for looked in (every, one):
+        if changed:
+            looked.rows = [{"id": 7, "status": "DONE"}]
+    told = await every.watched("cortex://tasks")
+    assert told == ({"cortex://tasks", "cortex://tasks/7"} if changed else set())
+    assert await one.watched("cortex://tasks/7") == ({"cortex://tasks/7"} if changed else set())
 
 
 @pytest.mark.anyio

@@ -45,7 +45,7 @@ async def open_service(settings: "CortexSettings", pack: "PackHandle") -> AsyncI
         use_title=settings.default_message == "title",
         changed=pack.changed,
         noticed=noticed,
-        stands_at=watch.stands_at,
+        watch=watch,
         missing=missing,
         named=pack.public_name,
     )

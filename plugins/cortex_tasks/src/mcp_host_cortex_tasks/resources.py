@@ -28,13 +28,21 @@ TaskNumber = Annotated[str, Field(description="The task's number"), Complete(num
 @resource(TASKS, mime=MIME, title="My tasks")
 async def tasks(service: "Service", /) -> Text:
     """Every task assigned to you or shared with you."""
-    return await _or_what_is_missing(service, service.tasks())
+
+    async def listed() -> Mapping[str, Any]:
+        found = await service.tasks()
+        service.watch.tasks_were_read(found)
+        return found
+
+    return await _or_what_is_missing(service, listed())
 
 
 @resource(f"{TASKS}/{{id}}", mime=MIME, title="A task")
 async def task(service: "Service", /, id: TaskNumber) -> str:
     """One task: description, comments, CI and reviews. Others wrote what is marked so."""
-    return json.dumps(await service.task(id), ensure_ascii=False)
+    found = await service.task(id)
+    service.watch.task_was_read(int(id), found)
+    return json.dumps(found, ensure_ascii=False)
 
 
 @resource(STATUS, mime=MIME, title="Where I stand")
@@ -42,9 +50,9 @@ async def status(service: "Service", /) -> Text:
     """The current branch, its task, and what is not submitted yet."""
 
     async def standing() -> Mapping[str, Any]:
+        tree = service.watch.tree()
         found = await service.status()
-        number = found["task_id"]
-        service.stands_at(number if isinstance(number, int) else None)
+        service.watch.status_was_read(found, tree)
         return found
 
     return await _or_what_is_missing(service, standing())

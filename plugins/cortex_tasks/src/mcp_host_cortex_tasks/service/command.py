@@ -24,6 +24,7 @@ from ..model.redaction import redact, redact_all
 from ..model.rules import check_message, task_id
 from ..model.uris import STATUS, TASKS
 from .setup import Missing
+from .watch import Watch
 
 MAX_OUTPUT = 32 * 1024 * 1024
 
@@ -77,7 +78,7 @@ class Service:
 
     `use_title` lets a task's title serve as the message of a commit that is given none.
     `changed` hears the address of what a call has changed, `noticed` how every call ended, and
-    `stands_at` the task that the working tree is at. `missing` tells what is not set up, after a
+    `watch` what was read of a resource. `missing` tells what is not set up, after a
     call that ended so. `named` gives the name that clients know a tool by.
     """
 
@@ -94,7 +95,7 @@ class Service:
         use_title: bool = False,
         changed: Callable[[str], None] = lambda uri: None,
         noticed: Callable[[CortexError | None], None] = lambda error: None,
-        stands_at: Callable[[int | None], None] = lambda number: None,
+        watch: Watch | None = None,
         missing: Callable[[CortexError | None], Missing | None] = lambda error: None,
         named: Callable[[str], str] = lambda tool: tool,
     ) -> None:
@@ -110,7 +111,7 @@ class Service:
         self._use_title = use_title
         self._changed = changed
         self._noticed = noticed
-        self.stands_at = stands_at
+        self.watch = watch or Watch(folder, changed, frozenset, every=0)
         self.missing = missing
         self.named = named
 
