@@ -123,7 +123,7 @@ class Host:
                 Deadline(self.settings.packs, host.timeout),
                 Slots(self.settings.packs, host.max_concurrency),
             ],
-            Run(packs, host.max_answer_bytes, self.settings.secrets),
+            Run(packs, host.max_answer_bytes, self.settings.secrets, inventory.sends),
         )
 
     # What is known without an open pack is the inventory's to tell.

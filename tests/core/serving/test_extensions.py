@@ -45,6 +45,23 @@ async def forecast(
     return Forecast(city, 20.5 if told == {"unit": "C"} else 68.9)
 
 
+@method("com.example/watch", read_only=True)
+async def watch_places(places: list[str], context: Context) -> dict:
+    for place in places:
+        context.notify("notifications/com.example/storm", {"place": place})
+    return {"watched": len(places)}
+
+
+@tool(read_only=True)
+def storms(context: Context, name: str = "notifications/com.example/storm", size: int = 1) -> str:
+    "Tell of storms on the way."
+    try:
+        context.notify(name, {"place": "x" * size})
+    except ValueError as error:
+        return str(error)
+    return "told"
+
+
 @method("com.example/places", read_only=True)
 def places(service: Service, /) -> dict:
     return {"places": service.places}
@@ -69,12 +86,13 @@ async def mcp_host_open():
 
 @hookimpl
 def mcp_host_tools():
-    return [has_it]
+    return [has_it, storms]
 
 
 @hookimpl
 def mcp_host_extensions():
-    return [Extension(WEATHER, {"units": ["C", "F"]}, [forecast, places], [moved])]
+    return [Extension(WEATHER, {"units": ["C", "F"]}, [forecast, places, watch_places], [moved],
+                      sends=["notifications/com.example/storm"])]
 """
 WEATHER = "com.example/weather"
 EXTENDED = {"extended": "extended_pack"}
@@ -91,6 +109,9 @@ def pack(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delitem(sys.modules, "extended_pack", raising=False)
 
 
+STORM = "notifications/com.example/storm"
+
+
 class Knowing:
     """A client that has the extension."""
 
@@ -100,6 +121,11 @@ class Knowing:
 
     def answer(self, question: Any) -> Any:
         raise AssertionError(question)
+
+
+def _told(client: StdioClient) -> list[dict[str, Any]]:
+    heard = [frame for frame in client.notifications if frame["method"] == STORM]
+    return [{"place": frame["params"]["place"]} for frame in heard]
 
 
 SETTINGS = '[host]\nisolation = "{}"\n[packs.extended]\nenabled = true\n'
@@ -145,6 +171,31 @@ async def test_an_extension_is_advertised_and_served_in_both_eras(
         if protocol == "2026-07-28":
             told = (await client.request("server/discover"))["capabilities"]
             assert told["extensions"] == {WEATHER: {"units": ["C", "F"]}}
+
+
+@pytest.mark.parametrize("protocol", ["2025-11-25", "2026-07-28"])
+@pytest.mark.parametrize("isolation", ["thread", "process"])
+async def test_a_call_sends_notifications_of_an_extension_to_a_client_that_has_it(
+    machine: Any, tmp_path: Path, protocol: str, isolation: str
+) -> None:
+    settings, options = SETTINGS.format(isolation), {"packs": [tmp_path], "protocol": protocol}
+    client: StdioClient
+    async with machine.serve(settings, person=Knowing(), **options) as client:
+        assert await client.value("extended_storms") == "told"
+        assert _told(client) == [{"place": "x"}]
+        found = await client.request("com.example/watch", {"places": ["Oslo", "Rome"]})
+        assert found["watched"] == 2
+        assert _told(client)[1:] == [{"place": "Oslo"}, {"place": "Rome"}]
+
+        assert "must stand in `sends`" in await client.value(
+            "extended_storms", name="notifications/tools/list_changed"
+        )
+        assert "at most 65536 bytes" in await client.value("extended_storms", size=70_000)
+        assert len(_told(client)) == 3
+
+    async with machine.serve(settings, **options) as client:
+        assert await client.value("extended_storms") == "told"
+        assert _told(client) == []
 
 
 async def test_what_is_told_first_tells_of_extensions(machine: Any, tmp_path: Path) -> None:

@@ -51,6 +51,10 @@ class TerminalChannel:
         text = data if isinstance(data, str) else json.dumps(data, ensure_ascii=False, default=str)
         say(f"{level}: {text}")
 
+    def notify(self, method: str, params: Mapping[str, Any]) -> None:
+        """Show a notification of an extension."""
+        say(f"{method}: {json.dumps(params, ensure_ascii=False)}")
+
     def close_stream(self) -> None:
         """Do nothing: there is no stream."""
 

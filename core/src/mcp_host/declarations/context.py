@@ -53,6 +53,7 @@ class ClientChannel(Protocol):
 
     def progress(self, done: float, total: float | None, message: str | None) -> None: ...
     def log(self, level: Level, data: Any, logger: str | None) -> None: ...
+    def notify(self, method: str, params: Mapping[str, Any]) -> None: ...
     def close_stream(self) -> None: ...
 
 
@@ -63,6 +64,9 @@ class NullChannel:
         """Nobody listens."""
 
     def log(self, level: Level, data: Any, logger: str | None) -> None:
+        """Nobody listens."""
+
+    def notify(self, method: str, params: Mapping[str, Any]) -> None:
         """Nobody listens."""
 
     def close_stream(self) -> None:
@@ -138,6 +142,14 @@ class Context:
         if level not in LEVELS:
             raise ValueError(f"level must be one of {', '.join(LEVELS)}, not {level!r}")
         self._channel.log(level, data, logger)
+
+    def notify(self, method: str, params: Mapping[str, Any] | None = None) -> None:
+        """Send the client a notification of a protocol extension that the pack serves.
+
+        `method` is one of the extension's `sends`, and `params` JSON data; `ValueError` otherwise.
+        Silent where the client has not declared the extension. It comes before the answer.
+        """
+        self._channel.notify(method, params or {})
 
     def changed(self, uri: str) -> None:
         """Tell every client that watches this resource that it changed."""

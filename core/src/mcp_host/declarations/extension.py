@@ -59,13 +59,15 @@ class Extension:
 
     `identifier` is what clients know it by, such as "com.example/weather"; `settings` are told to
     them beside it. `methods` are the requests that clients send, and `notifications` those that
-    they send without waiting for an answer.
+    they send without waiting for an answer. `sends` names the notifications that running calls
+    send to clients that have the extension, by `Context.notify`.
     """
 
     identifier: str
     settings: Mapping[str, Any] = field(default_factory=dict)
     methods: Sequence[Method] = ()
     notifications: Sequence[Method] = ()
+    sends: Sequence[str] = ()
 
     def verify(self) -> None:
         """`DeclarationError` where it cannot be served; its methods verify themselves."""
@@ -85,13 +87,21 @@ class Extension:
                 raise DeclarationError(
                     f"{self.identifier}: methods are made with @method, and {one!r} is not"
                 )
-            if not _METHOD.fullmatch(one.name) or one.name.startswith(SPECIFIED):
-                raise DeclarationError(
-                    f"{self.identifier}: the method {one.name!r} must have a name of its own, "
-                    "such as 'com.example/forecast'"
-                )
+            self._verify_name(one.name)
             if one.signature.questions:
                 raise DeclarationError(f"{one.name}: a method of an extension asks nobody")
+        if isinstance(self.sends, str):
+            raise DeclarationError(f"{self.identifier}: `sends` must be a list of names")
+        for name in self.sends:
+            self._verify_name(name)
+
+    def _verify_name(self, name: object) -> None:
+        is_name = isinstance(name, str) and _METHOD.fullmatch(name)
+        if not is_name or str(name).startswith(SPECIFIED):
+            raise DeclarationError(
+                f"{self.identifier}: the method {name!r} must have a name of its own, "
+                "such as 'com.example/forecast'"
+            )
 
 
 def method(

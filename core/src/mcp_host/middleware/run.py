@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from ..errors import MissingCapability
 from ..runtime.lifecycle import Lifecycle
-from ..runtime.mailbox import Repeatable, Said
+from ..runtime.mailbox import NotificationMessage, Repeatable, Said
 from ..runtime.messages import Answered, Asked, CallMessage, CannotAsk
 from ..settings.secrets import Secrets
 from .answer import PackFailed
@@ -16,15 +16,21 @@ from .call import Call, Result
 
 class Run:
     """`packs` finds a pack by name; an answer may have `max_answer_bytes`; `secrets` are masked in
-    what the call says on its way.
+    what the call says on its way. `sends` finds the notifications that a pack may send, and the
+    extension of each.
     """
 
     def __init__(
-        self, packs: Callable[[str], Lifecycle], max_answer_bytes: int, secrets: Secrets
+        self,
+        packs: Callable[[str], Lifecycle],
+        max_answer_bytes: int,
+        secrets: Secrets,
+        sends: Callable[[str], Mapping[str, str]],
     ) -> None:
         self._secrets = secrets
         self._packs = packs
         self._max_answer_bytes = max_answer_bytes
+        self._sends = sends
 
     async def __call__(self, call: Call) -> Result:
         message = CallMessage(
@@ -55,7 +61,12 @@ class Run:
         def hear(said: Said) -> None:
             if isinstance(said, Repeatable):
                 call.repeatable = said.is_so
-            else:
+            elif not isinstance(said, NotificationMessage) or self._may_send(call, said.method):
                 said.masked(redact).to(channel)
 
         return hear
+
+    def _may_send(self, call: Call, method: str) -> bool:
+        """Whether a notification is the pack's to send, and of an extension the client has."""
+        extension = self._sends(call.known.pack).get(method)
+        return extension is not None and extension in call.context.caller.extensions

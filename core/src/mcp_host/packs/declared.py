@@ -57,6 +57,11 @@ class Declared:
     skills: Found = field(default_factory=Found)
 
     @property
+    def sends(self) -> dict[str, str]:
+        """The extension of each notification that running calls may send to their clients."""
+        return {name: one.identifier for one in self.extensions for name in one.sends}
+
+    @property
     def file(self) -> str | None:
         """The file of the outermost module that the pack is in."""
         module = sys.modules.get(self.offer.module.partition(":")[0].partition(".")[0])

@@ -192,6 +192,11 @@ class Inventory:
         """Whether a pack is being imported still."""
         return any(pack.is_loading for pack in self.packs.values())
 
+    def sends(self, pack: str) -> Mapping[str, str]:
+        """The notifications that a pack's calls may send, and the extension of each."""
+        declared = self.packs[pack].declared
+        return declared.sends if declared is not None else {}
+
     @property
     def extensions(self) -> dict[str, Mapping[str, Any]]:
         """The protocol extensions of listed packs: the settings of each, by its identifier."""

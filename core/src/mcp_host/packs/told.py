@@ -132,6 +132,7 @@ def tell(declared: Declared) -> dict[str, Any]:
                 "settings": dict(one.settings),
                 "methods": [tell_one(method) for method in one.methods],
                 "notifications": [tell_one(method) for method in one.notifications],
+                "sends": list(one.sends),
             }
             for one in declared.extensions
         ],
@@ -215,6 +216,7 @@ def extensions(told: Sequence[Mapping[str, Any]]) -> tuple[Extension, ...]:
             dict(one.get("settings", {})),
             methods(one.get("methods", ())),
             methods(one.get("notifications", ())),
+            tuple(map(str, one.get("sends", ()))),
         )
         for one in told
     )

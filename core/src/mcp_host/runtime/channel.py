@@ -2,19 +2,36 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
 from typing import Any
 
+from pydantic_core import from_json
+
+from ..declarations.content import compact
 from ..declarations.context import Level
 from . import bounds
-from .mailbox import CallMailbox, CloseStream, LogMessage, ProgressMessage
+from .mailbox import (
+    CallMailbox,
+    CloseStream,
+    LogMessage,
+    NotificationMessage,
+    ProgressMessage,
+)
 from .messages import REASON_BYTES
+
+NOTIFICATION_BYTES = 64 * 1024
+"""The most that the parameters of an extension's notification may take as JSON."""
 
 
 class SideChannel:
-    """Makes plain, bounded messages of what a tool says, in the tool's own thread."""
+    """Makes plain, bounded messages of what a tool says, in the tool's own thread.
 
-    def __init__(self, mailbox: CallMailbox) -> None:
+    `sends` are the notifications of extensions that the pack has declared.
+    """
+
+    def __init__(self, mailbox: CallMailbox, sends: Collection[str] = ()) -> None:
         self._mailbox = mailbox
+        self._sends = sends
 
     def progress(self, done: float, total: float | None, message: str | None) -> None:
         """Say how far the call is; `TypeError` where that is no number."""
@@ -30,6 +47,24 @@ class SideChannel:
         """Say something for the client's log."""
         name = None if logger is None else bounds.text(logger, 256)
         self._mailbox.say(LogMessage(level, bounds.plain(data, REASON_BYTES), name))
+
+    def notify(self, method: str, params: Mapping[str, Any]) -> None:
+        """Send a notification of an extension; `ValueError` where it cannot be sent."""
+        if method not in self._sends:
+            raise ValueError(
+                f"{method!r} must stand in `sends` of an extension of the pack, which has "
+                f"{', '.join(sorted(self._sends)) or 'none'}"
+            )
+        try:
+            body = compact(dict(params)).encode()
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"{method}: the parameters must be JSON data: {error}") from error
+        if len(body) > NOTIFICATION_BYTES:
+            raise ValueError(
+                f"{method}: the parameters must take at most {NOTIFICATION_BYTES} bytes as JSON, "
+                f"not {len(body)}"
+            )
+        self._mailbox.say(NotificationMessage(method, from_json(body)))
 
     def close_stream(self) -> None:
         """Let the client come back later for the rest."""

@@ -9,7 +9,14 @@ from typing import Any
 from pydantic_core import from_json, to_json
 
 from ..declarations.context import Caller
-from .mailbox import CloseStream, LogMessage, ProgressMessage, Repeatable, Said
+from .mailbox import (
+    CloseStream,
+    LogMessage,
+    NotificationMessage,
+    ProgressMessage,
+    Repeatable,
+    Said,
+)
 from .messages import (
     Answered,
     Asked,
@@ -148,20 +155,28 @@ def said_data(said: Said) -> list[Any]:
             return ["progress", said.done, said.total, said.message]
         case LogMessage():
             return ["log", said.level, said.data, said.logger]
+        case NotificationMessage():
+            return ["notification", said.method, dict(said.params)]
         case CloseStream():
             return ["close_stream"]
         case Repeatable():
             return ["repeatable", said.is_so]
 
 
-def said_of(data: list[Any]) -> Said:
-    """Return what a call says to its client."""
-    kind, *parts = data
-    if kind == "progress":
-        return ProgressMessage(*parts)
-    if kind == "repeatable":
-        return Repeatable(parts[0] is True)
-    return LogMessage(*parts) if kind == "log" else CloseStream()
+def said_of(data: list[Any]) -> Said | None:
+    """Return what a call says to its client; None for what this side does not know."""
+    match data:
+        case ["progress", done, total, message]:
+            return ProgressMessage(done, total, message)
+        case ["log", level, words, logger]:
+            return LogMessage(level, words, logger)
+        case ["notification", str(method), dict(params)]:
+            return NotificationMessage(method, params)
+        case ["close_stream"]:
+            return CloseStream()
+        case ["repeatable", is_so]:
+            return Repeatable(is_so is True)
+    return None
 
 
 def list_change_data(change: ListChange) -> list[Any]:

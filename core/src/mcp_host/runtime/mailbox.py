@@ -10,7 +10,7 @@ import asyncio
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, Protocol, TypeAlias
@@ -68,6 +68,20 @@ class LogMessage:
 
 
 @dataclass(frozen=True, slots=True)
+class NotificationMessage:
+    """A notification of a protocol extension to a call's client; `params` are JSON data."""
+
+    method: str
+    params: Mapping[str, Any]
+
+    def to(self, channel: ClientChannel) -> None:
+        channel.notify(self.method, self.params)
+
+    def masked(self, redact: Redact) -> NotificationMessage:
+        return replace(self, params=redact(self.params))
+
+
+@dataclass(frozen=True, slots=True)
 class CloseStream:
     """A call lets its client come back later for the rest."""
 
@@ -91,7 +105,7 @@ class Repeatable:
         return self
 
 
-Said = ProgressMessage | LogMessage | CloseStream | Repeatable
+Said = ProgressMessage | LogMessage | NotificationMessage | CloseStream | Repeatable
 
 
 class Listener(Protocol):

@@ -325,7 +325,9 @@ class ProcessWorker:
         elif "said" in message:
             waiting = self._waiting.get(message["number"])
             if waiting is not None and waiting.hear is not None:
-                waiting.hear(said_of(message["said"]))
+                said = said_of(message["said"])
+                if said is not None:
+                    waiting.hear(said)
         elif "abandoned" in message:
             self._set_abandoned(self._abandoned, int(message["abandoned"]))
         elif "cancelled" in message:

@@ -130,6 +130,7 @@ class ThreadWorker:
         self._mailbox = mailbox
         self._on_abandoned = on_abandoned
         self._name = declared.name
+        self._sends = declared.sends
         self._abandoned = 0
         self._loop: PackLoop | None = None
         self._service_task: ServiceTask | None = None
@@ -275,7 +276,7 @@ class ThreadWorker:
         context = Context(
             message.request_id,
             message.caller,
-            channel=SideChannel(mailbox),
+            channel=SideChannel(mailbox, self._sends),
             on_changed=self._mailbox.changed,
         )
         context.deadline = time.monotonic() + message.seconds

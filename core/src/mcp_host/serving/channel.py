@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
 from typing import Any
+
+import mcp_types as types
 
 from ..declarations.context import LEVELS, Level
 from .connections import Connection
 from .outbox import Outbox, Send
 from .requests import Ctx
+
+
+class ExtensionNotification(types.Notification[dict[str, Any], str]):
+    """A notification of a protocol extension, which the SDK has no class for."""
 
 
 class CallChannel:
@@ -33,6 +40,12 @@ class CallChannel:
             return
         send = self._ctx.session.send_log_message
         self._post(partial(send, level, data, logger, related_request_id=self._ctx.request_id))
+
+    def notify(self, method: str, params: Mapping[str, Any]) -> None:
+        """Send the client a notification of an extension."""
+        notification: Any = ExtensionNotification(method=method, params=dict(params))
+        send = self._ctx.session.send_notification
+        self._post(partial(send, notification, related_request_id=self._ctx.request_id))
 
     def close_stream(self) -> None:
         """End the call's event stream, which the client opens again."""

@@ -53,6 +53,9 @@ class _Heard:
     def log(self, level: Level, data: Any, logger: str | None) -> None:
         self.messages.append(("log", level, data))
 
+    def notify(self, method: str, params: Mapping[str, Any]) -> None:
+        self.messages.append(("notification", method, dict(params)))
+
     def close_stream(self) -> None:
         self.messages.append(("close_stream",))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from ...declarations.context import LEVELS, Level
@@ -54,6 +54,11 @@ class LaneChannel:
         if logger is not None:
             params["logger"] = logger
         self._send(frames.notification("notifications/message", params))
+
+    def notify(self, method: str, params: Mapping[str, Any]) -> None:
+        """Send the client a notification of an extension."""
+        if self._send is not None:
+            self._send(frames.notification(method, params))
 
     def close_stream(self) -> None:
         """There is no stream that could be opened again."""

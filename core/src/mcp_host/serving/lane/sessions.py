@@ -8,7 +8,7 @@ after one broke, and all else that a long call needs are the SDK's.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from dataclasses import replace
 from typing import Any, Protocol, TypeAlias
 
@@ -146,6 +146,10 @@ class BegunCall:
         """Send the client a line of the log, unless its level is beneath what it asked for."""
         if LEVELS.index(level) >= LEVELS.index(self._session.connection.level):
             self._say(lambda channel: channel.log(level, data, logger))
+
+    def notify(self, method: str, params: Mapping[str, Any]) -> None:
+        """Send the client a notification of an extension."""
+        self._say(lambda channel: channel.notify(method, params))
 
     def close_stream(self) -> None:
         """Let the client come back later for the rest."""
