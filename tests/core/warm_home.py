@@ -158,16 +158,19 @@ class WarmHome:
         return self.home.stdio("--config", "mcp-host.toml", *arguments, env=given, **how)
 
     async def learn(self, *arguments: str, env: Mapping[str, str] | None = None) -> None:
-        """Have a session served alone, which leaves a saved catalogue behind."""
-        command = ("serve", "--config", "mcp-host.toml", "--no-warm", *arguments)
-        saved = self.home.folder / "cache" / "mcp-host" / "catalogues"
-        for _ in range(20):  # a pack that loads slowly, as on a busy machine, is saved next time
-            done = await asyncio.to_thread(
-                self.home.run, *command, env={**self.more, **(env or {})}, stdin=""
-            )
-            assert done.code == 0, done.err
-            if list(saved.glob("*.json")):
-                return
+        """Have a session served alone, which leaves a saved catalogue behind that is new.
+
+        On a busy machine a pack may be imported late, and the catalogue is saved only then: so the
+        session stays until it has been.
+        """
+        command = ("--config", "mcp-host.toml", "--no-warm", *arguments)
+        before = self._catalogues()
+        async with self.home.stdio(*command, env={**self.more, **(env or {})}):
+            await asyncio.to_thread(eventually, lambda: self._catalogues() - before)
+
+    def _catalogues(self) -> set[tuple[str, int]]:
+        folder = self.home.folder / "cache" / "mcp-host" / "catalogues"
+        return {(path.name, path.stat().st_mtime_ns) for path in folder.glob("*.json")}
 
     def hosts(self, question: str = "status") -> list[dict[str, Any]]:
         """What every warm host tells of itself."""
@@ -191,7 +194,15 @@ class WarmHome:
         for process in psutil.process_iter(["cmdline"]):
             if mine in (process.info["cmdline"] or ()):
                 os.kill(process.pid, signal.SIGKILL)
-                psutil.wait_procs([process], timeout=LONGEST)
+                eventually(lambda: has_ended(process.pid))  # noqa: B023 - called at once
+
+
+def has_ended(process: int) -> bool:
+    """Whether a process is no more; whoever is to hear of its end may not have heard yet."""
+    try:
+        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
+    except (FileNotFoundError, ProcessLookupError):
+        return True
 
 
 def eventually(true: Any) -> None:

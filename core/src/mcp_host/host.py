@@ -176,6 +176,10 @@ class Host:
             self._start(pack)
         self.inventory.follow(partial(self._on_loop, self._arrived))
 
+    async def imported(self) -> bool:
+        """Wait until every pack is imported, or has failed to be; return whether one was late."""
+        return await self._loaded(list(self.packs.values()))
+
     async def settled(self) -> None:
         """Wait until every pack has been loaded and opened, or has failed to."""
         await self._decided(list(self.packs.values()))

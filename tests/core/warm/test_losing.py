@@ -12,10 +12,10 @@ import warm_home
 from mcp_host.testing import CallFailed, StdioClient
 from warm_home import WarmHome, eventually
 
-pytestmark = pytest.mark.torture  # real hosts, which a busy machine starts late
-
 warm = warm_home.warm
 ERAS = ["2025-11-25", "2026-07-28"]
+ONE_ERA = ["2026-07-28", pytest.param("2025-11-25", marks=pytest.mark.torture)]
+"""The short round has one era of each."""
 
 
 def kill(warm: WarmHome) -> None:
@@ -23,7 +23,7 @@ def kill(warm: WarmHome) -> None:
     os.kill(host["process"], signal.SIGKILL)
 
 
-@pytest.mark.parametrize("protocol", ERAS)
+@pytest.mark.parametrize("protocol", ONE_ERA)
 async def test_the_next_call_of_an_idle_session_is_answered(warm: WarmHome, protocol: str) -> None:
     await warm.learn()
 
@@ -36,7 +36,7 @@ async def test_the_next_call_of_an_idle_session_is_answered(warm: WarmHome, prot
     assert before not in processes
 
 
-@pytest.mark.parametrize("protocol", ERAS)
+@pytest.mark.parametrize("protocol", ONE_ERA)
 async def test_a_call_that_changes_something_is_answered_as_unknown(
     warm: WarmHome, protocol: str
 ) -> None:
@@ -56,7 +56,7 @@ async def test_a_call_that_changes_something_is_answered_as_unknown(
     assert told["details"] == {"reason": "host_lost", "outcome": "unknown"}
 
 
-@pytest.mark.parametrize("protocol", ERAS)
+@pytest.mark.parametrize("protocol", ONE_ERA)
 async def test_a_call_that_changes_nothing_is_made_once_more(warm: WarmHome, protocol: str) -> None:
     await warm.learn()
     mark = warm.home.project / "mark"
@@ -70,6 +70,7 @@ async def test_a_call_that_changes_nothing_is_made_once_more(warm: WarmHome, pro
         assert await call == "looked"
 
 
+@pytest.mark.torture
 async def test_what_was_made_once_more_is_not_made_a_third_time(warm: WarmHome) -> None:
     await warm.learn()
     mark = warm.home.project / "mark"
@@ -88,6 +89,7 @@ async def test_what_was_made_once_more_is_not_made_a_third_time(warm: WarmHome) 
     assert failed.value.envelope["details"]["outcome"] == "unknown"
 
 
+@pytest.mark.torture
 async def test_an_answer_that_was_half_written_is_completed(warm: WarmHome) -> None:
     await warm.learn()
     length = 3_000_000
@@ -115,6 +117,7 @@ async def test_an_answer_that_was_half_written_is_completed(warm: WarmHome) -> N
     assert b"x" * length in data
 
 
+@pytest.mark.torture
 async def test_a_log_level_and_a_subscription_outlive_the_host(warm: WarmHome) -> None:
     await warm.learn()
 
@@ -151,6 +154,7 @@ async def test_a_pack_that_ends_the_host_is_heard_once_and_then_has_a_process(
     assert own != first
 
 
+@pytest.mark.torture
 async def test_a_signal_obeys_while_the_host_is_silent(warm: WarmHome) -> None:
     await warm.learn()
 
@@ -198,6 +202,7 @@ async def test_a_host_that_does_not_move_is_ended_and_its_sessions_go_on(
             assert failed.value.envelope["details"]["outcome"] == "unknown"
 
 
+@pytest.mark.torture
 async def test_a_client_that_takes_nothing_holds_up_nobody_when_its_session_ends(
     warm: WarmHome,
 ) -> None:

@@ -9,13 +9,12 @@ import subprocess
 import sys
 from collections.abc import Callable
 from contextlib import suppress
-from pathlib import Path
 
 import pytest
 import warm_home
 from mcp_host.startup.warm import hosts, wire
 from mcp_host.startup.warm.place import Place, PlaceError
-from warm_home import WarmHome, frame
+from warm_home import WarmHome, frame, has_ended
 
 warm = warm_home.warm
 PR_SET_NO_NEW_PRIVS, PR_SET_SECCOMP = 38, 22
@@ -127,7 +126,7 @@ async def test_a_hostile_socket_is_told_nothing_and_the_session_is_served(
     host = await asyncio.to_thread(served, warm)
     (name,) = [path.name for path in warm.place.iterdir() if len(path.name) == hosts.NAME_LENGTH]
     warm.hosts("restart")
-    warm_home.eventually(lambda: not Path(f"/proc/{host}").exists())
+    warm_home.eventually(lambda: has_ended(host))
     listening = socket.socket(socket.AF_UNIX)
     folder = os.open(warm.place, os.O_RDONLY)
     listening.bind(f"/proc/self/fd/{folder}/{name}")
@@ -181,7 +180,7 @@ async def test_a_stale_socket_is_replaced(warm: WarmHome) -> None:
     await warm.learn()
     before = await asyncio.to_thread(served, warm)
     os.kill(before, 9)
-    warm_home.eventually(lambda: not Path(f"/proc/{before}").exists())
+    warm_home.eventually(lambda: has_ended(before))
 
     after = await asyncio.to_thread(served, warm)
 

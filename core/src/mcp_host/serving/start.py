@@ -297,6 +297,7 @@ class _Start:
         sdk = SdkSide(host, self._catalogue, stateless=is_stateless, stale=is_stale)
         serving = asyncio.create_task(transport.serve(host, sdk, stopping))
         failing = asyncio.create_task(host.failed())
+        saving = asyncio.create_task(self._save_late(host))
         line = what.started or f"{what.name} {self._version} {transport.described}"
         logs.write(line)  # for a person who waits
         await asyncio.wait({serving, failing}, return_when=asyncio.FIRST_COMPLETED)
@@ -304,7 +305,8 @@ class _Start:
         if failing.done():
             serving.cancel()
         failing.cancel()
-        await asyncio.gather(serving, failing, return_exceptions=True)
+        saving.cancel()
+        await asyncio.gather(serving, failing, saving, return_exceptions=True)
         sdk.detach()
         await host.close()
         if host.fatal:
@@ -313,6 +315,11 @@ class _Start:
             logs.failed("serving failed", error)
             return EXIT_ERROR
         return EXIT_OK
+
+    async def _save_late(self, host: Host) -> None:
+        """Save the catalogue once packs that were slow to import are there as well."""
+        if await host.imported():
+            self._save()
 
     def _watchdog(self, stopping: asyncio.Event) -> Watchdog:
         from ..runtime.watchdog import Watchdog

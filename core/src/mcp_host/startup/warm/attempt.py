@@ -42,10 +42,14 @@ def attempt(
     if sys.platform != "linux" or identity is None or not server or _is_wanted(given) is False:
         return Attempt()
     found = saved.look(identity)
-    if not (_is_wanted(given) or found.is_warm) or not found.is_good:
+    if not (_is_wanted(given) or found.is_warm):
+        return Attempt(found.opened())
+    from .place import note
+
+    if not found.is_good:
+        note(REFUSAL, f"no saved catalogue could be used: {found.refusal}")
         return Attempt(found.opened())
     from .front import Front, ServeAlone
-    from .place import note
     from .wire import Request
 
     request = Request(

@@ -33,8 +33,11 @@ OWN = ("MCP_HOST_WARM", "MCP_HOST_CONFIG")
 """Those that are the front's: what they say goes to the host with each session."""
 BACKLOG = 512
 NAME_LENGTH = 24
-RETRIES, PAUSE = 40, 0.005
-"""How often a front looks for a socket that somebody is about to make, and the seconds between."""
+RETRIES, PAUSE = 1000, 0.005
+"""How often a front looks for a socket that somebody is about to make, and the seconds between.
+
+On a busy machine the one who makes it may have to wait long for a processor.
+"""
 PATIENCE = 30.0
 """Seconds in which a host that was just started must say that it is there."""
 GREETING = 1024
