@@ -345,3 +345,120 @@ def test_killed_while_a_worktree_goes_nothing_of_it_is_lost(
         assert f"KEY={number}\n" in texts, f"killed {when} call {call}"
         if not happened:
             break
+
+
+def test_uncommitted_work_is_kept_as_a_commit_and_comes_back_as_it_was(
+    ctx: Ctx, repo: Repo
+) -> None:
+    number = ctx.new()
+    ignore(repo, "data.db")
+    upstream(repo, "data.db")
+    repo.write("data.db", "precious\n")
+    repo.write("README", "staged\n")
+    repo.git("add", "README")
+    repo.write("README", "half done\r\n")
+    repo.write("sub/notes.txt", "new\n")
+    before = repo.git("status", "--porcelain")
+
+    answer = ctx.json("tasks", "start", str(number), "--keep", at=repo.folder)
+
+    assert (repo.git("status", "--porcelain"), "carried" in answer) == ("", False)
+    assert (repo.folder / "data.db").read_text() == "theirs\n"
+    (item,) = answer["kept"]
+    commit = item["commit"]
+    assert repo.tip(f"refs/cortex/kept/{item['id']}") == commit
+    assert repo.git("show", f"{commit}:README") == "half done"
+    assert repo.git("show", f"{commit}^2:README") == "staged"
+    assert repo.git("show", f"{commit}^3:sub/notes.txt") == "new"
+    blobs = repo.git("cat-file", "--batch-check", "--batch-all-objects")
+    assert git(repo.folder, "hash-object", f"{item['folder']}/data.db") not in blobs
+    shown = ctx.json("kept", "show", item["id"], at=repo.folder)["kept"][0]
+    assert shown["files"] == ["README", "data.db", "sub/notes.txt"]
+
+    blocked = ctx.fails("kept", "restore", item["id"], at=repo.folder)
+    assert (blocked.reason, blocked.data["details"]["files"]) == ("restore_blocked", ["data.db"])
+    ctx.json("undo", at=repo.folder)  # which also puts back what was kept
+    assert (repo.branch(), repo.git("status", "--porcelain")) == ("main", before)
+    assert (repo.folder / "data.db").read_text() == "precious\n"
+    assert (repo.folder / "README").read_bytes() == b"half done\r\n"
+    assert ctx.json("kept", "list", at=repo.folder)["kept"] == []
+
+
+def test_done_and_undo_keep_what_a_worktree_holds(ctx: Ctx, repo: Repo) -> None:
+    ctx.set(delete_worktree_on_done="true", delete_local_on_done="true")
+    ignore(repo, ".env")
+    _, branch, tree = merged_task(ctx, repo, "--worktree")
+    tree.write(".env", "KEY=1\n")
+    tree.write("README", "half done\n")
+    stays = ctx.json("tasks", "done", at=tree.folder)
+    assert (stays["cleaned"], tree.folder.exists()) == ([], True)
+
+    answer = ctx.json("tasks", "done", "--keep", at=tree.folder)
+
+    assert answer["cleaned"] == ["worktree", "local_branch"]
+    work, whole = answer["kept"]
+    assert (work["kind"], whole["kind"]) == ("work", "worktree")
+    assert repo.git("show", f"{work['commit']}:README") == "half done"
+    ctx.json("kept", "restore", whole["id"], at=repo.folder)
+    assert (tree.branch(), tree.git("status", "--porcelain")) == (branch, "M README")
+    assert (tree.folder / ".env").read_text() == "KEY=1\n"
+    again = ctx.fails("kept", "restore", work["id"], at=tree.folder)
+    assert again.data["details"]["files"] == ["README"]
+
+    start = ctx.json("tasks", "start", str(ctx.new()), "--worktree", at=repo.folder)
+    Repo(Path(start["worktree"]), None).write("precious.txt")
+    undone = ctx.json("undo", "--keep", at=repo.folder)
+    assert [item["kind"] for item in undone["kept"]] == ["work", "worktree"]
+    ctx.json("kept", "restore", undone["kept"][0]["id"], at=repo.folder)
+    assert (repo.folder / "precious.txt").exists()
+
+
+def test_done_and_sync_keep_uncommitted_work_that_is_in_the_way(ctx: Ctx, repo: Repo) -> None:
+    ctx.set(delete_local_on_done="true")
+    start = ctx.json("tasks", "start", str(ctx.new()), at=repo.folder)
+    repo.commit("work.txt")
+    upstream(repo, "notes.txt")
+    repo.write("notes.txt", "mine\n")
+    repo.write("README", "half done\n")
+    assert "--keep" in ctx.fails("tasks", "sync", at=repo.folder).out
+    kept = ctx.json("tasks", "sync", "--keep", at=repo.folder)["kept"]
+    assert (repo.folder / "notes.txt").read_text() == "theirs\n"
+    work = next(item for item in kept if item["kind"] == "work")
+    assert (Path(work["folder"]) / "notes.txt").read_text() == "mine\n"
+
+    ctx.json("tasks", "pr", at=repo.folder)
+    repo.merge_on_remote(start["branch"])
+    repo.write("README", "more\n")
+    answer = ctx.json("tasks", "done", "--keep", at=repo.folder)
+    assert (repo.branch(), answer["cleaned"]) == ("main", ["local_branch"])
+    assert repo.git("show", f"{answer['kept'][0]['commit']}:README") == "more"
+
+
+def test_start_with_keep_leaves_one_tasks_work_behind_and_names_what_it_cannot_keep(
+    ctx: Ctx, repo: Repo
+) -> None:
+    one, two = ctx.new("One"), ctx.new("Two")
+    first = ctx.json("tasks", "start", str(one), at=repo.folder)["branch"]
+    repo.write("README", "of one\n")
+    words = ("tasks", "start", str(two), "--no-worktree")
+    assert ctx.fails(*words, at=repo.folder).reason == "folder_taken"
+    answer = ctx.json(*words, "--keep", at=repo.folder)
+    assert answer["kept"][0]["branch"] == first
+    assert (repo.branch(), repo.git("status", "--porcelain")) == (answer["branch"], "")
+
+    repo.git("update-index", "--assume-unchanged", "README")
+    repo.write("README", "unseen\n")
+    upstream(repo, "README")
+    words = ("tasks", "start", str(ctx.new("Three")), "--no-worktree", "--keep")
+    assert ctx.fails(*words, at=repo.folder).data["details"]["files"] == ["README"]
+    assert (repo.folder / "README").read_text() == "unseen\n"
+
+
+def test_where_git_does_not_put_the_tree_back_what_was_kept_stays_in_it(
+    ctx: Ctx, repo: Repo
+) -> None:
+    number = ctx.new()
+    repo.write("README", "half done\n")
+    (repo.folder / ".git" / "index.lock").write_text("")
+    assert ctx.fails("tasks", "start", str(number), "--keep", at=repo.folder).code
+    assert (repo.folder / "README").read_text() == "half done\n"

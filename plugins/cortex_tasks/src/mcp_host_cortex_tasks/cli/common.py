@@ -21,6 +21,7 @@ def work_of(given: argparse.Namespace, config: Config) -> Work:
         getattr(given, "dry_run", False),
         os.environ.get("CORTEX_SESSION") or None,
         room=os.environ.get("CORTEX_WORKTREE") or None,
+        keep=getattr(given, "keep", False),
     )
 
 

@@ -28,12 +28,12 @@ def show(given: argparse.Namespace, config: Config) -> Answer:
 
 
 def restore(given: argparse.Namespace, config: Config) -> Answer:
-    """Put a kept worktree back where it was, or make a branch of a kept commit."""
+    """Put back a kept worktree or uncommitted work, or make a branch of a kept commit."""
     work = Work(config, Path.cwd())
     with work.turn() as turn:
         turn.take()
         item = work.kept.restore(given.id)
-    where = f"in {item.path}" if item.kind == "worktree" else f"the branch {item.branch}"
+    where = f"the branch {item.branch}" if item.kind == "commit" else f"in {item.path}"
     data = {"success": True, "restored": item.as_data()}
     return Answer(data, say(f"{item.id} is back: {where}."))
 
@@ -53,5 +53,7 @@ def _kept(config: Config) -> Kept:
 
 def _line(item: Item) -> str:
     when = "" if item.at is None else f"{datetime.fromtimestamp(item.at):%Y-%m-%d %H:%M}"
-    what = (item.commit or "")[:10] if item.kind == "commit" else f"{item.path} → {item.folder}"
+    commit = (item.commit or "")[:10]
+    moved = f"{item.path} → {item.folder}" if item.folder else str(item.path)
+    what = commit if item.kind == "commit" else f"{commit} {moved}".strip()
     return f"{item.id}  {item.kind}  {when}  {what}"

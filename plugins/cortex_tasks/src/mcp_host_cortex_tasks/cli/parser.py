@@ -27,6 +27,7 @@ def make_parser() -> Parser:
     _projects(groups.add_parser("projects", help="the projects of the backend"))
     _kept(groups.add_parser("kept", help="what ctx took out of sight, for 30 days"))
     undo = _command(groups, "undo", "work:undo", "take the last command back")
+    _keep(undo)
     _dry_run(undo)
     shell = _command(groups, "completion", "completion:show", "print a shell's completion")
     shell.add_argument("shell", choices=("bash", "zsh"))
@@ -111,6 +112,7 @@ def _tasks(parser: Parser) -> None:
     start.add_argument("--on", metavar="ID", help="stand on this task's branch: a stack")
     start.add_argument("--steal", action="store_true", help="take over another clone's claim")
     start.add_argument("--reopen", action="store_true", help="start a task that is done")
+    _keep(start)
     _dry_run(start)
     submit = _command(commands, "pr", "work:submit", "commit, push and open the pull request")
     submit.add_argument("-m", "--message", help="the commit message")
@@ -140,6 +142,7 @@ def _tasks(parser: Parser) -> None:
     how.add_argument("--merge", dest="how", action="store_const", const="merge")
     how.add_argument("--continue", dest="proceed", action="store_true", help="conflicts are solved")
     how.add_argument("--abort", action="store_true", help="go back to before the conflicts")
+    _keep(sync)
     _task(sync)
     _dry_run(sync)
     done = _command(commands, "done", "work:done", "complete the task whose branch is merged")
@@ -147,6 +150,7 @@ def _tasks(parser: Parser) -> None:
         "--force", action="store_true", help="change the state without proof of a merge"
     )
     done.add_argument("--comment", help="put this comment to the task as well")
+    _keep(done)
     _task(done)
     _dry_run(done)
     delete = _command(commands, "delete", "work:delete", "delete a task; 'ctx undo' restores it")
@@ -170,7 +174,7 @@ def _kept(parser: Parser) -> None:
     _command(commands, "list", "kept:list_items", "show what is kept")
     _command(commands, "show", "kept:show", "show one item and its files").add_argument("id")
     _command(
-        commands, "restore", "kept:restore", "put a worktree back, or a commit as a branch"
+        commands, "restore", "kept:restore", "put back a worktree, work, or a commit as a branch"
     ).add_argument("id")
     _command(commands, "drop", "kept:drop", "delete an item for good").add_argument("id")
 
@@ -197,6 +201,12 @@ def _command(
 
 def _task(parser: Parser) -> None:
     parser.add_argument("--task", metavar="ID", help="this one, in its own worktree")
+
+
+def _keep(parser: Parser) -> None:
+    parser.add_argument(
+        "--keep", action="store_true", help="keep uncommitted work: see 'ctx kept list'"
+    )
 
 
 def _dry_run(parser: Parser) -> None:

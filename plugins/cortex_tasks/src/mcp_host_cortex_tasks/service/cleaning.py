@@ -5,7 +5,7 @@ from pathlib import Path
 from ..errors import RefusedError, UnavailableError
 from ..storage.git import Checkout, Remote, State, Worktree, cause
 from ..storage.overwrites import overwritten_by
-from .keeping import plan_keeping
+from .keeping import plan_keeping, plan_putting_by
 from .plan import Plan, Refs
 from .work import OWN_NOTES, Work
 
@@ -69,7 +69,7 @@ class Cleaning:
         there = Checkout.open(tree.path)
         state = there.state()
         files = [*state.changed, *state.untracked, *state.conflicted]
-        if files:
+        if files and (not self._work.keep or state.conflicted):
             return f"{tree.path} has uncommitted work and stays: {', '.join(files[:10])}."
         if doing := there.under_way():
             return f"A {doing} is in progress in {tree.path}, which stays."
@@ -110,6 +110,12 @@ class Cleaning:
         def remove() -> Refs:
             if why := self._why_it_stays(tree):
                 raise RefusedError(why, reason="worktree_busy")
+            if self._work.keep and not tree.gone:
+                there = Checkout.open(tree.path)
+                work = self._work.kept.keep_work(
+                    there, there.state(), task_id=self._task_id, clear=False
+                )
+                self._plan.kept += [] if work is None else [work.as_data()]
             item = self._work.kept.keep_worktree(tree, task_id=self._task_id, home=self._home)
             self._git.root = self._home  # git goes on where the repository stays
             self.cleaned.append("worktree")
@@ -136,7 +142,7 @@ class Cleaning:
         if why := self._why_not_leave(state, main, target):
             self._plan.warnings.append(f"{self._branch} stays checked out because {why}.")
             return False
-        self.carried = list(state.untracked)
+        self.carried = [] if self._work.keep else list(state.untracked)
 
         def leave() -> Refs:
             new = self._git.commit_of(f"refs/heads/{main}") is None
@@ -154,14 +160,20 @@ class Cleaning:
         return True
 
     def _why_not_leave(self, state: State, main: str, target: str) -> str | None:
-        """Return why the working tree must not move to the main branch, None where it may."""
+        """Return why the working tree must not move to the main branch, None where it may.
+
+        Asked to keep what is uncommitted, plan that.
+        """
         if any(tree.branch == main for tree in self._git.worktrees()):
             return f"{main} is checked out elsewhere"
         if doing := self._git.under_way():
             return f"a {doing} is in progress"
-        if changed := [*state.changed, *state.conflicted]:
+        lost = overwritten_by(self._git, state, target)
+        if self._work.keep:
+            lost = plan_putting_by(self._work, self._plan, state, lost)
+        elif changed := [*state.changed, *state.conflicted]:
             return f"of uncommitted work: {', '.join(changed[:10])}"
-        if lost := overwritten_by(self._git, state, target):
+        if lost:
             return f"{main} would overwrite files that are in no commit: {', '.join(lost[:10])}"
         return None
 

@@ -32,7 +32,7 @@ def taken_by_another(work: Work, state: State, task_id: int) -> Taken | None:
         return None
     changes = (*state.changed, *state.untracked, *state.conflicted)
     files = tuple(path for path in changes if not work.is_left_out(path))
-    if files:
+    if files and not work.keep:
         named = ", ".join(files[:10])
         return Taken(f"task {number} has changes here that are in no commit: {named}", files)
     began = work.checkout.config(f"branch.{state.branch}.{OWN_SESSION}")

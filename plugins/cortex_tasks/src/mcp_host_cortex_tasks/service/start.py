@@ -14,7 +14,7 @@ from ..storage.git import Checkout, State, Worktree, refusal, way_out
 from ..storage.journal import Turn
 from ..storage.overwrites import overwritten_by
 from ..storage.tasks import CHANGED_MEANWHILE
-from .keeping import plan_keeping_detached
+from .keeping import plan_keeping_detached, plan_putting_by
 from .plan import Plan, Refs
 from .room import furnish, place_of, taken_by_another, wanted_room
 from .work import NOBODY, OWN_CREATED, OWN_ON, OWN_SESSION, OWN_START, OWN_TASK, Work
@@ -230,7 +230,8 @@ class _Starting:
                 reason="folder_taken",
                 suggestions=[
                     f"ctx tasks start {self._task.id} --worktree",
-                    "Or commit what is here first.",
+                    "Or commit what is here first, or keep it:"
+                    f" ctx tasks start {self._task.id} --no-worktree --keep",
                 ],
                 details={"files": list(taken.files[:100])},
             )
@@ -328,8 +329,12 @@ class _Starting:
                 reason="operation_in_progress",
                 suggestions=[f"Finish it, or: {way_out(doing)}"],
             )
-        self._refuse_what_cannot_be_carried(state, start)
-        self._carried = sorted({*state.changed, *state.untracked})
+        lost = overwritten_by(self._git, state, start)
+        if self._work.keep:
+            lost = plan_putting_by(self._work, self._plan, state, lost)
+        else:
+            self._carried = sorted({*state.changed, *state.untracked})
+        self._refuse_to_lose(lost)
         plan_keeping_detached(self._work, self._plan, state)
         back = state.branch or state.head
         how = ("--no-track", "--create", self._name, start) if is_new else (self._name,)
@@ -353,15 +358,14 @@ class _Starting:
             after={"branch": self._name, "made": made},
         )
 
-    def _refuse_what_cannot_be_carried(self, state: State, start: str) -> None:
+    def _refuse_to_lose(self, lost: list[str]) -> None:
         """Name the files that a switch would overwrite: changed, untracked or ignored ones."""
-        lost = overwritten_by(self._git, state, start)
         if lost:
             raise RefusedError(
                 f"Files that are in no commit would be overwritten: {', '.join(lost[:10])}",
                 reason="uncommitted_changes",
                 suggestions=[
-                    "Commit them or move them away; what git sees can be put by with: git stash",
+                    f"Keep what is uncommitted here: ctx tasks start {self._task.id} --keep",
                     f"Or start in a worktree: ctx tasks start {self._task.id} --worktree",
                 ],
                 details={"files": lost},

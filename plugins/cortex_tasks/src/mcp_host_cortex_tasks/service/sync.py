@@ -10,6 +10,7 @@ from ..storage.forges import NoForge
 from ..storage.git import Answer, State, refusal, way_out
 from ..storage.journal import Entry
 from ..storage.overwrites import overwritten_by
+from .keeping import plan_putting_by
 from .plan import Plan, Refs
 from .proof import Seen
 from .pushing import There, look_there, plan_push, was_pushed
@@ -238,21 +239,23 @@ class _Syncing:
 
     def _refuse_work_in_danger(self) -> None:
         """Raise for changes in tracked files, and for files that would be overwritten on the way:
-        by what main has, or by an own commit that is made again."""
+        by what main has, or by an own commit that is made again. Asked to, plan to keep them."""
         state = self._git.state()
-        if changed := [*state.conflicted, *state.changed]:
+        lost = {*overwritten_by(self._git, state, self._onto), *self._in_the_way_of_ours()}
+        if self._work.keep:
+            lost = {*plan_putting_by(self._work, self._plan, state, lost)}
+        elif changed := [*state.conflicted, *state.changed]:
             raise RefusedError(
                 f"There are uncommitted changes: {', '.join(changed[:10])}",
                 reason="uncommitted_changes",
-                suggestions=["ctx tasks pr -m MESSAGE", "Or put them by: git stash"],
+                suggestions=["ctx tasks pr -m MESSAGE", "Or keep them: ctx tasks sync --keep"],
                 details={"files": changed},
             )
-        lost = {*overwritten_by(self._git, state, self._onto), *self._in_the_way_of_ours()}
         if lost:
             raise RefusedError(
                 f"Files that are in no commit would be overwritten: {', '.join(sorted(lost)[:10])}",
                 reason="uncommitted_changes",
-                suggestions=["Move them away, then run this again."],
+                suggestions=["Keep them: ctx tasks sync --keep"],
                 details={"files": sorted(lost)},
             )
 

@@ -5,10 +5,11 @@ from collections.abc import Callable
 from ..errors import BusyError, NotFoundError, RefusedError
 from ..storage.claims import CLAIMS
 from ..storage.forges import NoForge
-from ..storage.git import Checkout, Remote, Worktree, refusal
+from ..storage.git import Checkout, Remote, State, Worktree, refusal
 from ..storage.journal import Entry, Journal, Step, Turn
 from ..storage.overwrites import overwritten_by
-from .plan import REACHING_OUT
+from .keeping import plan_putting_by
+from .plan import REACHING_OUT, Plan
 from .work import OWN_NOTES, OWN_ON, OWN_START, Work
 
 
@@ -84,6 +85,7 @@ class _Back:
             "push": self._push,
             "pull_request": self._pull_request,
             "keep": self._nothing,
+            "put_by": self._put_by,
             "keep_pushed": self._nothing,
             "comment": self._nothing,
             "retarget": self._nothing,
@@ -136,7 +138,7 @@ class _Back:
         there = any(str(tree.path) == path and not tree.gone for tree in trees)
         if there:
             tree = next(tree for tree in trees if str(tree.path) == path)
-            self._refuse_work_in(tree)
+            self._keep_work_in(tree)
             item = self._work.kept.keep_worktree(
                 tree, task_id=self._entry.task_id, home=trees[0].path
             )
@@ -145,14 +147,51 @@ class _Back:
             git.root = trees[0].path  # git goes on where the repository stays
         return self._delete_made(str(step.after["branch"]), step.after.get("made")) or there
 
-    def _refuse_work_in(self, tree: Worktree) -> None:
-        """Raise where a worktree holds work that is in no commit."""
-        state = Checkout.open(tree.path).state()
+    def _put_by(self, step: Step) -> bool:
+        """Put uncommitted work back, where nothing is in its way; else it stays kept."""
+        kept, one = self._work.kept, step.after.get("id")
+        item = next((item for item in kept.items() if item.id == one), None)
+        if item is None:
+            return False
+        try:
+            kept.restore(item.id)
+        except RefusedError:
+            self.kept.append(item.as_data())
+            return False
+        return True
+
+    def _make_room(self, state: State, target: str) -> None:
+        """Raise where a move would overwrite what is in no commit; asked to, keep that."""
+        git, number = self._work.checkout, self._entry.task_id
+        lost = overwritten_by(git, state, target)
+        if self._work.keep:
+            plan = Plan("undo", number)
+            lost = plan_putting_by(self._work, plan, state, lost)
+            for _, put_by in plan.steps:
+                put_by()
+            self.kept += plan.kept
+        if lost:
+            raise RefusedError(
+                f"Files that are in no commit would be overwritten: {', '.join(lost[:10])}",
+                reason="uncommitted_changes",
+                suggestions=["Keep them: ctx undo --keep"],
+                details={"files": lost},
+            )
+
+    def _keep_work_in(self, tree: Worktree) -> None:
+        """Raise where a worktree holds work that is in no commit; asked to, keep that."""
+        there = Checkout.open(tree.path)
+        state = there.state()
         files = [*state.changed, *state.untracked, *state.conflicted]
-        if files:
+        if self._work.keep and not state.conflicted:
+            number = self._entry.task_id
+            item = self._work.kept.keep_work(there, state, task_id=number, clear=False)
+            self.kept += [] if item is None else [item.as_data()]
+        elif files:
             raise RefusedError(
                 f"{tree.path} has uncommitted work: {', '.join(files[:10])}.",
                 reason="moved_on",
+                suggestions=["Keep it: ctx undo --keep"],
                 details={"files": files[:100]},
             )
 
@@ -282,12 +321,7 @@ class _Back:
         state = git.state()
         if state.branch != branch:
             raise RefusedError(f"Switch to {branch} first.", reason="elsewhere")
-        if lost := overwritten_by(git, state, old):
-            raise RefusedError(
-                f"Files that are in no commit would be overwritten: {', '.join(lost[:10])}",
-                reason="uncommitted_changes",
-                details={"files": lost},
-            )
+        self._make_room(state, old)
         item = self._work.kept.keep_commit(
             tip, f"{branch}-{tip[:12]}", branch=branch, task_id=self._entry.task_id
         )
@@ -340,12 +374,8 @@ class _Back:
         commit = git.commit_of(f"refs/heads/{head}")
         state = git.state()
         target = commit or git.commit_of(head)
-        if target and (lost := overwritten_by(git, state, target)):
-            raise RefusedError(
-                f"Files that are in no commit would be overwritten: {', '.join(lost[:10])}",
-                reason="uncommitted_changes",
-                details={"files": lost},
-            )
+        if target:
+            self._make_room(state, target)
         if state.branch is None and state.head and not git.others_with(state.head):
             wanted = f"detached-{state.head[:10]}"
             item = self._work.kept.keep_commit(

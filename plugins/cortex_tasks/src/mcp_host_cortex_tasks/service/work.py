@@ -51,6 +51,8 @@ class Work:
     _looked: tuple[set[str], dict[str, str] | None] | None = field(default=None, repr=False)
     room: str | None = None
     """Where a task is begun unless the command says: `auto`, `always` or `never` in a worktree."""
+    keep: bool = False
+    """Keep uncommitted work that is in the way, instead of refusing."""
 
     @cached_property
     def checkout(self) -> Checkout:
@@ -369,7 +371,7 @@ class Work:
         return (self.session or "").partition(".")[0]
 
     def _at(self, folder: Path) -> "Work":
-        return Work(self.config, folder, self.dry_run, self.session, room=self.room)
+        return replace(self, folder=folder, _looked=None)
 
     def refuse_nameless(self, number: int | None) -> None:
         """Raise where a task must be named: it is not clear which one this session means."""

@@ -3,8 +3,10 @@
 Each item has a record, `$GIT_COMMON_DIR/cortex/kept/ID.json` (a `/` of the id is a `~` there), that
 is written before the item is kept. A commit stands under `refs/cortex/kept/ID`. A worktree stands
 beside its record as `ID/tree`, with what git knows of it (its index, its HEAD, the repositories of
-its submodules) as `ID/admin`. Folders are renamed and never copied, and bytes of ignored files
-never become objects, so that no push can carry them away.
+its submodules) as `ID/admin`. Uncommitted work is both: a commit of what git tracks or would track,
+in the shape of a stash, and its files, with ignored ones that were in the way, below `ID/tree`.
+Files are renamed and never copied, and bytes of ignored files never become objects, so that no push
+can carry them away.
 """
 
 import contextlib
@@ -13,12 +15,13 @@ import json
 import shutil
 import time
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from ..errors import CortexError, NotFoundError, RefusedError
 from .files import private_folder, replace_text
-from .git import Checkout, Worktree
+from .git import Checkout, State, Worktree
+from .uncommitted import apply, commit_of, files_of, put_away, put_back, uncommitted
 
 KEPT = "refs/cortex/kept/"
 KEPT_DAYS = 30
@@ -27,7 +30,8 @@ SHOWN_FILES = 200
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """One kept thing. `at` is Unix time; `path` is where a worktree was, `folder` where it is."""
+    """One kept thing. `kind` is `commit`, `worktree` or `work` (uncommitted). `at` is Unix time;
+    `path` is the working tree that it was (in), `folder` where it is now."""
 
     id: str
     kind: str
@@ -61,8 +65,7 @@ class Kept:
             Item(id=one, kind="commit", commit=refs[one]) for one in refs if one not in recorded
         ]
         for item in recorded.values():
-            held = item.id in refs if item.kind == "commit" else self._has_tree(item.id)
-            if held:
+            if (item.kind != "worktree" and item.id in refs) or self._has_tree(item.id):
                 found.append(item)
         return sorted(found, key=lambda item: (-(item.at or 0), item.id))
 
@@ -101,6 +104,7 @@ class Kept:
         self.refuse_other_file_system(tree.path)
         admin = self._admin(tree.path)
         begun = next((item for item in self._records() if item.path == str(tree.path)
+                      and item.kind == "worktree"
                       and (self._place(item.id) / "tree").exists()
                       and not (self._place(item.id) / "admin").exists()), None)  # fmt: skip
         if tree.path.exists():
@@ -110,6 +114,34 @@ class Kept:
         elif admin is not None:
             admin.rename(self._place(begun.id) / "admin")
         return begun
+
+    def keep_work(
+        self, tree: Checkout, state: State, *ignored: str, task_id: int, clear: bool = True
+    ) -> Item | None:
+        """Keep what is uncommitted in a tree, with these ignored files; None where nothing is.
+
+        With `clear` the tree is then as its HEAD has it, without the ignored files.
+        """
+        found = uncommitted(tree, state)
+        if found is None and not ignored:
+            return None
+        self.refuse_other_file_system(tree.root)
+        wanted = f"{state.branch or str(state.head)[:10]}.work"
+        one = next(one for one in self._free_ids(wanted) if not self._place(one).exists())
+        folder = self._place(one) / "tree"
+        commit = None
+        if found is not None:
+            commit = commit_of(tree, found, f"{wanted}: uncommitted work kept by ctx")
+        place = str(folder) if clear else None
+        item = Item(one, "work", _now(), task_id, state.branch, commit, str(tree.root), place)
+        self._record(item)
+        if commit:
+            self._git.ask("update-ref", KEPT + one, commit, "")
+        if clear:
+            private_folder(folder.parent)
+            folder.mkdir()
+            put_away(tree, [*(found.paths if found else ()), *ignored], folder)
+        return item
 
     def refuse_other_file_system(self, path: Path) -> None:
         """Raise where a folder could be kept by copying only."""
@@ -144,7 +176,34 @@ class Kept:
         The answer's `branch` and `path` say where it is.
         """
         item = self.get(wanted)
+        if item.kind == "work":
+            return self._restore_work(item)
         return self._restore_tree(item) if item.kind == "worktree" else self._restore_commit(item)
+
+    def _restore_work(self, item: Item) -> Item:
+        """Put uncommitted work back into the tree at hand, which must have none of its own."""
+        git, folder = self._git, self._place(item.id) / "tree"
+        state = git.state()
+        if mine := [*state.conflicted, *state.changed]:
+            raise _blocked(item, mine, "Commit what is uncommitted here first")
+        held = _files_below(folder) if folder.exists() else []
+        changed, new = files_of(git, item.commit) if item.commit else (set(), set())
+        tracked = {*git.ask("ls-files", "-z").split("\0")}
+        coming = new | ({*held} - changed) | (changed - tracked)
+        in_the_way = [
+            path for path in sorted(coming)
+            if (git.root / path).is_symlink() or (git.root / path).exists()
+        ]  # fmt: skip
+        if in_the_way:
+            raise _blocked(item, in_the_way, "Move them away")
+        if item.commit:
+            apply(git, item.commit)
+            if git.commit_of(f"{item.commit}^1") == state.head:
+                for path in {*held} & (changed | new):  # the same bytes, whatever git's filters did
+                    (git.root / path).unlink(missing_ok=True)
+        put_back(git.root, folder, held)
+        self.drop(item.id)
+        return replace(item, path=str(git.root), folder=None)
 
     def _restore_tree(self, item: Item) -> Item:
         place, path = self._place(item.id), Path(str(item.path))
@@ -191,7 +250,7 @@ class Kept:
     def drop(self, wanted: str) -> Item:
         """Delete an item for good."""
         item = self.get(wanted)
-        if item.kind == "commit":
+        if item.kind != "worktree" and item.commit:
             self._git.ask("update-ref", "-d", KEPT + item.id, str(item.commit))
         self._forget(item.id)
         return item
@@ -212,11 +271,13 @@ class Kept:
         if item.kind == "commit":
             out = self._git.ask("show", "--format=", "--name-only", "-z", str(item.commit))
             return sorted(name for name in out.split("\0") if name)[:SHOWN_FILES]
+        found: set[str] = set()
+        if item.commit and item.kind == "work":
+            found = set().union(*files_of(self._git, item.commit))
         tree = self._place(item.id) / "tree"
-        below = (path for path in _walk(tree) if path != tree / ".git")
-        return sorted(
-            str(path.relative_to(tree)) for path, _ in zip(below, range(SHOWN_FILES), strict=False)
-        )
+        below = (path for path in _walk(tree) if path != tree / ".git") if tree.exists() else ()
+        some = zip(below, range(SHOWN_FILES), strict=False)
+        return sorted(found | {str(path.relative_to(tree)) for path, _ in some})[:SHOWN_FILES]
 
     # where things are
 
@@ -230,6 +291,11 @@ class Kept:
         yield wanted
         for number in range(2, 10_000):
             yield f"{wanted}-{number}"
+
+    def _free_ids(self, wanted: str) -> Iterator[str]:
+        """Yield ids that git can keep a ref under."""
+        refs = [name.removeprefix(KEPT) for name in self._git.refs(KEPT)]
+        return (one for one in self._ids(wanted) if not any(_blocks(one, other) for other in refs))
 
     def _record(self, item: Item) -> Item:
         replace_text(self._place(item.id).with_name(f"{self._place(item.id).name}.json"),
@@ -282,6 +348,19 @@ def _walk(folder: Path) -> Iterator[Path]:
             yield from _walk(path)
         else:
             yield path
+
+
+def _files_below(folder: Path) -> list[str]:
+    return [str(path.relative_to(folder)) for path in _walk(folder)]
+
+
+def _blocked(item: Item, files: list[str], what: str) -> RefusedError:
+    return RefusedError(
+        f"{', '.join(files[:10])} is in the way of what was kept.",
+        reason="restore_blocked",
+        suggestions=[f"{what}, then: ctx kept restore {item.id}"],
+        details={"files": files[:100]},
+    )
 
 
 def _now() -> float:
