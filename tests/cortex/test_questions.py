@@ -1,11 +1,17 @@
 """A person is asked before a task is completed of which something is not submitted."""
 
+from pathlib import Path
+
 import pytest
 from cortex_lab import Ctx, Repo
 from mcp_host.testing import Person, hosted
 
 pytestmark = pytest.mark.anyio
 CORTEX = {"cortex": "mcp_host_cortex_tasks.plugin"}
+
+
+def everything(folder: Path) -> dict[str, bytes]:
+    return {str(path): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
 async def test_who_completes_a_task_reads_what_is_not_submitted(
@@ -22,7 +28,9 @@ async def test_who_completes_a_task_reads_what_is_not_submitted(
         assert first["code"] == "conflict"  # nothing of it is done, and nothing is at stake
 
         repo.write("new.txt")
+        before = everything(repo.folder)
         refused = await asked.error("cortex_complete_task", task_id=number)
 
+        assert everything(repo.folder) == before  # who asks writes nothing
         assert person.asked[0]["params"]["message"] == f"Complete task {number}? 1 file is new."
         assert refused["code"] == "cancelled"

@@ -7,9 +7,11 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from mcp_host import Caller, Context, Form
 from mcp_host_tasky.errors import BusyError, UnavailableError
-from mcp_host_tasky.service import Plan, Tasks
-from mcp_host_tasky.storage import Location, open_store
+from mcp_host_tasky.service import Listener, Plan, PlanSettings, Service, Tasks
+from mcp_host_tasky.storage import Home, Location, open_store
+from mcp_host_tasky.tools import agreed
 from tasky_lab import ME, create, get, names, refusal
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="permissions of another kind")
@@ -71,6 +73,31 @@ def test_a_protected_plan_can_be_read(folder: Path, kind: str) -> None:
         dry = tasks.edit([{"task_id": one, "action": "complete"}], ME, dry_run=True)
         assert dry[0]["status"] == "completed"
         tasks.close()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_hangs_on_a_task_is_asked_of_a_plan_that_cannot_be_written(
+    folder: Path, kind: str
+) -> None:
+    home = Home.of_user({"HOME": str(folder / "home")})
+    plan = home.init(folder, store=kind, name="Asked").location
+    tasks = opened(plan)
+    (one,) = create(tasks, "Dough")
+    create(tasks, "Bread", blockers=[one])
+    tasks.close()
+    service = Service(PlanSettings(root=folder), home, Listener(ignored, ignored, ignored), str)
+    context = Context("1", Caller(offers=frozenset({"elicitation"})))
+
+    with protected(folder):
+        asked = agreed(service, [{"action": "delete", "task_id": one}], False, context)
+        service.close()
+
+    assert isinstance(asked, Form)
+    assert asked.message == "Delete? 'Dough': 1 task waits for this one."
+
+
+def ignored(*_: object) -> None:
+    """Hear what nobody waits for here."""
 
 
 @pytest.mark.parametrize("kind", KINDS)
