@@ -11,16 +11,14 @@ from pathlib import Path, PurePath
 
 import pytest
 from mcp_host.cli.install import jsonc
+from mcp_host.cli.install.changes import apply, plan_install, plan_uninstall
 from mcp_host.cli.install.clients import (
     CLIENTS,
     ClientFileError,
     Launch,
     Machine,
-    apply,
     file_of,
     find,
-    plan_install,
-    plan_uninstall,
     this_host,
 )
 

@@ -14,20 +14,8 @@ from ..common import (
     chosen_file,
 )
 from ..completion import beginning
-from .clients import (
-    CLIENTS,
-    SERVER_NAME,
-    Change,
-    Client,
-    apply,
-    entry_in,
-    file_of,
-    find,
-    is_under_git,
-    plan_install,
-    plan_uninstall,
-    this_host,
-)
+from .changes import Change, apply, entry_in, is_under_git, plan_install, plan_uninstall
+from .clients import CLIENTS, SERVER_NAME, Client, file_of, find, this_host
 from .readiness import project_root, refuse_what_cannot_start
 
 ClientName = Annotated[
