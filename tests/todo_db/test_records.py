@@ -272,6 +272,7 @@ async def test_a_migration_that_is_killed_leaves_nothing_and_is_run_again(
     )
 
 
+@pytest.mark.parametrize("url", ["sqlite", "uuids"], indirect=True)
 async def test_the_command_undo_restores_a_task_and_says_when_it_cannot(url: str) -> None:
     folder = Path(os.devnull).parent
     async with open_store(read_url(url)) as store:
