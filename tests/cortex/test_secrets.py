@@ -43,6 +43,10 @@ KINDS = {
     "prod.env": ("prod.env", "A=1"),
     "id_rsa.bak": ("id_rsa.bak", "x"),
     ".htpasswd": (".htpasswd", "x"),
+    "Twilio": ("app.py", "SK" + some(32, "0123456789abcdef")),
+    "Discord": ("app.py", f"M{some(23)}.{some(6)}.{some(27)}"),
+    "Mailchimp": ("app.py", some(32, "0123456789abcdef") + "-us12"),
+    "Square": ("app.py", f"sq0csp-{some(43)}"),
     "tfstate": ("main.tfstate", "{}"),
 }
 HARMLESS = {
@@ -53,6 +57,7 @@ HARMLESS = {
     "hash.txt": "0123456789abcdef0123456789abcdef01234567\n",
     ".env.example": "KEY=\n",
     "key.pub": "ssh-ed25519 AAAA\n",
+    "e2e/testdata/.env": "KEY=1\n",
     "app.py": "token = os.environ['GITHUB_TOKEN']\nsk_test_key = 'x'\n",
 }
 
@@ -73,7 +78,7 @@ def test_a_secret_is_found_in_a_file(kind: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", HARMLESS)
 def test_what_is_none_is_left_alone(name: str, tmp_path: Path) -> None:
     place = tmp_path / name
-    place.parent.mkdir(exist_ok=True)
+    place.parent.mkdir(parents=True, exist_ok=True)
     place.write_text(HARMLESS[name])
     assert in_files(tmp_path, [name]) == []
 
@@ -109,6 +114,15 @@ def test_a_secret_that_was_committed_by_hand_is_not_pushed(ctx: Ctx, repo: Repo,
     assert token not in run.out
     assert task not in repo.remote_branches()
     ctx.json("tasks", "pr", "--allow", "app.py", at=repo.folder)
+
+
+def test_a_secret_at_the_end_of_a_long_line_of_a_commit_is_found(
+    ctx: Ctx, repo: Repo, task: str
+) -> None:
+    repo.commit("long.min.js", "x=1;" * 300_000 + f"'{KINDS['GitHub'][1]}'")
+    repo.commit("many.txt", "some line of text\n" * 100_000)
+    found = ctx.fails("tasks", "pr", at=repo.folder).data["details"]["found"]
+    assert [one["path"] for one in found] == ["long.min.js"]
 
 
 @pytest.mark.parametrize("by", ["path", "fingerprint"])

@@ -1,21 +1,20 @@
 """What looks like a secret, in files that are to be committed and in commits that are to be pushed.
 
-Tokens are known by the shapes that their makers publish; passwords in YAML, by a value that nobody
-would write as an example. What is read is read in pieces of a fixed size, to its end.
+What is read is read in pieces of a fixed size, to its end.
 """
 
 import hashlib
-import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath
 
 from ..storage.git import Checkout
+from .detector import is_made_up, secret_in
 
 ALLOWED = ".cortex-secrets-allow"
 PIECE = 1024 * 1024
-OVERLAP = 4096  # longer than any shape below can be
+OVERLAP = 4096  # longer than any secret that we know
 
 _NAMES = (
     ".env",
@@ -44,38 +43,6 @@ _NAMES = (
     "secrets.*",
 )
 _HARMLESS = ("*.example", "*.sample", "*.template", "*.dist", "*.pub", "secrets.py")
-_SHAPES = re.compile(
-    rb"-----BEGIN (?:[A-Z0-9]+ )*PRIVATE KEY(?: BLOCK)?-----"
-    rb"|\bgh[pousr]_[A-Za-z0-9]{36,255}\b"
-    rb"|\bgithub_pat_[A-Za-z0-9_]{50,255}"
-    rb"|\bglpat-[A-Za-z0-9_-]{20,255}"
-    rb"|\b(?:AKIA|ASIA)[0-9A-Z]{16}\b"
-    rb"|(?i:aws[A-Za-z_.-]{0,20}(?:secret|access)[A-Za-z_.-]{0,20}[\"']?\s{0,4}[:=]\s{0,4}[\"']?)"
-    rb"[A-Za-z0-9/+]{40}(?![A-Za-z0-9/+=])"
-    rb"|\bxox[abeprs]-[A-Za-z0-9-]{20,255}"
-    rb"|hooks\.slack\.com/services/T[A-Z0-9]{6,20}/B[A-Z0-9]{6,20}/[A-Za-z0-9]{16,40}"
-    rb"|\bsk-ant-[A-Za-z0-9_-]{20,255}"
-    rb"|\bsk-(?:proj|svcacct|admin)-[A-Za-z0-9_-]{20,255}"
-    rb"|\bsk-[A-Za-z0-9]{20}T3BlbkFJ[A-Za-z0-9]{20}\b"
-    rb"|\b[sr]k_live_[A-Za-z0-9]{16,255}"
-    rb"|\bnpm_[A-Za-z0-9]{36}\b"
-    rb"|:_authToken\s{0,4}=\s{0,4}[\"']?[A-Za-z0-9_-][^\s\"'$]{15,255}"
-    rb"|\bpypi-AgE[A-Za-z0-9_-]{50,255}"
-    rb"|\bhf_[A-Za-z0-9]{30,64}\b"
-    rb"|\bAIza[0-9A-Za-z_-]{35}\b"
-    rb"|\bGOCSPX-[A-Za-z0-9_-]{28}\b"
-    rb"|\bya29\.[A-Za-z0-9_-]{30,255}"
-    rb"|\bSG\.[A-Za-z0-9_-]{22}\.[A-Za-z0-9_-]{43}\b"
-    rb"|\bdop_v1_[a-f0-9]{64}\b"
-    rb"|\beyJhbGciOi[A-Za-z0-9_-]{8,512}\.eyJ[A-Za-z0-9_-]{8,1024}\.[A-Za-z0-9_-]{20,512}"
-)
-_PASSWORD = re.compile(
-    rb"(?im)^[ \t-]{0,40}[\"']?[A-Za-z0-9_.-]{0,40}passw(?:or)?d[\"']?[ \t]{0,4}:[ \t]{1,4}"
-    rb"[\"']?([^\s\"'#{}$<>*!&|%]{6,128})"
-)
-_EXAMPLES = re.compile(rb"(?i)example|change|secret|passw|dummy|sample|test|placeholder|your|xxx")
-_YAML = (".yml", ".yaml")
-_NOT_REAL = frozenset({"test", "tests", "testing", "spec", "specs", "fixtures", "examples", "docs"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,31 +76,60 @@ def in_files(root: Path, paths: Iterable[str]) -> list[Finding]:
 def in_commits(git: Checkout, *which: str) -> list[Finding]:
     """Return what looks like a secret in the lines that commits add, one finding a file."""
     found: dict[str, Finding] = {}
-    commit = path = ""
+    for one in _added_by(git, *which):
+        if one.path in found:
+            continue
+        if one.begins and (why := _by_name(one.path)):
+            found[one.path] = Finding(one.path, why, _fingerprint(one.path.encode()), one.commit)
+        elif secret := secret_in(bytes(one.text), one.path):
+            found[one.path] = Finding(one.path, "by its content", _fingerprint(secret), one.commit)
+    return list(found.values())
+
+
+@dataclass(slots=True)
+class _Added:
+    """A piece of what a commit adds to a file; `begins` in the first one of a file that is new."""
+
+    commit: str
+    path: str
+    begins: bool
+    text: bytearray = field(default_factory=bytearray)
+
+
+def _added_by(git: Checkout, *which: str) -> Iterator[_Added]:
+    """Yield the lines that commits add, in pieces of a fixed size that overlap."""
     command = (
         "log", "-p", "-a", "--no-color", "--no-ext-diff", "--no-textconv", "--no-renames",
         "--no-show-signature", "--unified=0", "--src-prefix=a/", "--dst-prefix=b/",
         "--format=commit %H", *which, "--",
     )  # fmt: skip
-    header = new = True
+    commit, header, new, goes_on, is_added = "", True, False, False, False
+    now: _Added | None = None
     for line in git.lines(*command, longest=PIECE):
-        if line.startswith(b"commit ") and len(line.strip()) in (47, 71):
+        starts, goes_on = not goes_on, not line.endswith(b"\n")
+        if starts and line.startswith(b"commit ") and len(line.strip()) in (47, 71):
             commit, header = line[7:].strip().decode("ascii", "replace"), True
-        elif line.startswith(b"diff --git "):
+        elif starts and line.startswith(b"diff --git "):
             header, new = True, False
-        elif header and line.startswith(b"new file mode "):
+            if now is not None:
+                yield now
+                now = None
+        elif starts and header and line.startswith(b"new file mode "):
             new = True
-        elif header and line.startswith(b"+++ b/"):
+        elif starts and header and line.startswith(b"+++ b/"):
             path = line[6:].rstrip(b"\t\r\n").decode("utf-8", "replace")
-            if new and (why := _by_name(path)):
-                found.setdefault(path, Finding(path, why, _fingerprint(path.encode()), commit))
-        elif line.startswith(b"@@"):
+            now = _Added(commit, path, new)
+        elif starts and line.startswith(b"@@"):
             header = False
-        elif header or path in found or not line.startswith(b"+"):
-            continue
-        elif secret := _secret_in(line[1:], path):
-            found[path] = Finding(path, "by its content", _fingerprint(secret), commit)
-    return list(found.values())
+        elif now is not None and not header:
+            is_added = line.startswith(b"+") if starts else is_added
+            if is_added:
+                now.text += line[1:] if starts else line
+            if len(now.text) >= PIECE:
+                yield now
+                now = _Added(commit, now.path, False, now.text[-OVERLAP:])
+    if now is not None:
+        yield now
 
 
 def _in_file(root: Path, path: str) -> Finding | None:
@@ -146,7 +142,7 @@ def _in_file(root: Path, path: str) -> Finding | None:
         with place.open("rb") as file:
             before = b""
             while piece := file.read(PIECE):
-                if secret := _secret_in(before + piece, path):
+                if secret := secret_in(before + piece, path):
                     return Finding(path, "by its content", _fingerprint(secret))
                 before = piece[-OVERLAP:]
     except OSError:
@@ -156,33 +152,9 @@ def _in_file(root: Path, path: str) -> Finding | None:
 
 def _by_name(path: str) -> str | None:
     name = PurePosixPath(path).name.lower()
-    if any(fnmatchcase(name, shape) for shape in _HARMLESS):
+    if any(fnmatchcase(name, shape) for shape in _HARMLESS) or is_made_up(path):
         return None
     return "by its name" if any(fnmatchcase(name, shape) for shape in _NAMES) else None
-
-
-def _secret_in(data: bytes, path: str) -> bytes | None:
-    for text in _readings(data):
-        if shape := _SHAPES.search(text):
-            return shape[0]
-        for password in _PASSWORD.finditer(text) if _is_configuration(path) else ():
-            value = password[1]
-            mixed = re.search(rb"[A-Za-z]", value) and re.search(rb"[0-9]", value)
-            if mixed and not _EXAMPLES.search(value):
-                return value
-    return None
-
-
-def _readings(data: bytes) -> Iterator[bytes]:
-    """Yield the bytes as they are, and as UTF-16 where they may be that."""
-    yield data
-    if b"\0" in data:
-        yield data.replace(b"\0", b"")
-
-
-def _is_configuration(path: str) -> bool:
-    parts = PurePosixPath(path.lower())
-    return parts.suffix in _YAML and not _NOT_REAL & set(parts.parts)
 
 
 def _fingerprint(secret: bytes) -> str:
