@@ -180,9 +180,15 @@ def _silent(pid: int, asking: Asking, seen: dict[int, float]) -> str | None:
             named = [one for one in asking.programs if os.fsencode(one) in words]
             begun = bool(speaker) and speaker[0].startswith(b"git-remote-http")
             if (named or begun) and now - seen.setdefault(child, now) > asking.limit:
-                told = [*named, *asking.programs, *(os.fsdecode(word) for word in words)]
-                return told[0] if told else "A credential helper"
+                return next(iter((*named, *asking.programs)), None) or _helper_of(words)
     return None
+
+
+def _helper_of(words: list[bytes]) -> str:
+    """Return what a person knows a credential helper by, from the words that it runs with."""
+    told = [os.fsdecode(word) for word in words if word not in (b"", b"-c", b"get")]
+    is_shell = len(told) > 1 and Path(told[0]).name in ("sh", "dash", "bash")
+    return " ".join(told[is_shell:]) or "A credential helper"
 
 
 def _words_of(pid: int, what: str) -> list[bytes]:
