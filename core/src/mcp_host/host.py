@@ -6,7 +6,7 @@ import asyncio
 import logging
 import os
 import uuid
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple, Self
@@ -51,6 +51,7 @@ from .packs.conditions import Condition
 from .packs.declared import Declared, Outcome
 from .packs.inventory import Inventory, Pack
 from .packs.own_pack import PACKS_URI
+from .packs.renewal import Renewal
 from .runtime.bounds import text
 from .runtime.health import Health
 from .runtime.lifecycle import Lifecycle, Limits
@@ -62,6 +63,7 @@ from .runtime.process_worker import ProcessWorker
 from .runtime.programs import ProgramRunner
 from .runtime.side import as_call_error
 from .runtime.worker import ThreadWorker, Worker
+from .settings.tables import RESERVED_PACK_NAME
 from .startup import folders
 
 log = logging.getLogger("mcp_host")
@@ -99,31 +101,40 @@ class Host:
         self._offers: dict[str, _Offers] = {}
         self._openings: dict[str, asyncio.Task[None]] = {}
         self._loop: asyncio.AbstractEventLoop | None = None
-        packs, host = self.running.__getitem__, self.settings.host
-        cache = self.cache = Cache()
-        find = partial(self._found, "tools")
-        accounts: list[OutcomeListener] = [log_calls]
+        host = self.settings.host
+        self.is_closing = False
+        self._draining: set[asyncio.Task[None]] = set()
+        self.cache = Cache()
+        self._slots = Slots(self.settings.packs, host.max_concurrency)
+        self._accounts: list[OutcomeListener] = [log_calls]
         self._audit: AuditFile | None = None
         if host.audit is not None:
             self._audit = AuditFile(host.audit, host.audit_max_bytes, host.audit_keep)
-            accounts.append(Audit(self._audit.write))
-        self._chain = Chain(
+            self._accounts.append(Audit(self._audit.write))
+        self._chain = self._made_chain()
+
+    def _made_chain(self) -> Chain:
+        """What every call passes, by the settings as they are now."""
+        settings, inventory = self.settings, self.inventory
+        host = settings.host
+        find, cache, slots = partial(self._found, "tools"), self.cache, self._slots
+        return Chain(
             [
                 request_id,
-                Outcomes(accounts),
-                ErrorEnvelope(self.settings.secrets),
+                Outcomes(self._accounts),
+                ErrorEnvelope(settings.secrets),
                 Search(inventory.search_tools, partial(inventory.lists.everything, "tools"), find),
                 policy,
                 Names(self._known_names, self._why_missing),
                 transforms,
-                Opening(packs),
+                Opening(self.running.__getitem__),
                 Questions(host.asking_timeout),
                 Confirm(host.confirm),
                 cache,
-                Deadline(self.settings.packs, host.timeout),
-                Slots(self.settings.packs, host.max_concurrency),
+                Deadline(settings.packs, host.timeout),
+                slots,
             ],
-            Run(packs, host.max_answer_bytes, self.settings.secrets, inventory.sends),
+            Run(host.max_answer_bytes, settings.secrets, inventory.sends),
         )
 
     # What is known without an open pack is the inventory's to tell.
@@ -196,19 +207,66 @@ class Host:
 
     async def close(self) -> None:
         """Close every pack, all at once, each within its time."""
-        for task in self._openings.values():
+        self.is_closing = True
+        for task in (*self._openings.values(), *self._draining):
             task.cancel()
-        await asyncio.gather(*self._openings.values(), return_exceptions=True)
+        await asyncio.gather(*self._openings.values(), *self._draining, return_exceptions=True)
         closing = (lifecycle.close() for lifecycle in self.running.values())
         await asyncio.gather(*closing, return_exceptions=True)
         await asyncio.to_thread(self.inventory.close)
         if self._audit is not None:
             await asyncio.to_thread(self._audit.close)
 
+    # Settings that were read again
+
+    def renew(self, renewal: Renewal) -> None:
+        """Serve by new settings: at once for calls from now on; those that run stay where they are.
+
+        A pack that was loaded anew is opened once the calls of the old one have ended, or after
+        `grace` beside it. The old one is closed with its last call.
+        """
+        changed = [*renewal.gone, *renewal.loaded]
+        if renewal.searches_anew and self.alone is None:
+            changed.append(RESERVED_PACK_NAME)
+        old = {name: self._replaced(name) for name in changed}
+        self.inventory.renew(renewal)
+        self.settings = self.inventory.settings
+        self._slots.renew(self.settings.packs, self.settings.host.max_concurrency)
+        for name in (*changed, *renewal.relisted):
+            self.cache.forget(name)
+        self._chain = self._made_chain()
+        for name in changed:
+            if name in self.packs:
+                self._start(self.packs[name], after=old[name])
+        self._tell_if_fatal()
+        self.emit(PACKS_URI)
+        self.forget_lists()
+
+    async def decided(self, names: Iterable[str]) -> None:
+        """Wait until these packs are open, or have failed to be."""
+        await self._decided([self.packs[name] for name in names if name in self.packs])
+
+    def _replaced(self, name: str) -> asyncio.Task[None] | None:
+        """Let a pack end with its last call; return what ends then, where there is anything."""
+        lifecycle, opening = self.running.pop(name, None), self._openings.pop(name, None)
+        if lifecycle is None or opening is None:
+            return None
+        self._clear_offers(self.packs[name])
+        del self._offers[name]
+        lifecycle.replaced()
+        draining = asyncio.create_task(_drained(lifecycle, opening))
+        self._draining.add(draining)
+        draining.add_done_callback(self._draining.discard)
+        return draining
+
     async def _decided(self, packs: Sequence[Pack]) -> None:
         await self._loaded(packs)
         running = [self.running[pack.name] for pack in packs if pack.name in self.running]
         await asyncio.gather(*(lifecycle.health.decided() for lifecycle in running))
+
+    async def loaded(self) -> None:
+        """Wait until every pack is imported."""
+        await self._loaded(list(self.packs.values()))
 
     async def _loaded(self, packs: Sequence[Pack]) -> bool:
         """Wait until these packs are imported; return whether there was anything to wait for."""
@@ -232,10 +290,13 @@ class Host:
         self.emit(PACKS_URI)
         self.forget_lists()
 
-    def _start(self, pack: Pack) -> None:
+    def _start(self, pack: Pack, after: asyncio.Task[None] | None = None) -> None:
+        """Open a pack; `after` something has ended, for which it waits no longer than `grace`."""
         if pack.declared is not None and pack.name not in self._openings:
             lifecycle = self.running[pack.name] = self._lifecycle(pack, pack.declared)
-            self._openings[pack.name] = asyncio.create_task(lifecycle.run())
+            grace = self.settings.host.grace
+            running = lifecycle.run() if after is None else _after(after, grace, lifecycle.run)
+            self._openings[pack.name] = asyncio.create_task(running)
 
     def _lifecycle(self, pack: Pack, declared: Declared) -> Lifecycle:
         health = Health(partial(self._condition_changed, pack))
@@ -292,11 +353,13 @@ class Host:
             public_name=Naming(declared, self.alone is None).public_tool,
             folders=folder,
             programs=ProgramRunner(
-                self.settings.secrets.variables, tuple(declared.needs.child_environment)
+                lambda: self.settings.secrets.variables, tuple(declared.needs.child_environment)
             ),
         )
 
     def _condition_changed(self, pack: Pack, condition: Condition) -> None:
+        if self.packs.get(pack.name) is not pack:
+            return  # another has its place
         was_listed = pack.condition.listed
         if condition.state == "failed":
             self._clear_offers(pack)
@@ -548,6 +611,8 @@ class _PackListener:
         self._host.forget_lists()
 
     def list_changes(self, changes: Sequence[ListChange]) -> None:
+        if self._host.packs.get(self._pack.name) is not self._pack:
+            return  # another has its place
         self._entries.apply(changes)
         self._health.refused(self._entries.refusal)
         self._host.forget_lists()
@@ -559,6 +624,24 @@ class _PackListener:
         log.warning(
             "pack %s: %d changes were too many at once, and dropped", self._pack.name, count
         )
+
+
+async def _drained(lifecycle: Lifecycle, opening: asyncio.Task[None]) -> None:
+    """Close a pack that was replaced, once its last call has ended; at once where cancelled."""
+    try:
+        await lifecycle.drained()
+    finally:
+        opening.cancel()
+        await asyncio.wait({opening})
+        await lifecycle.close()
+
+
+async def _after(
+    other: asyncio.Task[None], seconds: float, following: Callable[[], Awaitable[None]]
+) -> None:
+    """Go on once a task has ended, or so many seconds later."""
+    await asyncio.wait({other}, timeout=seconds)
+    await following()
 
 
 async def until_answered(

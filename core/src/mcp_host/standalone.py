@@ -69,7 +69,10 @@ class Standalone(Record):
 
     def options(self, arguments: Sequence[str]) -> Given:
         """What a command line says; ends the process where that is nothing that can be done."""
-        return quickly(arguments, self.transport) or self.parser().parse_args(arguments)
+        given = quickly(arguments, self.transport) or self.parser().parse_args(arguments)
+        if given.watch:
+            self.parser().error("--watch is an option of mcp-host serve")
+        return given
 
     def parser(self) -> argparse.ArgumentParser:
         """The options that every server of one pack has."""

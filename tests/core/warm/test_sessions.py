@@ -356,3 +356,17 @@ async def test_programs_get_the_variables_of_the_session_that_calls(
         assert len(warm.hosts()) == 1, warm.alone()
 
     assert told == [["one", "one"], ["two", "two"], ["one", "one"]]
+
+
+async def test_sessions_follow_a_settings_file_that_is_reloaded(warm: WarmHome) -> None:
+    await warm.learn()
+    async with warm.stdio() as client:
+        process = await client.value("probe_process")
+        warm.home.write('[host]\nexpose = "search"\n' + warm_home.SETTINGS)
+        warm.home.run("trust", "mcp-host.toml")
+
+        told = warm.home.run("reload", "--json").json["processes"]
+
+        assert [(one["process"], one["hosts"][0]["reloaded"]) for one in told] == [(process, True)]
+        await client.notified("notifications/tools/list_changed")
+        assert "host_search" in {tool["name"] for tool in await client.tools()}

@@ -18,6 +18,7 @@ OWN = {
     "init": "init:init",
     "trust": "trust:trust",
     "serve": "serve_help:serve",
+    "reload": "reload:reload",
     "packs": "packs:packs",
     "enable": "enable:enable",
     "disable": "disable:disable",

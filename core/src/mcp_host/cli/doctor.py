@@ -28,6 +28,7 @@ from .common import (
     quiet_logs,
     saved_catalogue,
 )
+from .reload import running_lines
 from .warm import warm_line
 
 
@@ -54,6 +55,7 @@ def doctor(config: ConfigOption = None, as_json: JsonOption = False) -> None:
                 "settings": str(settings.source or ""),
                 "catalogue": catalogue,
                 "warm": warm_line(settings),
+                "running": running_lines(settings.source, settings.digest),
                 "warnings": warnings,
                 "packs": reports,
             }
@@ -130,6 +132,8 @@ def _show(
     output.text(f"settings: {host.settings.source or 'none'}")
     output.text(f"saved catalogue for a start in this folder: {catalogue}")
     output.text(f"warm host: {warm_line(host.settings)}")
+    for line in running_lines(host.settings.source, host.settings.digest):
+        output.text(f"running: {line}")
     for warning in warnings:
         output.text(f"warning: {warning}")
     for report in reports:

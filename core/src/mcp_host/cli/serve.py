@@ -10,7 +10,7 @@ from ..startup.options import (
     quickly,
 )
 from ..startup.printable import shown
-from ..startup.trust import NO_PACKS, Choice, choose, is_safe_mode
+from ..startup.trust import NO_PACKS, Choice, again, choose, is_safe_mode
 from ..startup.version import VERSION
 from ..startup.warm.attempt import attempt
 
@@ -54,7 +54,13 @@ def serving(
     from ..serving.start import Serving
 
     choice, no_packs = Choice(source, digest=digest), is_safe_mode()
-    what = Serving(name="mcp-host", version=lambda: VERSION, transport=given.transport)
+    what = Serving(
+        name="mcp-host",
+        version=lambda: VERSION,
+        transport=given.transport,
+        read_again=lambda: read_settings(_again(choice), no_packs, given),
+        watches=given.watch,
+    )
     return what, lambda: read_settings(choice, no_packs, given)
 
 
@@ -65,7 +71,7 @@ def parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="mcp-host serve", description="Serve the enabled packs to MCP clients."
     )
-    add_options(parser, "stdio")
+    add_options(parser, "stdio", watches=True)
     return parser
 
 
@@ -78,6 +84,16 @@ def read_settings(choice: Choice, no_packs: bool, given: Given) -> Settings:
     path = choice.path
     settings = load(path, digest=choice.digest) if path is not None else Settings()
     return overridden(settings.replace(packs={}) if no_packs else settings, given)
+
+
+def _again(choice: Choice) -> Choice:
+    """The same file, looked at once more; `SettingsError` where it must not be read."""
+    from ..errors import SettingsError
+
+    found = again(choice)
+    if found.file is None:
+        raise SettingsError(found.notice or "this host was started without a settings file")
+    return found
 
 
 def _notices(choice: Choice) -> list[str]:

@@ -36,7 +36,11 @@ def serve(
     port: Annotated[int | None, _option("--port", min=0, max=65535)] = None,
     root: Annotated[Path | None, _option("--root")] = None,
     config: ConfigOption = None,
+    profile: Annotated[str | None, _option("--profile")] = None,
     no_catalogue: Annotated[bool, _option("--no-catalogue")] = False,
+    warm: Annotated[bool, _option("--warm")] = False,
+    no_warm: Annotated[bool, _option("--no-warm")] = False,
+    watch: Annotated[bool, _option("--watch")] = False,
     log_level: Annotated[LogLevel | None, _option("--log-level")] = None,
     log_format: Annotated[LogFormat | None, _option("--log-format")] = None,
 ) -> None:
@@ -48,7 +52,10 @@ def serve(
             port=port,
             root=str(root) if root is not None else None,
             config=str(config) if config is not None else None,
+            profile=profile,
             no_catalogue=no_catalogue,
+            warm=False if no_warm else warm or None,
+            watch=watch,
             log_level=log_level,
             log_format=log_format,
         )

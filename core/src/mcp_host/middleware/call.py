@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 from ..declarations.context import Context
 from ..declarations.tool import Tool
 from ..packs.catalog import Entry
+from ..runtime.lifecycle import Lifecycle
 from ..runtime.messages import Answered, Asked, Kind
 
 AskLive: TypeAlias = Callable[[Mapping[str, Any]], Awaitable[Mapping[str, Any]]]
@@ -35,7 +36,8 @@ class Call:
     `name` is what the client sent (for a resource, its URI); `entry` is None when nothing has that
     name. `used` are the seconds that the call has had already, before a person was asked. `began`
     turns true when its pack may have begun to do it, and `repeatable` is what the pack said of it
-    then, where only a function of the arguments knows.
+    then, where only a function of the arguments knows. `pack` is where it is made, once its pack is
+    open.
     """
 
     kind: Kind
@@ -47,12 +49,19 @@ class Call:
     used: float = 0.0
     began: bool = False
     repeatable: bool = False
+    pack: Lifecycle | None = None
 
     @property
     def known(self) -> Entry:
         """The entry that the call is for; `names` lets nothing else pass."""
         assert self.entry is not None
         return self.entry
+
+    @property
+    def place(self) -> Lifecycle:
+        """Where the call is made; `opening` lets nothing else pass."""
+        assert self.pack is not None
+        return self.pack
 
     @property
     def may_be_repeated(self) -> bool:

@@ -1,4 +1,7 @@
-"""A call to a pack that is being opened waits for it; one to a failed pack hears why."""
+"""A call to a pack that is being opened waits for it; one to a failed pack hears why.
+
+From here on a call stays with its pack as it is opened now, also where settings are read again.
+"""
 
 from __future__ import annotations
 
@@ -17,13 +20,23 @@ class Opening:
         self._packs = packs
 
     async def __call__(self, call: Call, following: Next) -> Result:
-        await wait_until_open(self._packs(call.known.pack))
-        return await following(call)
+        pack = call.pack = self._packs(call.known.pack)
+        pack.enter()
+        try:
+            await wait_until_open(pack)
+            return await following(call)
+        finally:
+            pack.leave()
 
 
 async def wait_until_open(pack: Lifecycle) -> None:
     """Wait until a pack is open; `Unavailable` where it failed to be."""
     await pack.health.decided()
+    if pack.health.is_replaced_unopened:
+        raise Unavailable(
+            f"The settings changed while the pack '{pack.name}' was being opened; call again",
+            details={"reason": "settings_changed"},
+        )
     condition = pack.health.condition
     if condition.state == "failed":
         raise unavailable(pack.name, condition)

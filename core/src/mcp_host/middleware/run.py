@@ -6,7 +6,6 @@ import time
 from collections.abc import Callable, Mapping
 
 from ..errors import MissingCapability
-from ..runtime.lifecycle import Lifecycle
 from ..runtime.mailbox import NotificationMessage, Repeatable, Said
 from ..runtime.messages import Answered, Asked, CallMessage, CannotAsk
 from ..settings.secrets import Secrets
@@ -15,20 +14,14 @@ from .call import Call, Result
 
 
 class Run:
-    """`packs` finds a pack by name; an answer may have `max_answer_bytes`; `secrets` are masked in
-    what the call says on its way. `sends` finds the notifications that a pack may send, and the
-    extension of each.
+    """An answer may have `max_answer_bytes`; `secrets` are masked in what the call says on its
+    way. `sends` finds the notifications that a pack may send, and the extension of each.
     """
 
     def __init__(
-        self,
-        packs: Callable[[str], Lifecycle],
-        max_answer_bytes: int,
-        secrets: Secrets,
-        sends: Callable[[str], Mapping[str, str]],
+        self, max_answer_bytes: int, secrets: Secrets, sends: Callable[[str], Mapping[str, str]]
     ) -> None:
         self._secrets = secrets
-        self._packs = packs
         self._max_answer_bytes = max_answer_bytes
         self._sends = sends
 
@@ -47,7 +40,7 @@ class Run:
             is_live=call.asking.ask is not None,
         )
         call.began = True
-        reply = await self._packs(call.known.pack).worker.call(message, self._hear(call))
+        reply = await call.place.worker.call(message, self._hear(call))
         call.began = not isinstance(reply, Asked | CannotAsk)
         if isinstance(reply, Answered | Asked):
             return reply

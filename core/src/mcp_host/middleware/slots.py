@@ -28,9 +28,19 @@ class Slots:
 
     def __init__(self, packs: Mapping[str, PackTable], limit: int) -> None:
         self._host = Gate(limit, "The host")
-        self._packs = {
-            name: Gate(table.max_concurrency, f"The pack '{name}'") for name, table in packs.items()
-        }
+        self._packs: dict[str, Gate] = {}
+        self.renew(packs, limit)
+
+    def renew(self, packs: Mapping[str, PackTable], limit: int) -> None:
+        """Have other limits from now on; who is inside stays, and counts."""
+        self._host.limit(limit)
+        for name in self._packs.keys() - packs.keys():
+            del self._packs[name]
+        for name, table in packs.items():
+            gate = self._packs.get(name)
+            if gate is None:
+                gate = self._packs[name] = Gate(table.max_concurrency, f"The pack '{name}'")
+            gate.limit(table.max_concurrency)
 
     async def __call__(self, call: Call, following: Next) -> Result:
         gate = self._packs.get(call.known.pack)
@@ -70,6 +80,11 @@ class Gate:
         self._lines: dict[Whose, deque[asyncio.Future[None]]] = {}
         self._last_seen: dict[Whose, float] = {}
         self._left_at: deque[float] = deque(maxlen=64)
+
+    def limit(self, places: int) -> None:
+        """Have so many places from now on."""
+        self._limit = places
+        self._fill()
 
     async def enter(self, caller: Whose) -> None:
         """Take a place, or wait in line for one. Raises `Busy` where the line is full."""

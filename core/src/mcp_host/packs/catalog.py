@@ -88,9 +88,14 @@ class Catalog:
         self.templates: dict[str, Entry] = {}
         self.methods: dict[str, Entry] = {}
         self.extensions: dict[str, tuple[str, Mapping[str, Any]]] = {}
-        self.warnings: list[str] = []
+        self._warnings: list[tuple[str, str]] = []
         self._owned: dict[tuple[What, str, str], Entry] = {}
         self._owners: Counter[tuple[What, str]] = Counter()
+
+    @property
+    def warnings(self) -> list[str]:
+        """What whoever keeps the settings file should mend."""
+        return [said for _, said in self._warnings]
 
     def add(self, declared: Declared, *, prefixed: bool = True) -> None:
         """Take in all that a pack declares, or nothing: `LoadError` names the clash or the name."""
@@ -105,13 +110,24 @@ class Catalog:
         for what, entry in entries:
             self._table(what)[entry.name] = entry
             if len(entry.name) > LONG_NAME and entry.has_name:
-                self.warnings.append(
+                said = (
                     f"{entry.name}: {len(entry.name)} characters; some clients cut names of more "
                     f"than {LONG_NAME}; a shorter prefix in [packs.{declared.name}] helps"
                 )
+                self._warnings.append((declared.name, said))
         self.methods.update((entry.name, entry) for entry in methods)
         for extension in declared.extensions:
             self.extensions[extension.identifier] = declared.name, extension.settings
+
+    def remove(self, pack: str) -> None:
+        """Take out all that a pack declares; what it offers is withdrawn one by one."""
+        tables = (*(self._table(what) for what in LISTS), self.methods)
+        for table in tables:
+            for name in [name for name, entry in table.items() if entry.pack == pack]:
+                del table[name]
+        for identifier in [one for one, (whose, _) in self.extensions.items() if whose == pack]:
+            del self.extensions[identifier]
+        self._warnings = [(whose, said) for whose, said in self._warnings if whose != pack]
 
     def offer(
         self,
@@ -296,7 +312,8 @@ class Catalog:
         for key in ("include", "exclude"):
             for glob in getattr(declared.table, key):
                 if not any(fnmatchcase(name, glob) for name in names):
-                    self.warnings.append(f"{where}.{key}: {glob!r} matches none of its tools")
+                    said = f"{where}.{key}: {glob!r} matches none of its tools"
+                    self._warnings.append((declared.name, said))
 
     def _check(self, declared: Declared, entry: Entry, other: Entry | None) -> None:
         """`LoadError` where the name cannot be, or is `other`'s already."""

@@ -34,6 +34,7 @@ from .own_pack import own_pack
 if TYPE_CHECKING:
     from .children.supervisor import Supervisor
     from .last_ends import LastEnd
+    from .renewal import Renewal
     from .search_tools import SearchTools
 
 log = logging.getLogger("mcp_host")
@@ -155,11 +156,7 @@ class Inventory:
             state = LOADING if table.enabled else DISABLED
             self.packs[name] = Pack(name, table, state, self._last_ends.get(name))
         if self.alone is None:
-            own = own_pack(self.report)
-            if self.search_tools is not None:
-                own = own_pack(self.report, self.search_tools.tools, self.search_tools.instructions)
-            self.packs[own.name] = Pack(own.name, own.table, OPENING)
-            self.take_in(own.name, own)
+            self._take_in_own()
         loading = Loading(
             self.settings,
             self._arrives_late,
@@ -173,6 +170,64 @@ class Inventory:
                 self.take_in(name, outcome)
         if self.fatal:
             raise RequiredPackError(self.fatal)
+
+    def load_again(self, settings: Settings, names: Collection[str]) -> dict[str, Outcome]:
+        """Load packs by other settings, beside those that are served; waits for the slow ones."""
+        from .renewal import Late
+
+        late = Late()
+        packs = {name: table for name, table in settings.packs.items() if name in names}
+        loading = Loading(
+            _in_processes(settings.replace(packs=packs), self._last_ends.keys() & packs.keys()),
+            late.arrives,
+            self._offers,
+            supervisor=self._the_supervisor,
+            prefixed=self.alone is None,
+            flight=self.flight,
+        )
+        return late.completed(loading.load())
+
+    def renew(self, renewal: Renewal) -> None:
+        """Serve what new settings make of the packs; those that are gone or loaded anew are new
+        objects, the others the same.
+        """
+        settings = renewal.settings
+        self.settings = _in_processes(settings, self._last_ends.keys() & settings.packs.keys())
+        for name in (*renewal.gone, *renewal.loaded, *renewal.relisted):
+            self.catalog.remove(name)
+        for name in renewal.gone:
+            del self.packs[name]
+        packs = dict(self.packs)
+        self.packs.clear()
+        if RESERVED_PACK_NAME in packs:
+            self.packs[RESERVED_PACK_NAME] = packs[RESERVED_PACK_NAME]
+        for name, table in self.settings.packs.items():
+            if name not in packs or name in renewal.loaded:
+                state = LOADING if table.enabled else DISABLED
+                self.packs[name] = Pack(name, table, state, self._last_ends.get(name))
+            else:
+                self.packs[name] = packs[name]
+                self.packs[name].table = table
+        self.lists.order([RESERVED_PACK_NAME, *self.settings.packs])
+        for name, declared in renewal.relisted.items():
+            self.catalog.add(declared, prefixed=self.alone is None)
+            self.packs[name].declared = declared
+        for name, outcome in renewal.loaded.items():
+            self.take_in(name, outcome)
+        if renewal.searches_anew and self.alone is None:
+            self.search_tools = _search_tools(settings)
+            self.lists.exposed = self.search_tools.exposed if self.search_tools else None
+            self.catalog.remove(RESERVED_PACK_NAME)
+            self._take_in_own()
+        self.lists.forget()
+
+    def _take_in_own(self) -> None:
+        """Serve what the host contributes itself."""
+        own = own_pack(self.report)
+        if self.search_tools is not None:
+            own = own_pack(self.report, self.search_tools.tools, self.search_tools.instructions)
+        self.packs[own.name] = Pack(own.name, own.table, OPENING)
+        self.take_in(own.name, own)
 
     def _the_supervisor(self) -> Supervisor:
         """Return what starts the packs' processes; there is none before a pack needs one."""
@@ -194,8 +249,8 @@ class Inventory:
 
     def sends(self, pack: str) -> Mapping[str, str]:
         """The notifications that a pack's calls may send, and the extension of each."""
-        declared = self.packs[pack].declared
-        return declared.sends if declared is not None else {}
+        found = self.packs.get(pack)  # a call may run on that began before its pack was taken away
+        return found.declared.sends if found is not None and found.declared is not None else {}
 
     @property
     def extensions(self) -> dict[str, Mapping[str, Any]]:
@@ -244,7 +299,7 @@ class Inventory:
             self._refuse(pack, outcome)
             return
         try:
-            self._refuse_exposed(outcome)
+            self.check_exposed(outcome)
             Naming(outcome, self.alone is None).resolve(outcome.instructions)
             self.catalog.add(outcome, prefixed=self.alone is None)
         except LoadError as error:
@@ -260,7 +315,8 @@ class Inventory:
             why = replace(why, remedy=remedy)
         self.change(pack, why)
 
-    def _refuse_exposed(self, declared: Declared) -> None:
+    def check_exposed(self, declared: Declared) -> None:
+        """`LoadError` where a pack must not be served to other machines, and would be."""
         if self._exposed and declared.acts_as_server_user and not declared.table.shared:
             raise LoadError(
                 "not_shared",

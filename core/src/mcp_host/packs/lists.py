@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import binascii
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from ..declarations.context import Caller
@@ -32,15 +32,19 @@ class Lists:
         order: Sequence[str],
         exposed: Callable[[Sequence[Entry]], Sequence[Entry]] | None = None,
     ) -> None:
-        self._place = {pack: place for place, pack in enumerate(order)}
+        self.order(order)
         self._catalog = catalog
         self._page_size = page_size
         self._is_listed = is_listed
-        self._exposed = exposed
+        self.exposed = exposed
         self._whole: dict[What, list[Entry]] = {}
         self._made: dict[What, Sequence[Entry]] = {}
         self._turn = 0
         self._paged: dict[tuple[What, int], Sequence[Entry]] = {}
+
+    def order(self, packs: Iterable[str]) -> None:
+        """Have the lists show the packs in this order, from the next `forget` on."""
+        self._place = {pack: place for place, pack in enumerate(packs)}
 
     def visible(self, what: What, caller: Caller) -> list[Mapping[str, Any]]:
         """Return one list whole, as this caller may see it."""
@@ -68,8 +72,8 @@ class Lists:
         entries = self._made.get(what)
         if entries is None:
             entries = self.everything(what)
-            if what == "tools" and self._exposed is not None:
-                entries = self._exposed(entries)
+            if what == "tools" and self.exposed is not None:
+                entries = self.exposed(entries)
             self._made[what] = entries
         return entries
 

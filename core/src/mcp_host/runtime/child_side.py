@@ -339,6 +339,7 @@ class PackSide:
         self._watched = frozenset(about["watched"])
         mailbox = Mailbox(_Sending(self._outlet), asyncio.get_running_loop(), self._outlet.is_free)
         offers = Offers(declared, mailbox.list_change)
+        secret_variables = frozenset(self._request["secret_variables"])
         handle = PackHandle(
             declared.name,
             changed=mailbox.changed,
@@ -355,7 +356,7 @@ class PackSide:
             public_name=Naming(declared, self._request["prefixed"]).public_tool,
             folders=(data, cache),
             programs=ProgramRunner(
-                frozenset(self._request["secret_variables"]),
+                lambda: secret_variables,
                 tuple(declared.needs.child_environment),
             ),
         )

@@ -16,7 +16,7 @@ class Health:
 
     `on_change` hears each condition that differs from the one before. What the pack says of itself
     counts only while it is open, what it offered in vain only where it says nothing, and abandoned
-    calls last.
+    calls last. `is_replaced_unopened` says that another took its place before it was decided.
     """
 
     def __init__(self, on_change: Callable[[Condition], None]) -> None:
@@ -28,6 +28,7 @@ class Health:
         self._is_stuck = False
         self._shown = OPENING
         self._decided = asyncio.Event()
+        self.is_replaced_unopened = False
 
     @property
     def condition(self) -> Condition:
@@ -50,6 +51,12 @@ class Health:
     async def decided(self) -> None:
         """Wait until the pack is open or has failed to open."""
         await self._decided.wait()
+
+    def replaced(self) -> None:
+        """Let nobody wait any more, and tell nobody: another takes the pack's place."""
+        self._on_change = lambda _: None
+        self.is_replaced_unopened = not self._decided.is_set()
+        self._decided.set()
 
     def became(self, condition: Condition) -> None:
         """Note that the pack is opening, ready or failed; a failed one has nothing more to say."""

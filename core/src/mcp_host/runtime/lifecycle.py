@@ -39,7 +39,8 @@ class Limits:
 class Lifecycle:
     """Opens one pack and keeps it open; its methods belong to the host's loop.
 
-    `hint` is what to do where a pack fails in a way that it has not declared.
+    `hint` is what to do where a pack fails in a way that it has not declared. Where settings are
+    read again another may take its place: then calls that are here are made here, to their end.
     """
 
     def __init__(
@@ -52,6 +53,9 @@ class Lifecycle:
         self._hint = hint
         self._pause: float | None = None
         self._opened_at = 0.0
+        self._inside = 0
+        self._empty = asyncio.Event()
+        self._is_replaced = False
 
     async def run(self) -> None:
         """Open the pack, and after a failure again and again, ever more rarely; until cancelled.
@@ -64,6 +68,27 @@ class Lifecycle:
             if self._pause is None:
                 return
             await asyncio.sleep(self._pause)
+
+    def enter(self) -> None:
+        """Count a call that is going to be made, or is made, here."""
+        self._inside += 1
+
+    def leave(self) -> None:
+        """Count it no more."""
+        self._inside -= 1
+        if self._is_replaced and not self._inside:
+            self._empty.set()
+
+    def replaced(self) -> None:
+        """Take no more calls: another takes this one's place."""
+        self._is_replaced = True
+        self.health.replaced()
+        if not self._inside:
+            self._empty.set()
+
+    async def drained(self) -> None:
+        """Wait until the last call has left, once it is replaced."""
+        await self._empty.wait()
 
     async def close(self) -> None:
         """Close the pack in the task that opened it."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
@@ -21,7 +21,7 @@ class ProgramRunner:
     `handed_on` are the variables that the pack declares for its programs.
     """
 
-    secret_variables: frozenset[str]
+    secret_variables: Callable[[], frozenset[str]]
     handed_on: tuple[str, ...] = ()
 
     async def __call__(
@@ -40,7 +40,7 @@ class ProgramRunner:
             timeout=timeout,
             stdin=stdin,
             max_output=max_output,
-            env=program_environment(self.secret_variables, self.handed_on) | dict(env or {}),
+            env=program_environment(self.secret_variables(), self.handed_on) | dict(env or {}),
         )
 
 

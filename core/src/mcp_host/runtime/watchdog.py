@@ -20,7 +20,7 @@ from types import FrameType
 
 from ..packs.threads import ENTRY
 from ..startup.descriptors import private
-from ..startup.signals import NUMBERS, on_end
+from ..startup.signals import NUMBERS, RELOAD, on_end, on_reload
 from .threads import LAST_LONG
 
 BEAT = 1.0
@@ -36,7 +36,8 @@ class Watchdog:
 
     `out` is the descriptor that it writes to. The first signal calls `stop` on the loop; `patience`
     seconds later, or on a second signal, the process ends with `code`, whatever hangs. `modules`
-    tells which pack a module and all below it belong to.
+    tells which pack a module and all below it belong to. SIGUSR1 calls `reload` on the loop, where
+    it is given.
     """
 
     def __init__(
@@ -47,12 +48,14 @@ class Watchdog:
         patience: float,
         code: int,
         modules: Callable[[], Mapping[str, str]],
+        reload: Callable[[], None] | None = None,
     ) -> None:
         self._out = out
         self._stop = stop
         self._patience = patience
         self._code = code
         self._modules = modules
+        self._reload = reload
         self._loop: asyncio.AbstractEventLoop | None = None
         self._main = threading.get_ident()
         self._signals, self._wake = (_out_of_reach(side) for side in socket.socketpair())
@@ -84,6 +87,8 @@ class Watchdog:
             side.setblocking(False)
         signal.set_wakeup_fd(self._wake.fileno(), warn_on_full_buffer=False)
         on_end(_do_nothing)
+        if self._reload is not None:
+            on_reload()
 
     def _run(self) -> None:
         self._signals.settimeout(BEAT)
@@ -98,6 +103,8 @@ class Watchdog:
             for number in heard:
                 if number in NUMBERS:
                     self._on_signal()
+                elif number == RELOAD and self._reload is not None:
+                    self._post(self._reload)
             self._look_at_loop(now)
             if self._ends_at is not None and now > self._ends_at:
                 self._say("the process did not end in time; it is ended")

@@ -53,6 +53,8 @@ class Serving(Record):
     installed. `started` is the line that is written to standard error once requests can be taken.
     `variables` are the names of the environment that the command itself reads. `saved` is the saved
     catalogue where it was read already, and `before` what another process has begun to serve.
+    `read_again` reads the settings while they are served; None where that cannot be. A server that
+    `watches` heeds changes of its settings file.
     """
 
     name: str
@@ -66,12 +68,16 @@ class Serving(Record):
     variables: tuple[str, ...] = ()
     saved: Saved | None = None
     before: Handover | None = None
+    read_again: Callable[[], Settings] | None = None
+    watches: bool = False
 
 
 def serve(what: Serving, read_settings: Callable[[], Settings]) -> NoReturn:
     """Serve until the client or a signal ends it; ends the process with its exit code."""
     gc.disable()  # nothing of what is imported goes away again; looking for it costs a tenth
     signals.on_end(lambda *_: os._exit(EXIT_OK))  # there is nothing to finish yet
+    if what.read_again is not None:
+        signals.on_reload()
     try:
         code = _Start(what, read_settings).run()
     except BaseException as error:
@@ -290,7 +296,12 @@ class _Start:
 
         what, transport = self._what, self._transport
         stopping = asyncio.Event()
-        watchdog = self._watchdog(stopping)
+        reloads = None
+        if what.read_again is not None:
+            from .reload.reloads import Reloads
+
+            reloads = Reloads(host, what.read_again, watches=what.watches)
+        watchdog = self._watchdog(stopping, None if reloads is None else reloads.soon)
         watchdog.watch()
         await host.open()
         is_stateless = not transport.keeps_sessions(host.settings)
@@ -300,8 +311,12 @@ class _Start:
         saving = asyncio.create_task(self._save_late(host))
         line = what.started or f"{what.name} {self._version} {transport.described}"
         logs.write(line)  # for a person who waits
+        if reloads is not None:
+            await reloads.open()
         await asyncio.wait({serving, failing}, return_when=asyncio.FIRST_COMPLETED)
         watchdog.ending()
+        if reloads is not None:
+            reloads.close()
         if failing.done():
             serving.cancel()
         failing.cancel()
@@ -321,7 +336,7 @@ class _Start:
         if await host.imported():
             self._save()
 
-    def _watchdog(self, stopping: asyncio.Event) -> Watchdog:
+    def _watchdog(self, stopping: asyncio.Event, reload: Callable[[], None] | None) -> Watchdog:
         from ..runtime.watchdog import Watchdog
         from . import logs
 
@@ -332,6 +347,7 @@ class _Start:
             patience=2 * grace + PATIENCE,  # for the calls, for the packs, and for all else
             code=EXIT_OK,
             modules=self._loaded.modules,
+            reload=reload,
         )
 
     @property

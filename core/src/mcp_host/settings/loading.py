@@ -37,7 +37,8 @@ class Settings:
     `problems` says for a pack why its own settings could not be read: that pack alone fails.
     `warnings` are for whoever keeps the file. `working_folder` and the `environment` of packs in
     processes of their own are a session's, and None where they are the process's. `workers` are
-    those of other distributions, by the packs that have chosen one.
+    those of other distributions, by the packs that have chosen one. `digest` is that of the file's
+    bytes, where there is one.
     """
 
     host: HostTable = field(default_factory=HostTable)
@@ -51,6 +52,7 @@ class Settings:
     working_folder: Path | None = None
     environment: Mapping[str, str] | None = None
     workers: Mapping[str, WorkerChoice] = field(default_factory=dict)
+    digest: str = ""
 
     @property
     def folder(self) -> Path:
@@ -134,7 +136,7 @@ def loads(data: bytes, path: Path, environment: Mapping[str, str] | None = None)
         raise SettingsError(f"{path}: must be UTF-8 text") from None
     except tomllib.TOMLDecodeError as error:
         raise SettingsError(f"{path}: is not valid TOML: {error}") from None
-    return parse(tables, path.absolute(), environment)
+    return parse(tables, path.absolute(), environment).replace(digest=trusting.digest(data))
 
 
 def parse(

@@ -44,6 +44,13 @@ class Secrets:
             self.files | other.files,
         )
 
+    def learn(self, other: Secrets) -> None:
+        """Mask what `other` has as well, wherever this is used already."""
+        if other.values - self.values:
+            self.__dict__.pop("_written", None)
+        for name in ("keys", "values", "variables", "files"):
+            object.__setattr__(self, name, getattr(self, name) | getattr(other, name))
+
     def redact(self, text: str) -> str:
         """The text with every secret value masked, also as JSON, `repr` or a URL writes it."""
         for written in self._written:

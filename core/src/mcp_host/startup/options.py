@@ -32,6 +32,7 @@ HELP = {
     "--no-catalogue": "Neither show nor save what clients saw first when the server last started.",
     "--warm": "Have the one warm process serve, which all sessions share; with stdio, on Linux.",
     "--no-warm": "Serve in this process alone.",
+    "--watch": "Heed changes of the settings file while it serves.",
     "--log-level": "The least level that is logged.",
     "--log-format": "How the log is written.",
 }
@@ -41,6 +42,7 @@ _SWITCHES = {
     "--no-catalogue": ("no_catalogue", True),
     "--warm": ("warm", True),
     "--no-warm": ("warm", False),
+    "--watch": ("watch", True),
 }
 _WITH_VALUE = (*CHOICES, "--root", "--config", "--profile")
 
@@ -56,6 +58,7 @@ class Options(Record):
     profile: str | None = None
     no_catalogue: bool = False
     warm: bool | None = None
+    watch: bool = False
     log_level: str | None = None
     log_format: str | None = None
 
@@ -84,8 +87,10 @@ def _fits(option: str, value: str) -> bool:
     return value in CHOICES[option] if option in CHOICES else not value.startswith("-")
 
 
-def add_options(parser: argparse.ArgumentParser, transport: TransportName) -> None:
-    """Tell a parser of the options."""
+def add_options(
+    parser: argparse.ArgumentParser, transport: TransportName, *, watches: bool = False
+) -> None:
+    """Tell a parser of the options; `--watch` is one of those that read their settings again."""
     kinds: dict[str, dict[str, Any]] = {
         "--transport": {"default": transport},
         "--stdio": {"dest": "transport", "action": "store_const", "const": "stdio"},
@@ -93,8 +98,12 @@ def add_options(parser: argparse.ArgumentParser, transport: TransportName) -> No
         "--no-catalogue": {"action": "store_true"},
         "--warm": {"action": "store_const", "const": True},
         "--no-warm": {"dest": "warm", "action": "store_const", "const": False},
+        "--watch": {"action": "store_true"},
     }
+    parser.set_defaults(watch=False)
     for option, told in HELP.items():
+        if option == "--watch" and not watches:
+            continue
         how = kinds.get(option, {})
         if option in CHOICES:
             how = {"choices": CHOICES[option], **how}

@@ -13,6 +13,16 @@ NUMBERS = tuple(
 )
 
 
+RELOAD = getattr(signal, "SIGUSR1", None)
+"""The signal that asks a host to read its settings again; None where there is none."""
+
+
+def on_reload() -> None:
+    """Have the signal do nothing by itself: who hears it is the watchdog, once there is one."""
+    if RELOAD is not None:
+        signal.signal(RELOAD, lambda *_: None)
+
+
 def on_end(handler: Callable[..., None]) -> None:
     """Have a function called, in the main thread, where a signal asks the process to end.
 

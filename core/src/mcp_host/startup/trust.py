@@ -68,6 +68,26 @@ def choose(
     return Choice(users if os.path.isfile(users) else None, notice)
 
 
+def again(choice: Choice) -> Choice:
+    """Look once more at a file that was chosen: whether what it says now may be read.
+
+    It has a notice and no file where it may not.
+    """
+    if choice.file is None or choice.digest is None:
+        return choice
+    record: Any = _read().get(_place(choice.file))
+    wrong = _what_is_wrong(choice.file, record)
+    if wrong:
+        look = f"Look at it, then run: mcp-host trust {choice.file}"
+        return Choice(None, f"{choice.file} is not read: {wrong}. {look}")
+    return Choice(choice.file, digest=record["settings"])
+
+
+def record_file() -> str:
+    """The file in which is recorded what was trusted."""
+    return _record()
+
+
 def is_safe_mode() -> bool:
     """Whether the environment says that no pack is to be loaded, whatever the file enables."""
     return os.environ.get(NO_PACKS) == "1"

@@ -21,6 +21,7 @@ from ...startup.catalogue import Catalogue
 from ...startup.options import Options
 from ...startup.protocol import LISTS
 from ...startup.warm.wire import Request
+from ..reload.reloading import Reloading
 from ..start import Serving
 from .logs import WarmLog
 
@@ -53,6 +54,8 @@ class OpenHost:
         self.left_at = time.monotonic()
         self.version = what.version()
         self.is_own = False
+        self.reloading: Reloading | None = None
+        self.watching: asyncio.Task[None] | None = None
         self.secret_files = _states(host.settings.secrets.files)
 
     def about(self) -> dict[str, Any]:
@@ -65,6 +68,12 @@ class OpenHost:
             "sessions": self.sessions,
             "packs": {name: pack.condition.state for name, pack in self.host.packs.items()},
         }
+
+    async def close(self) -> None:
+        """Close the host."""
+        if self.watching is not None:
+            self.watching.cancel()
+        await self.host.close()
 
     def catalogue(self) -> Catalogue:
         """What the host shows first, now."""
@@ -119,6 +128,28 @@ class OpenHosts:
         done = [task for task in self._open.values() if task.done() and not task.cancelled()]
         return [*(task.result() for task in done if task.exception() is None), *self._old]
 
+    async def reload(self, settings: str | None) -> list[dict[str, Any]]:
+        """Have the hosts of a settings file read it again, or all; new sessions find them by it."""
+        told = []
+        for found in self.all():
+            if found.reloading is not None and settings in (None, found.reloading.source):
+                told.append(await self._reload(found, found.reloading))
+        return told
+
+    async def _reload(self, found: OpenHost, reloading: Reloading) -> dict[str, Any]:
+        told = await reloading.reload()
+        found.secret_files = _states(found.host.settings.secrets.files)
+        for key, task in list(self._open.items()):
+            if task.done() and not task.cancelled() and not task.exception():
+                now = key._replace(content=found.host.settings.digest)
+                if task.result() is found and now != key:
+                    del self._open[key]
+                    if now in self._open:  # opened for a session that came meanwhile
+                        self._old.append(found)
+                    else:
+                        self._open[now] = task
+        return told
+
     async def close_idle(self, seconds: float) -> None:
         """Close what had no session for so long, and at once what no new session would get."""
         now = time.monotonic()
@@ -127,14 +158,14 @@ class OpenHosts:
                 del self._open[key]
             elif task.done() and _is_idle(task.result(), now - seconds):
                 del self._open[key]
-                await task.result().host.close()
+                await task.result().close()
         for old in [old for old in self._old if old.sessions == 0]:
             self._old.remove(old)
-            await old.host.close()
+            await old.close()
 
     async def close(self) -> None:
         """Close every host."""
-        closing = [found.host.close() for found in self.all()]
+        closing = [found.close() for found in self.all()]
         self._open.clear()
         self._old.clear()
         await asyncio.gather(*closing, return_exceptions=True)
@@ -152,6 +183,13 @@ class OpenHosts:
         await host.open()
         opened = OpenHost(what, host, request.identity[2])
         opened.is_own = bool(request.apart)
+        if what.read_again is not None:
+            read = what.read_again
+            reloading = Reloading(host, lambda: _of_session(read(), request))
+            opened.reloading = reloading
+            if what.watches:
+                watching = reloading.watch(lambda: self._reload(opened, reloading))
+                opened.watching = asyncio.create_task(watching)
         return opened
 
 
@@ -164,8 +202,13 @@ def _read(request: Request) -> tuple[Serving, Settings]:
     serving: Callable[..., tuple[Serving, Callable[[], Settings]]] = found
     options = Options(**{**request.options, **OF_SESSION})
     what, read_settings = serving(options, request.source, request.digest)
-    settings = read_settings().replace(working_folder=Path(request.folder))
-    return what, _with_apart(settings, request) if request.apart else settings
+    return what, _of_session(read_settings(), request)
+
+
+def _of_session(settings: Settings, request: Request) -> Settings:
+    """Return settings that were read as they are for the sessions of a request."""
+    settings = settings.replace(working_folder=Path(request.folder))
+    return _with_apart(settings, request) if request.apart else settings
 
 
 def _with_apart(settings: Settings, request: Request) -> Settings:

@@ -16,12 +16,14 @@ from ...declarations.environment import session_environment
 from ...errors import McpHostError
 from ...runtime.collector import Collector
 from ...runtime.watchdog import Watchdog
+from ...startup import signals
 from ...startup.version import VERSION
 from ...startup.warm import wire
 from ...startup.warm.hosts import BACKLOG
 from ...startup.warm.place import Place
 from ...startup.warm.world import UCRED, credentials, is_same_world
 from .. import logs as all_logs
+from ..reload.control import Control
 from ..start import EXIT_OK, PATIENCE, SWITCH_INTERVAL
 from . import logs
 from .hosts import OpenHosts
@@ -50,6 +52,7 @@ class WarmProcess:
         self._listening = socket.socket(fileno=listening)
         self._log = WarmLog(self._place, name)
         self._hosts = OpenHosts(self._log)
+        self._control = Control(self._about, self._hosts.reload)
         self._sessions: dict[asyncio.Task[None], Session | None] = {}
         self._began = time.time()
         self._left_at = time.monotonic()
@@ -65,6 +68,7 @@ class WarmProcess:
         _allow_descriptors()
         sys.setswitchinterval(SWITCH_INTERVAL)
         Collector().start()
+        signals.on_reload()
         watchdog = self._watchdog()
         watchdog.watch()
         loop = asyncio.get_running_loop()
@@ -72,9 +76,11 @@ class WarmProcess:
         self._listening.setblocking(False)
         loop.add_reader(self._listening, self._accept)
         self._beat()
+        await self._control.open()
         looking = asyncio.create_task(self._look())
         await self._leaving.wait()
         looking.cancel()
+        self._control.close()
         self.withdraw()
         watchdog.ending()
         for session in self._sessions.values():
@@ -100,7 +106,17 @@ class WarmProcess:
             patience=3 * PATIENCE,
             code=EXIT_OK,
             modules=self._modules,
+            reload=self._reload,
         )
+
+    def _reload(self) -> None:
+        """Have every host read its settings again; `_reloading` keeps the task alive."""
+        self._reloading = asyncio.create_task(self._hosts.reload(None))
+
+    def _about(self) -> list[dict[str, Any]]:
+        """Tell of each host what `mcp-host doctor` compares with its settings file."""
+        found = (each.reloading for each in self._hosts.all())
+        return [reloading.about() for reloading in found if reloading is not None]
 
     def _modules(self) -> dict[str, str]:
         found: dict[str, str] = {}

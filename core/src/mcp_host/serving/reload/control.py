@@ -1,0 +1,160 @@
+"""A socket by which the same user's commands ask a running host; on Linux alone.
+
+A host that runs is found by connecting to its socket: who answers is who bound it, whatever number
+its process has. A socket that nobody listens at is of a host that was killed, and is removed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import os
+import socket
+import struct
+import sys
+import time
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from typing import Any
+
+from ...startup import folders
+from ...startup.version import VERSION
+
+log = logging.getLogger("mcp_host.server")
+
+FOLDER = "running"
+SUFFIX = ".sock"
+LONGEST = 65536
+ANSWERED, RELOADED = 5.0, 300.0
+"""Seconds in which a host must have told how it is, and must have reloaded."""
+_UCRED = struct.Struct("3i")
+
+
+class Control:
+    """What a process that serves answers to commands of its own user.
+
+    `about` tells of each host that it has open, and `reload` has those of a settings file read it
+    again; all, where none is named.
+    """
+
+    def __init__(
+        self,
+        about: Callable[[], list[dict[str, Any]]],
+        reload: Callable[[str | None], Awaitable[list[dict[str, Any]]]],
+    ) -> None:
+        self._about = about
+        self._reload = reload
+        self._began = time.time()
+        self._name = f"{os.getpid()}-{time.time_ns():x}{SUFFIX}"
+        self._server: asyncio.Server | None = None
+
+    async def open(self) -> None:
+        """Listen; a host that cannot serves all the same, and says why."""
+        if sys.platform != "linux":
+            return
+        from ...startup.warm.place import Place, PlaceError
+
+        try:
+            place = Place.opened(folder())
+        except PlaceError as error:
+            log.info("commands cannot reach this host: %s", error)
+            return
+        listening = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_CLOEXEC)
+        try:
+            listening.bind(place.address(self._name))
+            self._server = await asyncio.start_unix_server(
+                self._answer, sock=listening, limit=LONGEST
+            )
+        except OSError as error:
+            listening.close()
+            log.info("commands cannot reach this host: %s", error)
+        finally:
+            place.close()
+
+    def close(self) -> None:
+        """Listen no more."""
+        if self._server is not None:
+            with suppress(OSError):
+                os.unlink(os.path.join(folder(), self._name))  # noqa: PTH108, PTH118
+            self._server.close()
+            self._server = None
+
+    async def _answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            if _user(writer.get_extra_info("socket")) != os.getuid():
+                return
+            question = json.loads(await asyncio.wait_for(reader.readline(), ANSWERED))
+            if question["do"] == "reload":
+                hosts = await self._reload(question["settings"])
+            else:
+                hosts = self._about()
+            answer = {
+                "process": os.getpid(),
+                "version": VERSION,
+                "began": self._began,
+                "hosts": hosts,
+            }
+            writer.write(json.dumps(answer).encode() + b"\n")
+            await writer.drain()
+        except (OSError, ValueError, TypeError, KeyError, TimeoutError) as error:
+            log.debug("a command was not answered: %s", error)
+        finally:
+            writer.close()
+
+
+def ask(what: str, settings: str | None = None) -> list[dict[str, Any]]:
+    """Ask every process of this user that serves: `status` or `reload`; return what each tells.
+
+    Only the hosts of a settings file reload, where one is named.
+
+    One that does not answer in time has a `problem` in place of its `hosts`.
+    """
+    if sys.platform != "linux" or not os.path.isdir(folder()):  # noqa: PTH112
+        return []
+    from ...startup.warm.place import Place
+
+    place, found = Place.opened(folder()), []
+    try:
+        for name in place.names():
+            if name.endswith(SUFFIX):
+                told = _asked(place, name, {"do": what, "settings": settings})
+                found += [told] if told else []
+    finally:
+        place.close()
+    return found
+
+
+def folder() -> str:
+    """Where the sockets of running hosts are."""
+    return os.path.join(folders.cache(), FOLDER)  # noqa: PTH118
+
+
+def _asked(place: Any, name: str, question: dict[str, Any]) -> dict[str, Any] | None:
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_CLOEXEC) as peer:
+        peer.settimeout(RELOADED if question["do"] == "reload" else ANSWERED)
+        try:
+            peer.connect(place.address(name))
+        except (ConnectionRefusedError, FileNotFoundError):
+            place.remove(name)
+            return None
+        except OSError as error:
+            return {"process": int(name.partition("-")[0]), "problem": str(error)}
+        process = _UCRED.unpack(_credentials(peer))[0]
+        try:
+            peer.sendall(json.dumps(question).encode() + b"\n")
+            with peer.makefile("rb") as answer:
+                told: dict[str, Any] = json.loads(answer.readline())
+        except (OSError, ValueError) as error:
+            return {"process": process, "problem": f"it does not answer: {error or 'it ended'}"}
+    return told
+
+
+def _credentials(peer: socket.socket) -> bytes:
+    return peer.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _UCRED.size)
+
+
+def _user(peer: Any) -> int:
+    """Return the user at the other end of a connection."""
+    user: int = _UCRED.unpack(_credentials(peer))[1]
+    return user

@@ -1,0 +1,43 @@
+"""What makes the host of this process reload: a signal, a command, or a changed file."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+from ...host import Host
+from ...settings.loading import Settings
+from .control import Control
+from .reloading import Reloading
+
+
+class Reloads:
+    """Reloads the one host of a process from `open` to `close`; where it `watches`, by itself."""
+
+    def __init__(self, host: Host, read: Callable[[], Settings], *, watches: bool) -> None:
+        self._reloading = Reloading(host, read)
+        self._control = Control(lambda: [self._reloading.about()], self._all)
+        self._watches = watches
+        self._watching: asyncio.Task[None] | None = None
+
+    def soon(self) -> None:
+        """Reload without waiting for it."""
+        self._reloading.soon()
+
+    async def open(self) -> None:
+        """Listen to commands, and watch."""
+        await self._control.open()
+        if self._watches:
+            self._watching = asyncio.create_task(self._reloading.watch())
+
+    def close(self) -> None:
+        """Hear of nothing more."""
+        if self._watching is not None:
+            self._watching.cancel()
+        self._reloading.close()
+        self._control.close()
+
+    async def _all(self, settings: str | None) -> list[dict[str, Any]]:
+        is_meant = settings in (None, self._reloading.source)
+        return [await self._reloading.reload()] if is_meant else []
