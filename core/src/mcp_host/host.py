@@ -264,10 +264,6 @@ class Host:
         running = [self.running[pack.name] for pack in packs if pack.name in self.running]
         await asyncio.gather(*(lifecycle.health.decided() for lifecycle in running))
 
-    async def loaded(self) -> None:
-        """Wait until every pack is imported."""
-        await self._loaded(list(self.packs.values()))
-
     async def _loaded(self, packs: Sequence[Pack]) -> bool:
         """Wait until these packs are imported; return whether there was anything to wait for."""
         if not any(pack.is_loading for pack in packs):

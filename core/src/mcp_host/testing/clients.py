@@ -228,7 +228,9 @@ class StdioClient:
             if "method" in frame:
                 self.notifications.append(frame)
             elif frame.get("id") in self._waiting:
-                self._waiting.pop(frame["id"]).set_result(frame)
+                future = self._waiting.pop(frame["id"])
+                if not future.cancelled():  # whoever asked waits no more
+                    future.set_result(frame)
             else:
                 self.other_frames.append(frame)
             self._news.notify_all()

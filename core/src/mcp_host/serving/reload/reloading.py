@@ -95,7 +95,7 @@ class Reloading:
 
     async def _reloaded(self) -> dict[str, list[str]]:
         host = self._host
-        await host.loaded()
+        await host.imported()
         settings = await asyncio.to_thread(self._read)
         host.settings.secrets.learn(settings.secrets)
         settings = settings.replace(secrets=host.settings.secrets)
