@@ -4,6 +4,7 @@ import asyncio
 import json
 import os
 import signal
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from warm_home import WarmHome, eventually
 
 warm = warm_home.warm
 ERAS = ["2025-11-25", "2026-07-28"]
-ONE_ERA = ["2026-07-28", pytest.param("2025-11-25", marks=pytest.mark.torture)]
+ONE_ERA = ["2025-11-25", pytest.param("2026-07-28", marks=pytest.mark.torture)]
 """The short round has one era of each."""
 
 
@@ -56,37 +57,92 @@ async def test_a_call_that_changes_something_is_answered_as_unknown(
     assert told["details"] == {"reason": "host_lost", "outcome": "unknown"}
 
 
+OTHER = """
+import os
+from mcp_host import Needs, hookimpl, tool
+
+
+@tool
+def leave() -> str:
+    '''End the process.'''
+    os._exit(7)
+
+
+@hookimpl
+def mcp_host_needs():
+    return Needs(reads_environment=())
+
+
+@hookimpl
+def mcp_host_tools():
+    return [leave]
+"""
+"""A pack that ends the host."""
+
+
+def add_other(warm: WarmHome) -> None:
+    warm.home.add_pack("other", OTHER)
+    warm.home.write(warm_home.SETTINGS + "[packs.other]\nenabled = true\n")
+
+
+def has_begun(mark: Path, count: int) -> Callable[[], bool]:
+    return lambda: mark.exists() and mark.read_text().count("begun") == count
+
+
 @pytest.mark.parametrize("protocol", ONE_ERA)
 async def test_a_call_that_changes_nothing_is_made_once_more(warm: WarmHome, protocol: str) -> None:
+    add_other(warm)
     await warm.learn()
     mark = warm.home.project / "mark"
 
-    async with warm.stdio(protocol=protocol) as client:
+    async with warm.stdio(protocol=protocol) as client, warm.stdio() as another:
         call = asyncio.create_task(client.value("probe_look", path=str(mark)))
-        await asyncio.to_thread(eventually, mark.exists)
-        kill(warm)
-        await asyncio.to_thread(eventually, lambda: mark.read_text().count("begun") == 2)
+        await asyncio.to_thread(eventually, has_begun(mark, 1))
+        with pytest.raises(CallFailed):
+            await another.value("other_leave")
+        await asyncio.to_thread(eventually, has_begun(mark, 2))
         Path(f"{mark}.go").touch()
         assert await call == "looked"
 
 
 @pytest.mark.torture
 async def test_what_was_made_once_more_is_not_made_a_third_time(warm: WarmHome) -> None:
+    add_other(warm)
     await warm.learn()
     mark = warm.home.project / "mark"
 
-    async with warm.stdio() as client:
+    async with warm.stdio() as client, warm.stdio() as another:
         call = asyncio.create_task(client.value("probe_look", path=str(mark)))
-        for count in (1, 2):
-            await asyncio.to_thread(
-                eventually,
-                lambda: mark.exists() and mark.read_text().count("begun") == count,  # noqa: B023
-            )
-            kill(warm)
+        await asyncio.to_thread(eventually, has_begun(mark, 1))
+        with pytest.raises(CallFailed):
+            await another.value("other_leave")
+        await asyncio.to_thread(eventually, has_begun(mark, 2))
+        kill(warm)
         with pytest.raises(CallFailed) as failed:
             await call
 
     assert failed.value.envelope["details"]["outcome"] == "unknown"
+
+
+async def test_a_call_that_was_running_when_its_host_was_killed_is_not_made_again(
+    warm: WarmHome,
+) -> None:
+    await warm.learn()
+    mark = warm.home.project / "mark"
+
+    async with warm.stdio() as client:
+        first = await client.value("probe_process")
+        call = asyncio.create_task(client.value("probe_look", path=str(mark)))
+        await asyncio.to_thread(eventually, has_begun(mark, 1))
+        kill(warm)
+        with pytest.raises(CallFailed) as failed:
+            await call
+        own = await client.value("probe_process")
+        (host,) = warm.hosts()
+
+    assert failed.value.envelope["details"] == {"reason": "host_lost", "outcome": "unknown"}
+    assert has_begun(mark, 1)()
+    assert own not in (first, host["process"])
 
 
 @pytest.mark.torture

@@ -49,6 +49,15 @@ def apart(inventory: Inventory) -> list[str]:
     )
 
 
+def owners(inventory: Inventory) -> dict[str, dict[str, str]]:
+    """The pack of every tool and every prompt, by its public name."""
+    catalog = inventory.catalog
+    tables = {"tools": catalog.tools, "prompts": catalog.prompts}
+    return {
+        what: {name: entry.pack for name, entry in table.items()} for what, table in tables.items()
+    }
+
+
 def _may_share(declared: Declared) -> bool:
     said = declared.table.sessions
     return declared.needs.may_share if said is None else said == "shared"

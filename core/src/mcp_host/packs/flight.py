@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from ..startup import folders
 from ..startup.descriptors import private
+from ..startup.flight_record import HEAD, LENGTH, SLOTS, WIDTH, works
 from .threads import ENTRY
 
 if TYPE_CHECKING:
@@ -34,8 +35,6 @@ if TYPE_CHECKING:
 
 FOLDER = "flights"
 RECORD, STACKS = ".flight", ".stacks"
-SLOTS, WIDTH = 64, 256
-"""How many works are kept at once, and the bytes of each; as many stand before them all."""
 NOWHERE = -1
 OLD = 7 * 86400
 """Seconds after which a record that cannot be judged, as one of another container, is removed."""
@@ -119,6 +118,15 @@ class Flight:
         os._exit = self._noted_exit
         atexit.register(self.end)
 
+    def opened(self) -> int | None:
+        """Return a descriptor to read the record from, also when it is removed; None without."""
+        if self._path is None:
+            return None
+        try:
+            return os.open(self._path, os.O_RDONLY | os.O_CLOEXEC)
+        except OSError:
+            return None
+
     def start(self, pack: str, phase: str, tool: str = "", request_id: str = "") -> int:
         """Note what a pack begins to do; return the number by which `stop` knows it."""
         if self._map is None:
@@ -166,7 +174,7 @@ class Flight:
                 self.end()
             elif self._map is not None:
                 found = json.dumps({"code": status, "pack": _pack_of_this_thread()})
-                self._map[WIDTH // 2 : WIDTH] = found.encode()[: WIDTH // 2].ljust(WIDTH // 2)
+                self._map[HEAD:WIDTH] = found.encode()[: WIDTH - HEAD].ljust(WIDTH - HEAD)
         self._exit(status)
 
 
@@ -219,8 +227,8 @@ def ends(owner: str) -> list[End]:
 def _mapped(path: Path, head: bytes) -> mmap.mmap:
     file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_TRUNC, 0o600)
     try:
-        os.ftruncate(file, (SLOTS + 1) * WIDTH)
-        memory = mmap.mmap(file, (SLOTS + 1) * WIDTH)
+        os.ftruncate(file, LENGTH)
+        memory = mmap.mmap(file, LENGTH)
     finally:
         os.close(file)
     memory[: len(head)] = head
@@ -229,17 +237,10 @@ def _mapped(path: Path, head: bytes) -> mmap.mmap:
 
 def _read(path: Path) -> tuple[dict[str, Any], list[Work]]:
     data = path.read_bytes()
-    about = json.loads(data[: WIDTH // 2].rstrip(b"\0"))
-    if leaving := data[WIDTH // 2 : WIDTH].strip(b"\0 "):
+    about = json.loads(data[:HEAD].rstrip(b"\0"))
+    if leaving := data[HEAD:WIDTH].strip(b"\0 "):
         about["exit"] = json.loads(leaving)
-    left = []
-    for slot in range(1, SLOTS + 1):
-        at = slot * WIDTH
-        size = int.from_bytes(data[at : at + 2], "big")
-        if size:
-            parts = data[at + 2 : at + 2 + size].decode("utf-8", "replace").split("\n", 3)
-            left.append(Work(*parts))
-    return about, left
+    return about, [Work(*parts) for parts in works(data)]
 
 
 def _stack(path: Path) -> str:

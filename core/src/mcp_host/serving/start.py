@@ -246,7 +246,7 @@ class _Start:
             return
         if not inventory.settings.host.catalogue:
             return
-        from ..packs.dependencies import apart, dependencies
+        from ..packs.dependencies import apart, dependencies, owners
 
         with self._saving:
             now = self._catalogue()
@@ -261,6 +261,7 @@ class _Start:
                     must_stay=_must_stay(inventory),
                     is_warm=inventory.settings.host.warm,
                     apart=apart(inventory),
+                    owners=owners(inventory),
                 )
                 self._saved = Saved(now, "")
 

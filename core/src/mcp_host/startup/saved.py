@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import Any
 
-FORMAT = 5
+FORMAT = 6
 LARGEST = 8 * 1024 * 1024
 FOLDER = "catalogues"
 DRAFT = ".catalogue-"
@@ -75,8 +75,9 @@ class Saved(Record):
     """A catalogue as it was read; `refusal` says why it must not be shown, empty where it may.
 
     `is_warm` says that the settings want the warm host, and `apart` names the packs that a session
-    shares with no other there. `fingerprint` is what the lists depend on as it is now. `text` is a
-    catalogue that has still to be `opened`.
+    shares with no other there. `owners` tells the pack of each tool and each prompt, by its public
+    name. `fingerprint` is what the lists depend on as it is now. `text` is a catalogue that has
+    still to be `opened`.
     """
 
     catalogue: Catalogue | None
@@ -86,6 +87,7 @@ class Saved(Record):
     time: float = 0
     is_warm: bool = False
     apart: tuple[str, ...] = ()
+    owners: Mapping[str, Mapping[str, str]] = {}
     fingerprint: Mapping[str, str] = {}
     text: str = ""
 
@@ -123,6 +125,7 @@ def look(identity: Identity, environment: Mapping[str, str] | None = None) -> Sa
         text = str(data["catalogue"])
         must_stay, when = bool(data["must_stay"]), float(data["time"])
         is_warm, apart = bool(data["is_warm"]), tuple(map(str, data["apart"]))
+        owners = {what: dict(data["owners"][what]) for what in ("tools", "prompts")}
     except FileNotFoundError:
         return Saved(None, "there is none yet")
     except _NotOurs as error:
@@ -131,7 +134,7 @@ def look(identity: Identity, environment: Mapping[str, str] | None = None) -> Sa
         return Saved(None, DAMAGED)
     changed = [part for part in sorted({*now, *saved}) if now.get(part) != saved.get(part)]
     refusal = f"changed since: {', '.join(changed)}" if changed else ""
-    return Saved(None, refusal, must_stay, depends, when, is_warm, apart, now, text)
+    return Saved(None, refusal, must_stay, depends, when, is_warm, apart, owners, now, text)
 
 
 def write(
@@ -142,6 +145,7 @@ def write(
     must_stay: bool,
     is_warm: bool = False,
     apart: Sequence[str] = (),
+    owners: Mapping[str, Mapping[str, str]] | None = None,
     environment: Mapping[str, str] | None = None,
 ) -> None:
     """Save a catalogue atomically, readable for its owner alone; silent where that cannot be."""
@@ -157,6 +161,7 @@ def write(
         "must_stay": must_stay,
         "is_warm": is_warm,
         "apart": list(apart),
+        "owners": {"tools": {}, "prompts": {}, **(owners or {})},
         "fingerprint": fingerprint(identity, depends, env, salt),
         "dependencies": vars(depends),
         "catalogue": json.dumps(vars(catalogue), separators=(",", ":")),

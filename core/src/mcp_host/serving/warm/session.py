@@ -68,7 +68,7 @@ class Session:
         warm_log.heed(session_log.level)
         logs.current.set(session_log)
         grace = int(settings.host.grace * 1000)
-        self._peer.sendall(wire.ACCEPTED + grace.to_bytes(4, "big"))
+        wire.accept(self._peer, grace, found.host.inventory.flight.opened())
         loop = asyncio.get_running_loop()
         loop.add_reader(self._peer, self._heard)
         found.sessions += 1

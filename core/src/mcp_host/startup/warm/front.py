@@ -18,6 +18,7 @@ import time
 from .. import signals
 from ..first_answers import FirstAnswers
 from ..first_loop import FirstLoop
+from ..flight_record import LENGTH, named
 from ..handover import Handover
 from ..resuming import resumed
 from . import hosts, wire
@@ -73,6 +74,7 @@ class Front:
         self._ends_at: float | None = None
         self._lost_at: list[float] = []
         self._repeated: frozenset[bytes] = frozenset()
+        self._records: list[int] = []
 
     def run(self) -> NoReturn:
         """Have the session served to its end, with which the process ends.
@@ -116,11 +118,13 @@ class Front:
             self._watch(peer, process, heart)
         except HostLost:
             _end(process)
-            self._recover(journal)
+            self._recover(journal, self._named())
         except SessionMoved:
-            self._recover(journal)
+            self._recover(journal, frozenset())
         finally:
             self._peer = None
+            wire.close_all(self._records)
+            self._records = []
             journal.close()
 
     @property
@@ -170,7 +174,8 @@ class Front:
     def _hand_over(self, peer: _socket.socket, journal: Journal) -> None:
         told = self._request.__replace__(**wire.handed_over(self.before))
         wire.send_request(peer, told, (0, 1, 2, journal.memory, *journal.pipe))
-        answer = peer.recv(1)
+        answer, ancillary, _, _ = peer.recvmsg(1, hosts.GREETING)
+        self._records = list(wire.rights(ancillary))
         if answer == wire.REFUSED:
             raise ServeAlone(peer.recv(4096).decode("utf-8", "replace") or "the host refuses")
         if answer != wire.ACCEPTED:
@@ -220,12 +225,25 @@ class Front:
 
     # -- when the host is lost
 
-    def _recover(self, journal: Journal) -> None:
-        """Give the client what it was to get, and find out how to go on."""
+    def _named(self) -> frozenset[str]:
+        """The packs to which the flight record lays the end of a host."""
+        try:
+            return frozenset().union(
+                *(named(os.pread(record, LENGTH, 0)) for record in self._records)
+            )
+        except OSError:
+            return frozenset()
+
+    def _recover(self, journal: Journal, guilty: frozenset[str]) -> None:
+        """Give the client what it was to get, and find out how to go on.
+
+        What `guilty` packs were to do is not asked once more.
+        """
         told = journal.told
         _write(told[journal.sent :])
         found = unfinished(journal)
-        then = sequel(found, self._catalogue, LIMIT, self._repeated)
+        owners = self._saved.owners
+        then = sequel(found, self._catalogue, LIMIT, self._repeated, guilty, owners)
         if self._ends_at is not None:  # it was told to end: what could be repeated is not
             then = sequel(found, self._catalogue, LIMIT, frozenset(line for line, _ in found.open))
         for frame in then.frames:

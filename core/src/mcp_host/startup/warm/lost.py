@@ -22,7 +22,17 @@ if TYPE_CHECKING:
     from ..catalogue import Catalogue
     from .unfinished import Unfinished
 
-CALL = "tools/call"
+CALL, PROMPT = "tools/call", "prompts/get"
+IN_NO_PACK = (
+    "ping",
+    "server/discover",
+    "tools/list",
+    "prompts/list",
+    "resources/list",
+    "resources/templates/list",
+    "subscriptions/listen",
+)
+"""Requests that the host answers by itself."""
 ERROR_KEY, REQUEST_ID_KEY = "mcp-host/error", "mcp-host/request-id"
 LOST = "The process that ran this call has ended before it had answered"
 
@@ -39,14 +49,23 @@ class Sequel(Record):
 
 
 def sequel(
-    found: Unfinished, catalogue: Catalogue, limit: int, done: frozenset[bytes] = frozenset()
+    found: Unfinished,
+    catalogue: Catalogue,
+    limit: int,
+    done: frozenset[bytes] = frozenset(),
+    guilty: frozenset[str] = frozenset(),
+    owners: Mapping[str, Mapping[str, str]] | None = None,
 ) -> Sequel:
-    """How to go on from where a conversation stands; nothing of `done` is asked once more."""
-    repeatable = _repeatable(catalogue)
+    """How to go on from where a conversation stands.
+
+    Nothing of `done` is asked once more, and nothing that `guilty` packs were to do, which have
+    ended the host, as far as is known. `owners` tells the pack of each tool and prompt.
+    """
+    may_be_repeated = _Repeatable(catalogue, guilty, owners or {})
     frames = [_withdrawn(asked) for asked in found.asked]
     repeated: list[bytes] = []
     for line, message in found.open:
-        if message is None or line in done or not _may_be_repeated(message, repeatable):
+        if message is None or line in done or not may_be_repeated(message):
             frames += _unknown(message, catalogue)
         else:
             repeated.append(line)
@@ -58,23 +77,41 @@ def sequel(
     return Sequel(tuple(frames), before, frozenset(repeated))
 
 
-def _repeatable(catalogue: Catalogue) -> frozenset[str]:
-    """The tools that say of themselves that calling them again does no harm."""
-    hints = {
-        tool["name"]: tool.get("annotations") or {} for tool in catalogue.pages["tools"]["tools"]
-    }
-    return frozenset(
-        name
-        for name, hint in hints.items()
-        if hint.get("readOnlyHint") is True or hint.get("idempotentHint") is True
-    )
+class _Repeatable:
+    """Tells which requests may be asked once more.
 
+    Those are lists and the like, which run in no pack; and of packs that are not `guilty` what
+    they only read, and calls of tools that say of themselves that calling them again does no harm.
+    """
 
-def _may_be_repeated(message: Mapping[str, Any], tools: frozenset[str]) -> bool:
-    if message.get("method") != CALL:
-        return True  # nothing but a call changes anything
-    params = message.get("params")
-    return isinstance(params, dict) and params.get("name") in tools
+    def __init__(
+        self,
+        catalogue: Catalogue,
+        guilty: frozenset[str],
+        owners: Mapping[str, Mapping[str, str]],
+    ) -> None:
+        tools = catalogue.pages["tools"]["tools"]
+        hints = {tool["name"]: tool.get("annotations") or {} for tool in tools}
+        self._harmless = frozenset(
+            name
+            for name, hint in hints.items()
+            if hint.get("readOnlyHint") is True or hint.get("idempotentHint") is True
+        )
+        self._guilty = guilty
+        self._owners = owners
+
+    def __call__(self, message: Mapping[str, Any]) -> bool:
+        method, params = message.get("method"), message.get("params")
+        name = params.get("name") if isinstance(params, dict) else None
+        if method == CALL:
+            return name in self._harmless and self._is_innocent("tools", name)
+        if method == PROMPT:
+            return self._is_innocent("prompts", name)
+        return method in IN_NO_PACK or not self._guilty
+
+    def _is_innocent(self, what: str, name: object) -> bool:
+        owner = self._owners.get(what, {}).get(str(name))
+        return not self._guilty or (owner is not None and owner not in self._guilty)
 
 
 def _unknown(message: Mapping[str, Any] | None, catalogue: Catalogue) -> Iterator[bytes]:

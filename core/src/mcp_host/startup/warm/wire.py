@@ -92,6 +92,19 @@ def send_request(peer: Socket, request: Request, descriptors: Sequence[int]) -> 
     peer.sendall(data[sent:])
 
 
+def accept(peer: Socket, grace: int, record: int | None) -> None:
+    """Tell a front that its session is taken, and how many milliseconds of grace its calls get.
+
+    With that goes the flight record, to be read when the host is lost; `record` is closed here.
+    """
+    given = [] if record is None else [record]
+    rights = [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, array.array("i", given))] if given else []
+    try:
+        peer.sendmsg([ACCEPTED + grace.to_bytes(4, "big")], rights)
+    finally:
+        close_all(given)
+
+
 def ask(peer: Socket, question: str) -> None:
     """Send a command's question, in place of a request."""
     body = json.dumps(question).encode()
