@@ -103,7 +103,7 @@ async def _parts(rounds: int, calls: int) -> dict[str, float]:
         whole, crossing, bare = await times(ask), await times(cross), await times(hop)
         side = _side(worker, rounds, calls)
         parsing = _plain(_read, rounds, calls)
-        logging.getLogger("mcp_host").setLevel(logging.INFO)
+        logs.HostLogger.LEVEL = logging.INFO
         with_line = await times(ask)
         return {
             "parse the request": parsing,
@@ -123,6 +123,7 @@ def _host() -> Host:
     settings = parse({"packs": {"p": {"enabled": True}}}, None, {})
     sys.stderr = open(os.devnull, "w")  # noqa: SIM115, PTH123 - for as long as the process lives
     logs.configure("warning", "text", settings.secrets)
+    logs.keep_ours()
     sys.stderr = sys.__stderr__
     inventory = Inventory(settings, offers={"p": [Offer("p", pack.__name__, "p", "1")]})
     inventory.load()

@@ -29,7 +29,7 @@ from .middleware.answer import ErrorEnvelope
 from .middleware.audit import Audit
 from .middleware.audit_file import AuditFile
 from .middleware.cache import Cache
-from .middleware.call import Asking, Call
+from .middleware.call import UNASKED, Asking, AtOnce, Call
 from .middleware.chain import Chain
 from .middleware.confirm import Confirm, is_confirmed
 from .middleware.deadline import Deadline
@@ -118,6 +118,8 @@ class Host:
         settings, inventory = self.settings, self.inventory
         host = settings.host
         find, cache, slots = partial(self._found, "tools"), self.cache, self._slots
+        tables = settings.packs.values()
+        cache.is_used = any(tool.cache for table in tables for tool in table.tools.values())
         return Chain(
             [
                 request_id,
@@ -416,29 +418,44 @@ class Host:
         name: str,
         arguments: Mapping[str, Any],
         context: Context,
-        asking: Asking | None = None,
+        asking: Asking = UNASKED,
+        at_once: AtOnce | None = None,
     ) -> Answered:
-        """Call a tool by its public name."""
-        entry = await self._found("tools", name, context.caller)
-        return await self._pass(Call("tool", name, entry, arguments, context, asking or Asking()))
+        """Call a tool by its public name; `at_once` may be given the answer before it is returned.
+
+        As with prompts and resources, that is in the thread where the answer was made.
+        """
+        entry = self.catalog.find("tools", name, context.caller)
+        entry = entry or await self._found("tools", name, context.caller)
+        call = Call("tool", name, entry, arguments, context, asking, at_once=at_once)
+        return await self._pass(call)
 
     async def get_prompt(
         self,
         name: str,
         arguments: Mapping[str, Any],
         context: Context,
-        asking: Asking | None = None,
+        asking: Asking = UNASKED,
+        at_once: AtOnce | None = None,
     ) -> Answered:
         """Fill in a prompt by its public name."""
         entry = await self._found("prompts", name, context.caller)
-        return await self._pass(Call("prompt", name, entry, arguments, context, asking or Asking()))
+        call = Call("prompt", name, entry, arguments, context, asking, at_once=at_once)
+        return await self._pass(call)
 
-    async def read(self, uri: str, context: Context, asking: Asking | None = None) -> Answered:
+    async def read(
+        self,
+        uri: str,
+        context: Context,
+        asking: Asking = UNASKED,
+        at_once: AtOnce | None = None,
+    ) -> Answered:
         """Read a resource by its URI."""
         entry, values = self.catalog.resource(uri, context.caller)
         if entry is None and await self._may_come(list(self.packs.values())):
             entry, values = self.catalog.resource(uri, context.caller)
-        return await self._pass(Call("resource", uri, entry, values, context, asking or Asking()))
+        call = Call("resource", uri, entry, values, context, asking, at_once=at_once)
+        return await self._pass(call)
 
     async def call_method(
         self, name: str, params: Mapping[str, Any], context: Context

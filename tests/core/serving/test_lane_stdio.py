@@ -110,13 +110,13 @@ class Conversation:
         """Count what the lane takes, so that a test sees that it was asked at all."""
         if adapter.lane is None:
             return
-        answer = adapter.lane.answer
+        outcome = adapter.lane.outcome
 
         async def counting(*given_: Any) -> Any:
             self.taken += 1
-            return await answer(*given_)
+            return await outcome(*given_)
 
-        adapter.lane.answer = counting  # type: ignore[method-assign]
+        adapter.lane.outcome = counting  # type: ignore[method-assign]
 
 
 def _read_all(descriptor: int, into: list[bytes]) -> None:

@@ -29,19 +29,25 @@ class Cache:
     """Keeps good answers as long as `cache` of the tool's settings says.
 
     A call of a tool that writes ends what is kept of its pack, as does whatever the pack says has
-    changed. A caller whom nothing tells from others gets nothing that was kept.
+    changed. A caller whom nothing tells from others gets nothing that was kept. `is_used` says
+    whether the settings want anything kept.
     """
 
     def __init__(self) -> None:
+        self.is_used = True
         self._kept: OrderedDict[Key, _Kept] = OrderedDict()
         self._bytes = 0
         self._changes: Counter[str] = Counter()
 
+    def concerns(self, call: Call) -> bool:
+        """Whether anything may be kept of the call, or must be forgotten for it."""
+        return self.is_used and isinstance(call.known.contribution, Tool)
+
     async def __call__(self, call: Call, following: Next) -> Result:
         contribution = call.known.contribution
-        if not isinstance(contribution, Tool):
-            return await following(call)
+        assert isinstance(contribution, Tool)
         if not contribution.read_only:
+            call.at_once = None  # its client must not read on before all is forgotten
             try:
                 return await following(call)
             finally:

@@ -14,6 +14,11 @@ from ..runtime.messages import Answered, Asked, Kind
 
 AskLive: TypeAlias = Callable[[Mapping[str, Any]], Awaitable[Mapping[str, Any]]]
 """Sends one question to a client that can be asked during a call, and brings its raw answer."""
+AtOnce: TypeAlias = Callable[[Answered], bool]
+"""Sends an answer to the client from the thread that made it; False where it must go by the host.
+
+Whatever comes of the call later then changes nothing for the client. It raises nothing.
+"""
 
 
 @dataclass(frozen=True)
@@ -29,6 +34,10 @@ class Asking:
     ask: AskLive | None = None
 
 
+UNASKED = Asking()
+"""Nothing was asked yet, and the client cannot be asked while the call waits."""
+
+
 @dataclass
 class Call:
     """A request for a tool, a resource or a prompt.
@@ -37,7 +46,8 @@ class Call:
     name. `used` are the seconds that the call has had already, before a person was asked. `began`
     turns true when its pack may have begun to do it, and `repeatable` is what the pack said of it
     then, where only a function of the arguments knows. `pack` is where it is made, once its pack is
-    open.
+    open. `at_once` is there while the answer of the pack's side is the client's as it is, and needs
+    nothing to be done before.
     """
 
     kind: Kind
@@ -45,11 +55,12 @@ class Call:
     entry: Entry | None
     arguments: Mapping[str, Any]
     context: Context
-    asking: Asking = field(default_factory=Asking)
+    asking: Asking = UNASKED
     used: float = 0.0
     began: bool = False
     repeatable: bool = False
     pack: Lifecycle | None = None
+    at_once: AtOnce | None = None
 
     @property
     def known(self) -> Entry:

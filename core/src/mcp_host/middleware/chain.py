@@ -1,8 +1,12 @@
-"""The way of a call through the middleware."""
+"""The way of a call through the middleware.
+
+A middleware that is an object may have a method `concerns(call)`: where that says no, the call goes
+straight to what follows.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 
 from .call import Call, Middleware, Next, Result
 
@@ -13,7 +17,9 @@ class Chain:
     def __init__(self, middleware: Sequence[Middleware], end: Next) -> None:
         self._following = end
         for one in reversed(middleware):
-            self._following = _Step(one, self._following)
+            concerns = getattr(one, "concerns", None)
+            step = _Step(one, self._following)
+            self._following = step if concerns is None else _Detour(concerns, step, self._following)
 
     def __call__(self, call: Call) -> Awaitable[Result]:
         return self._following(call)
@@ -28,3 +34,15 @@ class _Step:
 
     def __call__(self, call: Call) -> Awaitable[Result]:
         return self._middleware(call, self._following)
+
+
+class _Detour:
+    """A step that only the calls go which it concerns."""
+
+    def __init__(self, concerns: Callable[[Call], bool], step: Next, following: Next) -> None:
+        self._concerns = concerns
+        self._step = step
+        self._following = following
+
+    def __call__(self, call: Call) -> Awaitable[Result]:
+        return self._step(call) if self._concerns(call) else self._following(call)

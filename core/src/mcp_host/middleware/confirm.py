@@ -24,7 +24,9 @@ SHOWN = 1000
 
 def is_confirmed(entry: Entry, globs: Sequence[str]) -> bool:
     """Whether a person must agree before this is called."""
-    return entry.has_name and any(fnmatchcase(entry.name, glob) for glob in globs)
+    if not globs or not entry.has_name:
+        return False
+    return any(fnmatchcase(entry.name, glob) for glob in globs)
 
 
 class Confirm:
@@ -33,9 +35,11 @@ class Confirm:
     def __init__(self, globs: Sequence[str]) -> None:
         self._globs = globs
 
+    def concerns(self, call: Call) -> bool:
+        """Whether a person must agree before this call."""
+        return is_confirmed(call.known, self._globs)
+
     async def __call__(self, call: Call, following: Next) -> Result:
-        if not is_confirmed(call.known, self._globs):
-            return await following(call)
         state = call.asking.state or ""
         if state.startswith(AGREED):
             call.asking = replace(call.asking, state=state.removeprefix(AGREED))

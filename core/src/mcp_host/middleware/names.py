@@ -24,9 +24,11 @@ class Names:
         self._known = known
         self._missing = missing
 
+    def concerns(self, call: Call) -> bool:
+        """Whether nothing has the name."""
+        return call.entry is None
+
     async def __call__(self, call: Call, following: Next) -> Result:
-        if call.entry is not None:
-            return await following(call)
         name = call.name[:200]
         known = list(self._known(call))
         near = _escaped(name, known) or difflib.get_close_matches(name, known, 1)

@@ -23,7 +23,8 @@ class Opening:
         pack = call.pack = self._packs(call.known.pack)
         pack.enter()
         try:
-            await wait_until_open(pack)
+            if not pack.health.is_open:
+                await wait_until_open(pack)
             return await following(call)
         finally:
             pack.leave()

@@ -40,7 +40,7 @@ class Run:
             is_live=call.asking.ask is not None,
         )
         call.began = True
-        reply = await call.place.worker.call(message, self._hear(call))
+        reply = await call.place.worker.call(message, self._hear(call), call.at_once)
         call.began = not isinstance(reply, Asked | CannotAsk)
         if isinstance(reply, Answered | Asked):
             return reply

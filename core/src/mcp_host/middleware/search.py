@@ -42,11 +42,13 @@ class Search:
         self._everything = everything
         self._find = find
 
-    async def __call__(self, call: Call, following: Next) -> Result:
+    def concerns(self, call: Call) -> bool:
+        """Whether it is one of the host's own tools that is called."""
         entry = call.entry
-        if entry is None or entry.pack != RESERVED_PACK_NAME or call.kind != "tool":
-            return await following(call)
-        contribution = entry.contribution
+        return entry is not None and entry.pack == RESERVED_PACK_NAME and call.kind == "tool"
+
+    async def __call__(self, call: Call, following: Next) -> Result:
+        entry, contribution = call.known, call.known.contribution
         assert isinstance(contribution, Tool) and self._tools is not None
         given = contribution.function(**contribution.signature.arguments.check(call.arguments))
         if entry.target in (SEARCH, DESCRIBE):

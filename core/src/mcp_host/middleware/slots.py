@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import math
 import time
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Mapping
 from typing import TypeAlias
 
@@ -48,9 +48,11 @@ class Slots:
             return await following(call)
         caller = call.context.caller
         whose = (caller.subject, caller.connection if caller.subject is None else None)
-        await gate.enter(whose)
+        if not gate.enters(whose):
+            await gate.turn(whose)
         try:
-            await self._host.enter(whose)
+            if not self._host.enters(whose):
+                await self._host.turn(whose)
             try:
                 return await following(call)
             finally:
@@ -76,7 +78,7 @@ class Gate:
         self._limit = limit
         self._name = name
         self._inside = 0
-        self._running: Counter[Whose] = Counter()
+        self._running: dict[Whose, int] = {}
         self._lines: dict[Whose, deque[asyncio.Future[None]]] = {}
         self._last_seen: dict[Whose, float] = {}
         self._left_at: deque[float] = deque(maxlen=64)
@@ -86,12 +88,16 @@ class Gate:
         self._limit = places
         self._fill()
 
-    async def enter(self, caller: Whose) -> None:
-        """Take a place, or wait in line for one. Raises `Busy` where the line is full."""
+    def enters(self, caller: Whose) -> bool:
+        """Take a place if there is one for this caller now; else `turn` is to be awaited."""
         self._see(caller)
-        if caller not in self._lines and self._may_enter(caller):
-            self._take(caller)
-            return
+        if caller in self._lines or not self._may_enter(caller):
+            return False
+        self._take(caller)
+        return True
+
+    async def turn(self, caller: Whose) -> None:
+        """Wait in line for a place. Raises `Busy` where the line is full."""
         line = self._lines.setdefault(caller, deque())
         if len(line) >= WAITING:
             raise self._busy(len(line))
@@ -110,12 +116,13 @@ class Gate:
     def leave(self, caller: Whose) -> None:
         """Give the place back, to whoever is next in turn."""
         self._inside -= 1
-        self._running[caller] -= 1
-        if not self._running[caller]:
-            del self._running[caller]
+        running = self._running.pop(caller) - 1
+        if running:
+            self._running[caller] = running
         self._see(caller)
         self._left_at.append(self._last_seen[caller])
-        self._fill()
+        if self._lines:
+            self._fill()
 
     def _fill(self) -> None:
         """Give the free places to those who may have them, in turn."""
@@ -137,7 +144,7 @@ class Gate:
 
     def _take(self, caller: Whose) -> None:
         self._inside += 1
-        self._running[caller] += 1
+        self._running[caller] = self._running.get(caller, 0) + 1
 
     def _leave_line(self, caller: Whose, turn: asyncio.Future[None]) -> None:
         line = self._lines.get(caller)
@@ -148,13 +155,14 @@ class Gate:
             del self._lines[caller]
 
     def _may_enter(self, caller: Whose) -> bool:
-        return self._inside < self._limit and self._running[caller] < self._share(caller)
+        running = self._running.get(caller, 0)
+        return self._inside < self._limit and running < self._share(caller, running)
 
-    def _share(self, caller: Whose) -> int:
-        """The places that a caller may have now."""
+    def _share(self, caller: Whose, running: int) -> int:
+        """The places that a caller may have now, with those that it has."""
         if len(self._last_seen) == 1:
             return self._limit
-        if self._running[caller] + len(self._lines.get(caller, ())) > self._limit:
+        if running + len(self._lines.get(caller, ())) > self._limit:
             return max(1, self._limit // 16)
         return self._limit - self._limit // 4
 
@@ -165,7 +173,7 @@ class Gate:
         self._last_seen[caller] = now
         while now - self._last_seen[first := next(iter(self._last_seen))] > ABOUT:
             del self._last_seen[first]
-            if self._running[first] or first in self._lines:
+            if first in self._running or first in self._lines:
                 self._last_seen[first] = now
 
     def _busy(self, waiting: int) -> Busy:

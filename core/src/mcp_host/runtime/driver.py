@@ -39,7 +39,10 @@ async def drive_on_loop(
         step = next(steps)
         while True:
             try:
-                outcome = await run(step, in_thread)
+                if step.quick:
+                    outcome = step.function(*step.given, **step.named)
+                else:
+                    outcome = await run(step, in_thread)
             except BaseException as raised:
                 step = steps.throw(raised)
             else:
@@ -55,6 +58,4 @@ async def run(step: Step, in_thread: InThread) -> Any:
     """Run one step on the pack's loop, or in a thread where it is a plain function of the pack."""
     if inspect.iscoroutinefunction(step.function):
         return await step.function(*step.given, **step.named)
-    if step.quick:
-        return step.function(*step.given, **step.named)
     return await in_thread(lambda: step.function(*step.given, **step.named))

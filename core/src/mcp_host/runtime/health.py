@@ -48,6 +48,11 @@ class Health:
             )
         return self._opening
 
+    @property
+    def is_open(self) -> bool:
+        """Whether the pack has opened, and is not lost since."""
+        return self._opening.state == "ready"
+
     async def decided(self) -> None:
         """Wait until the pack is open or has failed to open."""
         await self._decided.wait()

@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 import contextvars
 from collections.abc import Callable, Coroutine
-from contextlib import suppress
 from typing import Any, Generic, TypeAlias, TypeVar
 
+from . import eager
 from .loop import PackLoop
 
 T = TypeVar("T")
@@ -39,7 +39,7 @@ class Job(Generic[T]):
         if self.abandoned:
             self._deliver(closed)
             return
-        self._task = loop.loop.create_task(self._run(work, closed), context=self._context)
+        self._task = eager.start(self._run(work, closed), self._context)
 
     def tell(self) -> None:
         """Say to the work that nobody waits for it any more, in the host's loop."""
@@ -63,8 +63,10 @@ class Job(Generic[T]):
             self._deliver(outcome)
 
     def _deliver(self, outcome: T) -> None:
-        with suppress(RuntimeError):  # the host's loop has ended, and nobody waits any more
+        try:
             self._host.call_soon_threadsafe(self._settle, outcome)
+        except RuntimeError:
+            return  # the host's loop has ended, and nobody waits any more
 
     def _settle(self, outcome: T) -> None:
         self.ended = True

@@ -6,7 +6,6 @@ import asyncio
 import logging
 import threading
 from collections.abc import Callable
-from contextlib import suppress
 from typing import Any
 
 from ..packs.threads import named_for
@@ -32,8 +31,10 @@ class PackLoop:
 
     def post(self, function: Callable[..., Any], *arguments: Any) -> None:
         """Have the loop call a function; silent where the loop has ended."""
-        with suppress(RuntimeError):
+        try:
             self.loop.call_soon_threadsafe(function, *arguments)
+        except RuntimeError:
+            return
 
     def stop(self) -> None:
         """End the loop as soon as what runs on it lets go."""

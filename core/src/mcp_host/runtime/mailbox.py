@@ -300,8 +300,8 @@ class CallMailbox:
 
     def close(self) -> None:
         """Take nothing more; have a last portion heard, and how many messages were dropped."""
-        with self._mailbox.guard:
-            self._is_closed = True
+        if self.shut():
+            return
         self.take()
         with self._mailbox.guard:
             dropped = self._dropped + len(self._ring)

@@ -206,7 +206,12 @@ class ProcessWorker:
         self._give_up(Why("it was closed", code="closed"))
         _finish(child, link)
 
-    async def call(self, message: CallMessage, hear: Callable[[Said], None]) -> Reply:
+    async def call(
+        self,
+        message: CallMessage,
+        hear: Callable[[Said], None],
+        at_once: Callable[[Answered], bool] | None = None,
+    ) -> Reply:
         """As `Worker.call`."""
         waiting = self._new(message.key, hear)
         told: dict[str, Any] = {"call": call_data(message)}

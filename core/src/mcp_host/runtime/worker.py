@@ -25,6 +25,7 @@ from .jobs import Job, Told
 from .loop import MOMENT, PackLoop
 from .mailbox import CallMailbox, Mailbox, Said
 from .messages import (
+    Answered,
     CallMessage,
     Failed,
     Found,
@@ -89,9 +90,16 @@ class Worker(Protocol):
     async def close(self, limit: float) -> None:
         """Close the service within `limit` seconds, and end the worker."""
 
-    async def call(self, message: CallMessage, hear: Callable[[Said], None]) -> Reply:
+    async def call(
+        self,
+        message: CallMessage,
+        hear: Callable[[Said], None],
+        at_once: Callable[[Answered], bool] | None = None,
+    ) -> Reply:
         """Have a call run; `hear` is told what it says to its client, before the reply.
 
+        A worker may give an answer to `at_once` in the thread where it was made, as soon as it is
+        there and all that was said has been heard; it is returned all the same.
         When the caller is cancelled, cancel the call in the pack, and stop waiting for it. Raises
         `Busy` where too many abandoned calls still run, and `Unavailable` where the pack is closed.
         """
@@ -207,23 +215,37 @@ class ThreadWorker:
             self._loop.stop()
         self._threads.stop()
 
-    async def call(self, message: CallMessage, hear: Callable[[Said], None]) -> Reply:
+    async def call(
+        self,
+        message: CallMessage,
+        hear: Callable[[Said], None],
+        at_once: Callable[[Answered], bool] | None = None,
+    ) -> Reply:
         """As `Worker.call`: on the pack's loop where one of its functions is `async def`."""
         contribution = self._contribution(message.kind, message.key)
         mailbox, context, work = self._prepared(message, contribution, hear)
         mapping = self._declared.errors
+
+        def made(reply: Reply) -> Reply:
+            if at_once is not None and isinstance(reply, Answered) and mailbox.shut():
+                at_once(reply)
+            return reply
+
+        async def on_loop() -> Reply:
+            return made(await drive_on_loop(work, mapping, self._in_thread))
+
+        def in_thread() -> Reply:
+            return made(drive(work, mapping))
+
         try:
             reply: Reply
             if _needs_loop(contribution):
-                reply = await self._on_loop(
-                    lambda: drive_on_loop(work, mapping, self._in_thread), CLOSED, context.cancel
-                )
+                reply = await self._on_loop(on_loop, CLOSED, context.cancel)
             else:
-                reply = await self._in_new_thread(
-                    lambda: drive(work, mapping), CLOSED, context.cancel
-                )
-            self._mailbox.empty()  # what was said before the answer is heard before it
-            await mailbox.drain()
+                reply = await self._in_new_thread(in_thread, CLOSED, context.cancel)
+            if not mailbox.shut():
+                self._mailbox.empty()  # what was said before the answer is heard before it
+                await mailbox.drain()
             if isinstance(reply, Failed):
                 reply = replace(reply, began=context.has_begun)
             return reply
@@ -285,8 +307,11 @@ class ThreadWorker:
 
     def _noted(self, message: CallMessage, work: Steps) -> Steps:
         """Note in the flight record that a call runs, in whatever thread, until it has ended."""
-        with self._flight.during(self._name, "running", message.key, message.request_id):
+        slot = self._flight.start(self._name, "running", message.key, message.request_id)
+        try:
             return (yield from work)
+        finally:
+            self._flight.stop(slot)
 
     def forget(self, key: str) -> None:
         """As `Worker.forget`."""

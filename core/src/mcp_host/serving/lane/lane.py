@@ -15,7 +15,7 @@ from pydantic_core import to_json
 from ...declarations.context import Caller, ClientChannel
 from ...errors import INTERNAL_ERROR, Cancelled, ProtocolError
 from ...host import Host
-from ...middleware.call import Asking
+from ...middleware.call import UNASKED, Asking, AtOnce
 from ...packs.catalog import Entry
 from ...runtime.messages import Answered
 from ...settings.loading import Settings
@@ -82,26 +82,45 @@ class Lane:
 
     async def answer(self, request: Usual, caller: Caller, channel: ClientChannel) -> Answer:
         """Answer a request that `takes` has taken; no exception but cancellation comes out."""
-        outcome: Answered | Exception
+        return self.framed(request, caller, await self.outcome(request, caller, channel))
+
+    async def outcome(
+        self,
+        request: Usual,
+        caller: Caller,
+        channel: ClientChannel,
+        at_once: AtOnce | None = None,
+    ) -> Answered | Exception:
+        """How a request ended that `takes` has taken, for `framed`."""
         try:
-            outcome = await self.call(request, caller, channel)
+            outcome = await self.call(request, caller, channel, at_once)
             if not outcome.is_wire and self._sieve is None:
                 self._sieve = await asyncio.to_thread(_import_sieve)
         except Exception as error:
-            outcome = error
-        return self.framed(request, caller, outcome)
+            return error
+        return outcome
 
-    async def call(self, request: Usual, caller: Caller, channel: ClientChannel) -> Answered:
+    async def call(
+        self,
+        request: Usual,
+        caller: Caller,
+        channel: ClientChannel,
+        at_once: AtOnce | None = None,
+    ) -> Answered:
         """Have the host answer a request that `takes` has taken; raises what the host raises."""
         if request.method == "ping":
             return PONG
         host, context = self._host, self._host.context(caller, channel)
-        asking = None if caller.protocol == MODERN_VERSION else _LIVE
+        asking = UNASKED if caller.protocol == MODERN_VERSION else _LIVE
         if request.method == "tools/call":
-            return await host.call_tool(request.name, request.arguments, context, asking)
+            return await host.call_tool(request.name, request.arguments, context, asking, at_once)
         if request.method == "prompts/get":
-            return await host.get_prompt(request.name, request.arguments, context, asking)
-        return await host.read(request.name, context, asking)
+            return await host.get_prompt(request.name, request.arguments, context, asking, at_once)
+        return await host.read(request.name, context, asking, at_once)
+
+    def frame(self, request: Usual, caller: Caller, answered: Answered) -> bytes | None:
+        """The frame of an answer, in any thread; None where it is not known to be fit."""
+        return self._framed(request, caller, answered) if answered.is_wire else None
 
     def framed(self, request: Usual, caller: Caller, outcome: Answered | Exception) -> Answer:
         """The answer that tells how a call ended."""

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from ...declarations.context import Caller, Level
-from . import frames
+from ...errors import ProtocolError
+from ...runtime import eager
+from ...runtime.messages import Answered
 from .channel import LaneChannel
-from .lane import Answer, Lane
+from .lane import Lane
 from .requests import Envelopes, Id, Usual, cancelled, coerced, message, usual
 
 if TYPE_CHECKING:
@@ -32,7 +35,7 @@ class StdioLane:
         self._link = link
         self._connection = connection
         self._envelopes = Envelopes(connection.id)
-        self._running: dict[Id, asyncio.Task[None]] = {}
+        self._running: dict[Id, _Running] = {}
         self._is_closing = False
         self.is_modern: bool | None = None
 
@@ -67,10 +70,10 @@ class StdioLane:
     async def close(self) -> None:
         """End what still runs, and say so to its callers."""
         self._is_closing = True
-        running = list(self._running.values())
-        for task in running:
+        tasks = [running.task for running in self._running.values()]
+        for task in tasks:
             task.cancel()
-        await asyncio.gather(*running, return_exceptions=True)
+        await asyncio.gather(*tasks, return_exceptions=True)
 
     def _caller(self, request: Usual) -> Caller | None:
         if not self.is_modern:
@@ -78,36 +81,84 @@ class StdioLane:
         return self._envelopes.caller(request.meta) if request.method != "ping" else None
 
     def _start(self, request: Usual, caller: Caller) -> None:
-        channel = LaneChannel(self._link.post, request.token, self._level())
-        task = asyncio.create_task(self._answer(request, caller, channel))
+        only = _OnlyAnswer(self._lane, self._link, request, caller)
+        task = eager.start(self._answer(request, caller, only))
         key = coerced(request.id)
-        self._running[key] = task
-        task.add_done_callback(partial(self._ended, request.id, key))
+        self._running[key] = _Running(task, only)
+        task.add_done_callback(partial(self._ended, key, only))
 
     def _level(self) -> Callable[[], Level] | None:
         """In the handshake era a client has set its level; later ones ask in each request."""
         return None if self.is_modern else lambda: self._connection.level
 
-    async def _answer(self, request: Usual, caller: Caller, channel: LaneChannel) -> None:
+    async def _answer(self, request: Usual, caller: Caller, only: _OnlyAnswer) -> None:
+        channel = LaneChannel(self._link.post, request.token, self._level())
         try:
-            answer = await self._lane.answer(request, caller, channel)
+            outcome = await self._lane.outcome(request, caller, channel, only.at_once)
         except asyncio.CancelledError:
             if not self._is_closing:
                 raise
-            answer = Answer(frames.error(request.id, CONNECTION_CLOSED, "Connection closed"))
+            outcome = ProtocolError(CONNECTION_CLOSED, "Connection closed")
         finally:
             channel.close()
-        done = self._link.post(answer.frame)
+        if not only.claim():
+            return
+        done = self._link.post(self._lane.framed(request, caller, outcome).frame)
         if done is not None:
             await done
 
-    def _ended(self, request_id: Id, key: Id, task: asyncio.Task[None]) -> None:
-        if self._running.get(key) is task:
+    def _ended(self, key: Id, only: _OnlyAnswer, task: asyncio.Task[None]) -> None:
+        running = self._running.get(key)
+        if running is not None and running.task is task:
             del self._running[key]
-        self._link.answered(request_id)
+        only.ended()
 
     def _cancels(self, request_id: Id | None) -> bool:
-        task = self._running.get(coerced(request_id)) if request_id is not None else None
-        if task is not None:
-            task.cancel()
-        return task is not None
+        running = self._running.get(coerced(request_id)) if request_id is not None else None
+        if running is not None and running.only.claim():
+            running.task.cancel()
+        return running is not None
+
+
+class _OnlyAnswer:
+    """The one answer to a request: nobody gives another once somebody has claimed to give it.
+
+    Most are given by `at_once`, in a thread of the pack; all others on the loop.
+    """
+
+    def __init__(self, lane: Lane, link: StdioLink, request: Usual, caller: Caller) -> None:
+        self._lane = lane
+        self._link = link
+        self._request = request
+        self._caller = caller
+        self._claim = threading.Lock()
+        self._was_at_once = False
+
+    def claim(self) -> bool:
+        """Claim to give the answer, in any thread; False where somebody has."""
+        return self._claim.acquire(blocking=False)
+
+    def at_once(self, answered: Answered) -> bool:
+        """Send what a pack answers, in its thread; False where that must be done on the loop."""
+        frame = self._lane.frame(self._request, self._caller, answered)
+        if frame is None:
+            return False
+        return self._link.answer_at_once(self._request.id, frame, self._claim_at_once)
+
+    def _claim_at_once(self) -> bool:
+        self._was_at_once = self.claim()
+        return self._was_at_once
+
+    def ended(self) -> None:
+        """Note on the loop that nothing more is done for the request."""
+        if self._was_at_once:
+            self._link.heard()
+        else:
+            self._link.answered(self._request.id)
+
+
+class _Running(NamedTuple):
+    """A request that is being answered, and its answer."""
+
+    task: asyncio.Task[None]
+    only: _OnlyAnswer

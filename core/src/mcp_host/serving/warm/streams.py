@@ -24,6 +24,8 @@ class JournaledStreams(Streams):
     another session's would get its number.
     """
 
+    takes_threads = False  # what is noted is noted on the loop
+
     def __init__(self, source: int, sink: int, journal: Journal) -> None:
         super().__init__(source, sink)
         self._journal = journal

@@ -30,13 +30,15 @@ class StdioLink:
 
     What holds at every moment:
 
-    - All but the two threads' `os.read` and `os.write` runs on the loop, and all counts change
-      there; a thread tells `_gone` and `_moved` alone.
+    - All but the two threads' `os.read` and `os.write` and `answer_at_once` runs on the loop, and
+      all counts but `_unheard` change there; a thread tells `_gone` and `_moved` alone.
+    - Whoever holds `_sending` may write while `_unsent` is 0, which nobody else changes from that.
     - `_unsent` frames of `_unsent_bytes` are in `_out` or being written. While there is one, every
       further frame goes through `_out` as well, so frames keep their order; else a frame that a
       pipe takes whole is written at once.
-    - `_open` are the requests that were accepted and not yet answered. `_idle` is set while there
-      is neither one of them nor anything unsent.
+    - `_open` are the requests that were accepted and not yet answered, `_unheard` the answers of
+      other threads that the loop has not heard of. `_idle` is set while there is none of them, nor
+      anything unsent.
     - The source is read while `_is_read`, not while `_is_paused`, and no more once `ended` is set;
       after `ended`, `lines` gets nothing but one None.
     - Once `_gone`, nothing is written any more, and every frame counts as sent.
@@ -62,6 +64,7 @@ class StdioLink:
         self._lane: Callable[[bytes], bool] | None = None
         self.ended = asyncio.Event()
         self._out: SimpleQueue[tuple[bytes, asyncio.Future[None]] | None] = SimpleQueue()
+        self._sending = threading.Lock()
         self._unsent = 0
         self._unsent_bytes = 0
         self._is_read = False
@@ -71,6 +74,7 @@ class StdioLink:
         self._writable = select.poll()
         self._writable.register(sink, select.POLLOUT)
         self._open: set[Id] = set()
+        self._unheard = 0
         self._idle = asyncio.Event()
         self._idle.set()
 
@@ -206,13 +210,46 @@ class StdioLink:
         except OSError:
             self._lost()
             return None
-        if self._unsent or len(data) > select.PIPE_BUF or not self._writable.poll(0):
-            return self._enqueue(data)
-        try:
-            self._streams.send(data)
-        except OSError:
-            self._lost()
+        with self._sending:
+            if not self._is_taken_whole(data):
+                return self._enqueue(data)
+            try:
+                self._streams.send(data)
+            except OSError:
+                self._lost()
         return None
+
+    def answer_at_once(self, request_id: str | int, frame: bytes, may: Callable[[], bool]) -> bool:
+        """Write the answer to a request in this thread, whichever that is; raises nothing.
+
+        False where the client would not take it whole at once, or `may`, which is asked last, says
+        no: then nothing was done. Else `heard` is to be called on the loop.
+        """
+        data = frame + b"\n"
+        with self._sending:
+            if self._gone or not self._streams.takes_threads:
+                return False
+            if not self._is_taken_whole(data) or not may():
+                return False
+            self._open.discard((type(request_id), request_id))
+            self._unheard += 1
+            try:
+                self._streams.send(data)
+            except OSError:
+                self._gone = True
+        return True
+
+    def heard(self) -> None:
+        """Note on the loop that an answer was written in another thread."""
+        with self._sending:
+            self._unheard -= 1
+        if self._gone:
+            self._lost()
+        self._look_whether_idle()
+
+    def _is_taken_whole(self, data: bytes) -> bool:
+        """Whether a frame can be written now, without waiting; the caller holds `_sending`."""
+        return not self._unsent and len(data) <= select.PIPE_BUF and bool(self._writable.poll(0))
 
     def is_stuck(self, seconds: float) -> bool:
         """Whether the client took nothing for so long, although there is something for it."""
@@ -284,7 +321,7 @@ class StdioLink:
         self._look_whether_idle()
 
     def _look_whether_idle(self) -> None:
-        if not self._open and not self._unsent:
+        if not self._open and not self._unsent and not self._unheard:
             self._idle.set()
             if self.lines.empty() and not self._splitter.unfinished:
                 self._streams.settled()

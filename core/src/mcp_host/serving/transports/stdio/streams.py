@@ -11,7 +11,12 @@ CHUNK = 65536
 
 
 class Streams:
-    """The two descriptors as they are; nothing is noted of what passes."""
+    """The two descriptors as they are; nothing is noted of what passes.
+
+    `takes_threads` says that every thread may send, one at a time.
+    """
+
+    takes_threads = True
 
     def __init__(self, source: int, sink: int) -> None:
         self._source = source
