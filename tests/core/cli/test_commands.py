@@ -1,11 +1,13 @@
 """The commands as a person and a script use them: words, JSON, questions, exit codes."""
 
 import json
+import re
 import socket
 import time
 
 import pytest
 from core_home import Home
+from mcp_host.startup.options import HELP
 
 LOUD = """
 import os, sys
@@ -213,6 +215,13 @@ def test_the_shell_proposes_packs_tools_and_clients(home: Home, words: str, prop
 def test_a_flag_is_told_without_a_type(home: Home) -> None:
     for words in (["--help"], ["tools", "--help"], ["config", "show", "--help"]):
         assert "<bool>" not in home.run(*words).out
+
+
+def test_the_help_of_serve_has_every_option_that_a_start_takes(home: Home) -> None:
+    shown = home.run("serve", "--help", env={"COLUMNS": "300"}).out
+
+    for option, told in HELP.items():
+        assert re.search(rf"{option} .*{re.escape(told)}", shown), option
 
 
 def test_an_error_of_a_call_is_told_on_standard_error_and_ends_with_1(desk: Home) -> None:

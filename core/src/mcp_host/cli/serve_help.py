@@ -1,62 +1,59 @@
 """`mcp-host serve` for typer: its `--help` looks as that of every command does.
 
-A start goes past typer, straight to `serve.py`; only `--help` comes here.
+A start goes past typer, straight to `serve.py`; only `--help` and completion come here. The options
+are those of the table that a start reads, so that each stands in one place.
 """
 
 from __future__ import annotations
 
+from inspect import Parameter, Signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
+from typing import Annotated, Any, Literal
 
 import typer
+from rich.markup import escape
 
-from ..startup.options import CHOICES, HELP, Options
-from .common import ConfigOption
+from ..startup.options import CHOICES, HELP, SWITCHES, Options
 from .serve import serve as begin
 
-if TYPE_CHECKING:
-    Transport: TypeAlias = str
-    LogLevel: TypeAlias = str
-    LogFormat: TypeAlias = str
-else:  # typer looks at them as it runs
-    Transport = Literal[CHOICES["--transport"]]
-    LogLevel = Literal[CHOICES["--log-level"]]
-    LogFormat = Literal[CHOICES["--log-format"]]
+KINDS: dict[str, tuple[Any, dict[str, Any]]] = {
+    "--port": (int, {"min": 0, "max": 65535}),
+    "--root": (Path, {}),
+    "--config": (Path, {}),
+    **{name: (bool, {}) for name in SWITCHES},
+}
+"""What an option takes that takes neither a text nor one of `CHOICES`."""
 
 
-def _option(name: str, **how: Any) -> Any:
-    """An option as the table has it."""
-    return typer.Option(name, help=HELP[name], **{"show_default": False, **how})
-
-
-def serve(
-    transport: Annotated[Transport, _option("--transport", show_default=True)] = "stdio",
-    stdio: Annotated[bool, _option("--stdio")] = False,
-    host: Annotated[str | None, _option("--host")] = None,
-    port: Annotated[int | None, _option("--port", min=0, max=65535)] = None,
-    root: Annotated[Path | None, _option("--root")] = None,
-    config: ConfigOption = None,
-    profile: Annotated[str | None, _option("--profile")] = None,
-    no_catalogue: Annotated[bool, _option("--no-catalogue")] = False,
-    warm: Annotated[bool, _option("--warm")] = False,
-    no_warm: Annotated[bool, _option("--no-warm")] = False,
-    watch: Annotated[bool, _option("--watch")] = False,
-    log_level: Annotated[LogLevel | None, _option("--log-level")] = None,
-    log_format: Annotated[LogFormat | None, _option("--log-format")] = None,
-) -> None:
+def serve(**given: Any) -> None:
     """Serve the enabled packs to MCP clients, on stdio or HTTP."""
-    begin(
-        Options(
-            transport="http" if transport == "http" and not stdio else "stdio",
-            host=host,
-            port=port,
-            root=str(root) if root is not None else None,
-            config=str(config) if config is not None else None,
-            profile=profile,
-            no_catalogue=no_catalogue,
-            warm=False if no_warm else warm or None,
-            watch=watch,
-            log_level=log_level,
-            log_format=log_format,
-        )
+    if given.pop("stdio"):
+        given["transport"] = "stdio"
+    if given.pop("no_warm"):
+        given["warm"] = False
+    elif not given["warm"]:
+        given["warm"] = None
+    texts = {name: str(value) for name, value in given.items() if isinstance(value, Path)}
+    begin(Options(**given | texts))
+
+
+def _parameter(name: str) -> Parameter:
+    """An option as a parameter of a typer command."""
+    kind, more = KINDS.get(name, (str, {}))
+    default: Any = False if kind is bool else None
+    if name in CHOICES:
+        kind = Literal[CHOICES[name]]
+    if name == "--transport":
+        default = CHOICES[name][0]
+    told = escape(HELP[name])
+    option = typer.Option(name, help=told, show_default=name == "--transport", **more)
+    taken = kind if default is not None else kind | None
+    return Parameter(
+        name[2:].replace("-", "_"),
+        Parameter.KEYWORD_ONLY,
+        default=default,
+        annotation=Annotated[taken, option],
     )
+
+
+serve.__signature__ = Signature([_parameter(name) for name in HELP])  # type: ignore[attr-defined]

@@ -37,13 +37,14 @@ HELP = {
     "--log-format": "How the log is written.",
 }
 """What each option is for; their values, where they have few, stand in `CHOICES`."""
-_SWITCHES = {
+SWITCHES = {
     "--stdio": ("transport", "stdio"),
     "--no-catalogue": ("no_catalogue", True),
     "--warm": ("warm", True),
     "--no-warm": ("warm", False),
     "--watch": ("watch", True),
 }
+"""What options without a value say: of a field of `Options`."""
 _WITH_VALUE = (*CHOICES, "--root", "--config", "--profile")
 
 
@@ -73,8 +74,8 @@ def quickly(arguments: Sequence[str], transport: TransportName) -> Options | Non
     rest = list(arguments)
     while rest:
         option = rest.pop(0)
-        if option in _SWITCHES:
-            key, value = _SWITCHES[option]
+        if option in SWITCHES:
+            key, value = SWITCHES[option]
             found[key] = value
         elif option in _WITH_VALUE and rest and _fits(option, rest[0]):
             found[option[2:].replace("-", "_")] = rest.pop(0)

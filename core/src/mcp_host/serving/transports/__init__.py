@@ -78,7 +78,7 @@ class Transport:
     @property
     def described(self) -> str:
         """Where the host is reached, for the line that says that it serves."""
-        return "serving on stdio"
+        raise NotImplementedError
 
     async def serve(self, host: Host, sdk: SdkSide, stopping: asyncio.Event) -> None:
         """Serve an open host until its client leaves, `stopping` is set, or this is cancelled.

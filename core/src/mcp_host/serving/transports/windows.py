@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 class WindowsStdio(Transport):
     """Serves one client until its input ends."""
 
+    described = "serving on stdio"
+
     def load(self) -> None:
         import mcp.server.stdio  # noqa: F401 - loaded here, used later
 

@@ -29,6 +29,7 @@ class Stdio(Transport):
     """Serves one client until its input ends; its first questions are answered while all loads."""
 
     answers_first = True
+    described = "serving on stdio"
 
     def __init__(self) -> None:
         self._descriptors = (0, 1)
