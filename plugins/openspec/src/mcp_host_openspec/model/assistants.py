@@ -1,7 +1,6 @@
 """The assistants that a project can be set up for, and the workflows that each of them gets."""
 
-from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Final, Literal, NamedTuple
 
 Delivery = Literal["both", "skills", "commands"]
 """What an assistant gets: skills, slash commands, or both."""
@@ -32,8 +31,7 @@ Form = Literal[
 """How the file of a slash command begins."""
 
 
-@dataclass(frozen=True, slots=True)
-class Commands:
+class Commands(NamedTuple):
     """Where an assistant looks for slash commands, and how their files look."""
 
     path: str
@@ -47,8 +45,7 @@ class Commands:
         return f"{self.prefix}opsx{'-' if flat else ':'}{workflow}"
 
 
-@dataclass(frozen=True, slots=True)
-class Assistant:
+class Assistant(NamedTuple):
     """One assistant."""
 
     id: str

@@ -1,9 +1,8 @@
 """A delta: what one file of a change adds to, changes in, removes from or renames in a spec."""
 
 import hashlib
-from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Final, Literal
+from typing import Final, Literal, NamedTuple
 
 from .requirements import (
     REQUIREMENT,
@@ -38,16 +37,14 @@ _TITLES: Final[dict[str, Operation]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Rename:
+class Rename(NamedTuple):
     """A requirement gets another name."""
 
     old: str
     new: str
 
 
-@dataclass(frozen=True, slots=True)
-class Unpaired:
+class Unpaired(NamedTuple):
     """A FROM: or TO: line whose other half is missing."""
 
     side: Literal["FROM", "TO"]
@@ -55,8 +52,7 @@ class Unpaired:
     line: int
 
 
-@dataclass(frozen=True, slots=True)
-class Orphan:
+class Orphan(NamedTuple):
     """A requirement outside the four delta sections; it has no effect."""
 
     name: str
@@ -65,8 +61,7 @@ class Orphan:
     line: int
 
 
-@dataclass(frozen=True, slots=True)
-class Stray:
+class Stray(NamedTuple):
     """A third-level heading in ADDED or MODIFIED that is no requirement; it has no effect."""
 
     heading: str
@@ -74,8 +69,7 @@ class Stray:
     line: int
 
 
-@dataclass(frozen=True, slots=True)
-class DeltaSection:
+class DeltaSection(NamedTuple):
     """A second-level section of a delta file."""
 
     title: str
@@ -96,20 +90,20 @@ class DeltaSection:
         return self.line + 1
 
 
-@dataclass(slots=True)
 class Delta:
     """The operations of a delta file, and the places in it that come to nothing."""
 
-    added: list[Block] = field(default_factory=list)
-    modified: list[Block] = field(default_factory=list)
-    removed: list[str] = field(default_factory=list)
-    removed_blocks: list[Block] = field(default_factory=list)
-    renamed: list[Rename] = field(default_factory=list)
-    unpaired: list[Unpaired] = field(default_factory=list)
-    orphans: list[Orphan] = field(default_factory=list)
-    strays: list[Stray] = field(default_factory=list)
-    present: list[Operation] = field(default_factory=list)
-    """The delta sections the file has, with or without entries."""
+    def __init__(self) -> None:
+        self.added: list[Block] = []
+        self.modified: list[Block] = []
+        self.removed: list[str] = []
+        self.removed_blocks: list[Block] = []
+        self.renamed: list[Rename] = []
+        self.unpaired: list[Unpaired] = []
+        self.orphans: list[Orphan] = []
+        self.strays: list[Stray] = []
+        self.present: list[Operation] = []
+        """The delta sections the file has, with or without entries."""
 
     @property
     def size(self) -> int:

@@ -1,15 +1,13 @@
 """What validation says of an item."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 Level = Literal["ERROR", "WARNING", "INFO"]
 ItemType = Literal["change", "spec"]
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
+class Finding(NamedTuple):
     """One finding: which rule, how grave, where, and what to do."""
 
     rule: str
@@ -23,8 +21,7 @@ class Finding:
     """1-based."""
 
 
-@dataclass(frozen=True, slots=True)
-class Note:
+class Note(NamedTuple):
     """Something worth knowing that the reference tool does not report; never part of a verdict."""
 
     rule: str
@@ -34,8 +31,7 @@ class Note:
     line: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Report:
+class Report(NamedTuple):
     """All findings about one item."""
 
     id: str

@@ -6,8 +6,7 @@ comment, a name or a string. Names are compared as slugs: `Right password` is `r
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from .spec import Requirement
 
@@ -35,8 +34,7 @@ _TEST: Final = re.compile(
 _ABOVE: Final = re.compile(r"""\s*(?:$|\#|//|/\*|\*|--|@|\[|<|["'`]{3})""")
 
 
-@dataclass(frozen=True, slots=True)
-class Marker:
+class Marker(NamedTuple):
     """A marker in a file."""
 
     path: str
@@ -52,8 +50,7 @@ class Marker:
         return f"spec:{self.path}" + (f"#{self.name}" if self.name is not None else "")
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(NamedTuple):
     """What a marker is about: a requirement, and one scenario of it or none."""
 
     capability: str

@@ -1,7 +1,6 @@
 """The headings of a Markdown text and the sections they make."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Final
 
@@ -12,17 +11,19 @@ _DEEPEST: Final = 6
 _TITLED: Final = pattern(rf"#{{1,6}}{S}+({ANY}+)\Z")
 
 
-@dataclass(slots=True)
 class Section:
-    """A heading with all that stands below it, deeper headings included."""
+    """A heading with all that stands below it, deeper headings included.
 
-    level: int
-    title: str
-    line: int
-    """Index of the heading's line."""
-    lines: list[str]
-    children: list["Section"] = field(default_factory=list)
-    _content: str | None = None
+    `line` is the index of the heading's line.
+    """
+
+    def __init__(self, level: int, title: str, line: int, lines: list[str]) -> None:
+        self.level = level
+        self.title = title
+        self.line = line
+        self.lines = lines
+        self.children: list[Section] = []
+        self._content: str | None = None
 
     @property
     def content(self) -> str:

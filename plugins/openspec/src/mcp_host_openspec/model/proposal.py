@@ -1,8 +1,7 @@
 """A change's proposal: why, what changes, its title, and the deltas its prose hints at."""
 
-from dataclasses import dataclass
 from functools import cached_property
-from typing import Final
+from typing import Final, NamedTuple
 
 from ..errors import IncompleteError
 from .delta import Operation
@@ -16,8 +15,7 @@ _ADDS: Final = pattern(r"\b(?:add(?:s|ed|ing)?|create(?:s|d|ing)?|new)\b")
 _REMOVES: Final = pattern(r"\b(?:remove(?:s|d|ing)?|delete(?:s|d|ing)?)\b")
 
 
-@dataclass(frozen=True, slots=True)
-class Hint:
+class Hint(NamedTuple):
     """A delta guessed from a line of prose: `- **capability:** adds …`."""
 
     capability: str

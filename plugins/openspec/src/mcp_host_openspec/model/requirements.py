@@ -2,7 +2,6 @@
 
 from bisect import bisect_right
 from collections import Counter
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Final, NamedTuple
 
@@ -87,15 +86,16 @@ BODY: Final = Section("", -1)
 """The requirement's own text."""
 
 
-@dataclass(frozen=True)
-class Block:
-    """A requirement as it is written: heading and all lines below it."""
-
+class _Written(NamedTuple):
     name: str
     raw: str
     """LF line ends, no white space at the end."""
     line: int = 0
     """1-based line of the heading in its file; 0 where it has none."""
+
+
+class Block(_Written):
+    """A requirement as it is written: heading and all lines below it."""
 
     @property
     def is_named_plainly(self) -> bool:

@@ -1,8 +1,7 @@
 """A main spec: what it says, and how it falls into the parts a merge puts together again."""
 
-from dataclasses import dataclass
 from functools import cached_property
-from typing import Final, Literal
+from typing import Final, Literal, NamedTuple
 
 from ..errors import IncompleteError
 from .outline import Outline, Section
@@ -39,8 +38,7 @@ _LABEL: Final = pattern(rf"Requirement:{S}*(?={NOT_S})({ANY}+)\Z", ignore_case=T
 Fault = Literal["delta heading", "outside requirements", "duplicate"]
 
 
-@dataclass(frozen=True, slots=True)
-class Scenario:
+class Scenario(NamedTuple):
     """One scenario of a requirement."""
 
     title: str
@@ -53,8 +51,7 @@ class Scenario:
         return scenario_name(f"#### {self.title}")
 
 
-@dataclass(frozen=True, slots=True)
-class Requirement:
+class Requirement(NamedTuple):
     """One requirement as listing and showing see it."""
 
     name: str
@@ -62,8 +59,7 @@ class Requirement:
     scenarios: tuple[Scenario, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class StructureFault:
+class StructureFault(NamedTuple):
     """A heading that would make a merge go wrong."""
 
     kind: Fault
@@ -73,8 +69,7 @@ class StructureFault:
     """For a duplicate: where the name stood first."""
 
 
-@dataclass(frozen=True, slots=True)
-class Parts:
+class Parts(NamedTuple):
     """A spec cut up around its `## Requirements` section."""
 
     before: str

@@ -1,9 +1,8 @@
 """Task lists: which lines are tasks, which are done, and what is odd about their numbering."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cached_property
-from typing import Final
+from typing import Final, NamedTuple
 
 from .text import ANY, NOT_S, S, decode, pattern, trim
 
@@ -20,8 +19,7 @@ _TASK_ID: Final = pattern(rf"(\d+(?:\.\d+)+(?:[A-Za-z]+)?)(?={S}|\Z)")
 _CODE_COLUMN: Final = 4
 
 
-@dataclass(frozen=True, slots=True)
-class Task:
+class Task(NamedTuple):
     """One line with a box to tick."""
 
     done: bool
@@ -29,8 +27,7 @@ class Task:
     line: int
 
 
-@dataclass(frozen=True, slots=True)
-class Progress:
+class Progress(NamedTuple):
     """How far a change is."""
 
     total: int = 0
@@ -53,12 +50,11 @@ class Progress:
             return "no-tasks"
         return "in-progress" if self.remaining else "complete"
 
-    def __add__(self, other: "Progress") -> "Progress":
+    def __add__(self, other: "Progress") -> "Progress":  # type: ignore[override]
         return Progress(self.total + other.total, self.completed + other.completed)
 
 
-@dataclass(frozen=True, slots=True)
-class Numbered:
+class Numbered(NamedTuple):
     """A task with a number such as 2.1 below a heading with a number such as 2."""
 
     id: str

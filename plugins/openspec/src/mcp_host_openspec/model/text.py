@@ -7,9 +7,8 @@ classes below, never from `\\s`, `.` or `str.strip()`.
 
 import re
 from bisect import bisect_left
-from dataclasses import dataclass
 from functools import cached_property
-from typing import Final
+from typing import Any, Final, cast
 
 WHITE: Final = (
     "\t\n\v\f\r \u00a0\u1680"
@@ -33,15 +32,36 @@ BOL: Final = "(?<![^\n\r\u2028\u2029])"
 EOL: Final = "(?=[\n\r\u2028\u2029]|\\Z)"
 """The end of a line in a text of many lines, in a pattern."""
 
-_FENCE_OPEN: Final = re.compile(rf"{S}*(`{{3,}}|~{{3,}})")
-_FENCE_CLOSE: Final = re.compile(rf"{S}*(`{{3,}}|~{{3,}}){S}*\Z")
-_LINE_END: Final = re.compile("\r\n?")
-_KEYWORD: Final = re.compile(r"\b(?:SHALL|MUST)\b", re.ASCII)
+
+class _LazyPattern:
+    """Compiles a pattern when it is first used.
+
+    No command uses more than some of this pack's patterns, and to compile all of them costs as
+    much processor time as most commands do.
+    """
+
+    def __init__(self, source: str, flags: int) -> None:
+        self._source = source
+        self._flags = flags
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        found = getattr(re.compile(self._source, self._flags), name)
+        setattr(self, name, found)  # from now on an attribute like any other
+        return found
 
 
 def pattern(source: str, *, ignore_case: bool = False) -> re.Pattern[str]:
-    """Compile a pattern in which only ASCII letters match regardless of case."""
-    return re.compile(source, re.ASCII | re.IGNORECASE if ignore_case else re.ASCII)
+    """A pattern in which only ASCII letters match regardless of case."""
+    flags = re.ASCII | re.IGNORECASE if ignore_case else re.ASCII
+    return cast("re.Pattern[str]", _LazyPattern(source, flags))
+
+
+_FENCE_OPEN: Final = pattern(rf"{S}*(`{{3,}}|~{{3,}})")
+_FENCE_CLOSE: Final = pattern(rf"{S}*(`{{3,}}|~{{3,}}){S}*\Z")
+_LINE_END: Final = pattern("\r\n?")
+_KEYWORD: Final = pattern(r"\b(?:SHALL|MUST)\b")
 
 
 def decode(data: bytes) -> str:
@@ -110,13 +130,17 @@ def with_line_ending(text: str, ending: str | None) -> str:
     return unified if ending == "\n" else unified.replace("\n", "\r\n")
 
 
-@dataclass(frozen=True, slots=True)
 class FenceMask:
-    """Which lines lie in a fenced code block, the two fence lines included."""
+    """Which lines lie in a fenced code block, the two fence lines included.
 
-    inside: bytes
-    unclosed: int | None
-    """Index of the opening line of a block that never ends, if there is one."""
+    `unclosed` is the index of the opening line of a block that never ends, if there is one.
+    """
+
+    __slots__ = ("inside", "unclosed")
+
+    def __init__(self, inside: bytes, unclosed: int | None) -> None:
+        self.inside = inside
+        self.unclosed = unclosed
 
     def __getitem__(self, index: int) -> bool:
         return bool(self.inside[index])

@@ -6,16 +6,14 @@ sides may each add one in the same place.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from .requirements import BODY, Block, Section, sections_of
 
 _MOST_EDITS: Final = 1000
 
 
-@dataclass(frozen=True, slots=True)
-class Conflict:
+class Conflict(NamedTuple):
     """A part of a requirement that both sides edited, each in its own way."""
 
     part: str
@@ -24,8 +22,7 @@ class Conflict:
     theirs: str
 
 
-@dataclass(frozen=True, slots=True)
-class _Edit:
+class _Edit(NamedTuple):
     """Lines `begin` to `end` of the base become the lines `new_begin` to `new_end`."""
 
     begin: int

@@ -1,9 +1,8 @@
 """What an archive would do, as data."""
 
 import difflib
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, Literal
+from typing import Final, Literal, NamedTuple
 
 from ..model.tasks import Progress
 from .losses import Loss
@@ -13,8 +12,7 @@ Outcome = Literal["create", "update", "unchanged", "retire", "skip"]
 WRITING: Final = ("create", "update", "retire")
 
 
-@dataclass(frozen=True, slots=True)
-class Options:
+class Options(NamedTuple):
     """How an archive is to go about it."""
 
     update_specs: bool = True
@@ -25,8 +23,7 @@ class Options:
     """Losses to accept, by number."""
 
 
-@dataclass(frozen=True, slots=True)
-class SpecPlan:
+class SpecPlan(NamedTuple):
     """What becomes of one main spec."""
 
     capability: str
@@ -50,8 +47,7 @@ class SpecPlan:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
+class Plan(NamedTuple):
     """All that an archive would do; nothing has been written."""
 
     change: str

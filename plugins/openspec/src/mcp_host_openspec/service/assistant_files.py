@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from ..errors import OpenSpecError, OutsideTreeError
 from ..model.assistants import ASSISTANTS, SKILLS, Assistant, Delivery, sharing
@@ -14,16 +14,14 @@ from .skill_texts import command, skill
 _MARKER: Final = ".openspec-target"
 
 
-@dataclass(frozen=True, slots=True)
-class Choice:
+class Choice(NamedTuple):
     """Which workflows assistants get, and as what."""
 
     workflows: tuple[str, ...]
     delivery: Delivery
 
 
-@dataclass(frozen=True, slots=True)
-class Installed:
+class Installed(NamedTuple):
     """What of us is in a project."""
 
     workflows: tuple[str, ...]

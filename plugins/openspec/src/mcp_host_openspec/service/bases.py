@@ -6,9 +6,8 @@ change began are named: one of them may have edited it since the delta was writt
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, Literal
+from typing import Final, Literal, NamedTuple
 
 from ..errors import OpenSpecError
 from ..model.delta import Delta, DeltaDocument
@@ -20,8 +19,7 @@ from ..storage.records import Records, undone
 from ..storage.tree import Tree
 
 
-@dataclass(frozen=True, slots=True)
-class Base:
+class Base(NamedTuple):
     """What a delta's author saw of one requirement."""
 
     source: Literal["record", "git", "unknown"]

@@ -6,8 +6,7 @@ a share of each text and a mark that says how to read on.
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from ..errors import OpenSpecError
 
@@ -22,8 +21,7 @@ _SHORTEST: Final = 120
 """A text is never cut below this."""
 
 
-@dataclass(frozen=True, slots=True)
-class Page:
+class Page(NamedTuple):
     """A part of a text or of a list, and where the next one begins."""
 
     content: Any

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from ..errors import OpenSpecError
 from ..model.markers import Marker, Place, Places, marker_of, markers_in, slug
@@ -18,8 +18,7 @@ STATES: Final = ("failed", "passed", "skipped", "not run", "marked")
 """What a scenario's tests are, the word that counts first; without reports they are marked."""
 
 
-@dataclass(frozen=True, slots=True)
-class Test:
+class Test(NamedTuple):
     """A test that a marker ties to a scenario."""
 
     marker: Marker
@@ -47,8 +46,7 @@ class Covered:
         return self.state(scenario) in ("passed", "marked")
 
 
-@dataclass(frozen=True, slots=True)
-class Coverage:
+class Coverage(NamedTuple):
     """What is tested of a tree's specs."""
 
     requirements: tuple[Covered, ...]

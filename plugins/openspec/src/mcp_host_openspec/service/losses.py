@@ -5,8 +5,7 @@ of these pass, most of them in silence.
 """
 
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import asdict, dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from ..errors import OpenSpecError, RefusedError
 from ..model.delta import DeltaDocument, DeltaSection
@@ -26,8 +25,7 @@ _REMOVED_ITEM: Final = pattern(r"[ \t]*[-*+][ \t]*`?###")
 _RENAME_LINE: Final = pattern(r"[ \t]*[-*+]?[ \t]*(?:FROM|TO):")
 
 
-@dataclass(frozen=True, slots=True)
-class Side:
+class Side(NamedTuple):
     """Both texts of one part of a requirement that was edited twice."""
 
     part: str
@@ -35,8 +33,7 @@ class Side:
     change: str
 
 
-@dataclass(frozen=True, slots=True)
-class Loss:
+class Loss(NamedTuple):
     """One thing an archive would lose or change."""
 
     number: str
@@ -74,7 +71,7 @@ class Loss:
         if self.lines:
             plain["lines"] = list(self.lines)
         if self.sides:
-            plain["sides"] = [asdict(side) for side in self.sides]
+            plain["sides"] = [side._asdict() for side in self.sides]
         return plain
 
 

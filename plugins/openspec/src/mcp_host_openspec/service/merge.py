@@ -1,9 +1,8 @@
 """Merging a delta into a main spec, in memory."""
 
 from collections.abc import Collection, Iterable, Iterator
-from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Final
+from typing import Final, NamedTuple
 
 from ..errors import MergeError
 from ..model.delta import Delta, DeltaDocument
@@ -27,8 +26,7 @@ from .rules.spec import PLACEHOLDER_BEGIN, PLACEHOLDER_END, SHORTEST_PURPOSE
 _INNER_HEADING: Final = pattern(r" {0,3}#{1,3}(?:[ \t]|\Z)")
 
 
-@dataclass(frozen=True, slots=True)
-class Counts:
+class Counts(NamedTuple):
     """What a merge changed."""
 
     added: int = 0
@@ -36,7 +34,7 @@ class Counts:
     removed: int = 0
     renamed: int = 0
 
-    def __add__(self, other: "Counts") -> "Counts":
+    def __add__(self, other: "Counts") -> "Counts":  # type: ignore[override]
         return Counts(
             self.added + other.added,
             self.modified + other.modified,
@@ -59,8 +57,7 @@ class Counts:
         }
 
 
-@dataclass(frozen=True, slots=True)
-class Overlap:
+class Overlap(NamedTuple):
     """A requirement that was edited since the delta that rewrites it was written, or may have been.
 
     Where both edits go together, or nothing of the later edit goes, it `loses` nothing.
@@ -80,8 +77,7 @@ class Overlap:
     conflicts: tuple[Conflict, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Merged:
+class Merged(NamedTuple):
     """The outcome of a merge."""
 
     text: str

@@ -3,7 +3,6 @@
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from dataclasses import replace
 from datetime import date
 from functools import partial
 from pathlib import Path
@@ -447,4 +446,4 @@ def _with_claims(report: Report, shared: dict[str, list[Claim]]) -> Report:
         Note("N6", f"specs/{claim.capability}/spec.md", str(claim))
         for claim in shared.get(report.id, ())
     )
-    return replace(report, notes=(*report.notes, *notes))
+    return report._replace(notes=(*report.notes, *notes))

@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from ..errors import OpenSpecError
 from ..model.delta import Delta
@@ -10,8 +10,7 @@ from ..storage.tree import Tree
 from .bases import claims
 
 
-@dataclass(frozen=True, slots=True)
-class Claim:
+class Claim(NamedTuple):
     """A requirement that another active change rewrites as well."""
 
     capability: str

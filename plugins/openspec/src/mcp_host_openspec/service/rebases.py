@@ -1,7 +1,7 @@
 """Rewriting a change's deltas onto the specs of today."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from ..errors import MergeError, OpenSpecError, RefusedError
 from ..model.delta import DeltaDocument
@@ -17,8 +17,7 @@ from .losses import Loss, merge_losses
 from .merge import Merged
 
 
-@dataclass(frozen=True, slots=True)
-class Rebased:
+class Rebased(NamedTuple):
     """What became of a change's MODIFIED and REMOVED requirements."""
 
     change: str

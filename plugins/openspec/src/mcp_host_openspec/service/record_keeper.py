@@ -1,9 +1,8 @@
 """What an archive keeps in the tree, for parallel changes and for taking it back."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from ..errors import NotFoundError, OpenSpecError, RefusedError
 from ..model.delta import Delta
@@ -27,8 +26,7 @@ from .bases import Bases, claims
 _DATE: Final = len("2026-01-31-")
 
 
-@dataclass(frozen=True, slots=True)
-class Undone:
+class Undone(NamedTuple):
     """An archive that was taken back."""
 
     change: str

@@ -1,7 +1,6 @@
 """Whether a spec whose last requirement goes may itself go: only when nothing else is in it."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Final
 
 from ..model.requirements import Block
@@ -77,15 +76,15 @@ def _outside_scenarios(block: Block) -> Iterator[str]:
             yield found
 
 
-@dataclass(slots=True)
 class _BlockReader:
     """Walks down a requirement and tells the lines that are no sentence, scenario or step."""
 
-    scenario_seen: bool = False
-    in_steps: bool = False
-    step_seen: bool = False
-    item_column: int | None = None
-    paragraph: bool = False
+    def __init__(self) -> None:
+        self.scenario_seen = False
+        self.in_steps = False
+        self.step_seen = False
+        self.item_column: int | None = None
+        self.paragraph = False
 
     def read(self, line: str, above: str, *, fenced: bool) -> str | None:
         """The line that is unaccounted for, if this one, or the one above it, is."""

@@ -2,9 +2,8 @@
 
 import shutil
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from ..errors import ConflictError, InvalidNameError, OpenSpecError, SchemaError
 from ..storage.files import is_file
@@ -25,8 +24,7 @@ _DESCRIPTIONS: Final = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class SchemaReport:
+class SchemaReport(NamedTuple):
     """What is wrong with a schema: its errors, and what is odd about it."""
 
     name: str

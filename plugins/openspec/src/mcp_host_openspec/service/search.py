@@ -4,8 +4,7 @@ import re
 import sqlite3
 import threading
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 from weakref import WeakKeyDictionary
 
 from ..errors import OpenSpecError
@@ -43,8 +42,7 @@ ORDER BY bm25(requirements, 3.0, 6.0, 3.0, 1.0), place LIMIT ?
 """
 
 
-@dataclass(frozen=True, slots=True)
-class Match:
+class Match(NamedTuple):
     """A requirement that was found."""
 
     capability: str

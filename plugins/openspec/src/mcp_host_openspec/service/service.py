@@ -403,9 +403,9 @@ def _diff_page(preview: Answer, capability: str, cursor: str | None) -> Answer:
 def _without_obstacle(options: Options, refused: RefusedError) -> Options | None:
     """The options under which this refusal would not have come; None where there are none."""
     if isinstance(refused, TasksIncompleteError):
-        return replace(options, force=True)
+        return options._replace(force=True)
     if "losses" in refused.details:
-        return replace(options, accept=frozenset(ACCEPTABLE) - {"L9"} | options.accept)
+        return options._replace(accept=frozenset(ACCEPTABLE) - {"L9"} | options.accept)
     return None
 
 

@@ -1,9 +1,8 @@
 """Setting up a tree, and the texts that describe its project."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, Literal
+from typing import Final, Literal, NamedTuple
 
 from ..errors import AlreadyInitialisedError, BadFileError, InvalidYamlError, OpenSpecError
 from ..model.text import is_utf8, trim
@@ -39,8 +38,7 @@ TOOL_FILES: Final = {
 """Assistants `init` can point at the tree, and the file each of them reads."""
 
 
-@dataclass(frozen=True, slots=True)
-class Created:
+class Created(NamedTuple):
     """What `init` made."""
 
     path: Path
@@ -48,8 +46,7 @@ class Created:
     """Relative to the project's folder."""
 
 
-@dataclass(frozen=True, slots=True)
-class ContextUpdate:
+class ContextUpdate(NamedTuple):
     """What became of project.md."""
 
     path: Path

@@ -2,10 +2,9 @@
 
 import re
 from collections.abc import Callable, Collection
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from .. import __version__
 from ..model.assistants import SKILLS, Assistant, Commands, Delivery
@@ -32,8 +31,7 @@ _WITHOUT: Final = {
 """What a text names in place of a workflow that is not installed."""
 
 
-@dataclass(frozen=True, slots=True)
-class Workflow:
+class Workflow(NamedTuple):
     """One workflow in our words."""
 
     id: str

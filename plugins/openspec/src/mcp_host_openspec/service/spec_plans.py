@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 from ..errors import MergeError, OpenSpecError, RefusedError
@@ -63,8 +62,7 @@ class SpecPlans:
             self._check_rebuilt(capability, merged, current, specs)
         refuse(self._change, self._losses, self._options.accept)
         _check_distinct(specs)
-        return replace(
-            plan,
+        return plan._replace(
             specs=tuple(specs),
             totals=sum((spec.counts for spec in specs), Counts()) if specs else None,
             # A merge warns of what L6 is about by itself.

@@ -2,10 +2,9 @@
 
 import difflib
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from ..errors import IncompleteError, OpenSpecError
 from ..model.delta import DeltaDocument, Operation
@@ -24,8 +23,7 @@ _VERBS: Final = {"ADDED": "Add", "MODIFIED": "Modify", "REMOVED": "Remove"}
 _CONTEXT_LINES: Final = 4
 
 
-@dataclass(frozen=True, slots=True)
-class DeltaEntry:
+class DeltaEntry(NamedTuple):
     """One operation of a change."""
 
     capability: str
@@ -39,8 +37,7 @@ class DeltaEntry:
     warning: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class ChangeView:
+class ChangeView(NamedTuple):
     """A change with all its texts."""
 
     id: str
@@ -59,8 +56,7 @@ class ChangeView:
     """Why one of its texts cannot be read; it is then missing here."""
 
 
-@dataclass(frozen=True, slots=True)
-class ChangeRow:
+class ChangeRow(NamedTuple):
     """A change as a list shows it."""
 
     id: str
@@ -73,8 +69,7 @@ class ChangeRow:
     """Why the change cannot be looked at; its progress and what it wraps are then unknown."""
 
 
-@dataclass(frozen=True, slots=True)
-class SpecRow:
+class SpecRow(NamedTuple):
     """A spec as a list shows it."""
 
     id: str

@@ -3,9 +3,8 @@
 import asyncio
 import logging
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Iterator
-from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import Final
+from typing import Final, NamedTuple
 
 from watchfiles import Change, awatch
 
@@ -21,8 +20,7 @@ log = logging.getLogger(__name__)
 _TEXTS: Final = {"proposal.md": "proposal", "tasks.md": "tasks", "design.md": "design"}
 
 
-@dataclass(frozen=True, slots=True)
-class Listing:
+class Listing(NamedTuple):
     """What a tree held at one moment."""
 
     changes: frozenset[str]

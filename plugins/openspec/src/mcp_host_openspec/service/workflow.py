@@ -3,10 +3,9 @@
 import os
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
-from typing import Final, Literal
+from typing import Final, Literal, NamedTuple
 
 from ..errors import (
     BadFileError,
@@ -36,8 +35,7 @@ KEBAB: Final = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 _LONGEST_NAME: Final = 200
 
 
-@dataclass(frozen=True, slots=True)
-class ArtifactStatus:
+class ArtifactStatus(NamedTuple):
     """How far one artifact of a change is."""
 
     artifact: Artifact
@@ -49,8 +47,7 @@ class ArtifactStatus:
     """What there is of it."""
 
 
-@dataclass(frozen=True, slots=True)
-class ChangeStatus:
+class ChangeStatus(NamedTuple):
     """How far a change is."""
 
     change: str
@@ -89,8 +86,7 @@ class ChangeStatus:
         return found
 
 
-@dataclass(frozen=True, slots=True)
-class ArtifactInstructions:
+class ArtifactInstructions(NamedTuple):
     """All that is needed to write one artifact."""
 
     status: ChangeStatus
@@ -111,8 +107,7 @@ class ArtifactInstructions:
         return tuple(one.id for one in self.status.schema.artifacts if name in one.requires)
 
 
-@dataclass(frozen=True, slots=True)
-class ApplyInstructions:
+class ApplyInstructions(NamedTuple):
     """All that is needed to carry out a change."""
 
     status: ChangeStatus
@@ -135,8 +130,7 @@ class ApplyInstructions:
     config: ProjectConfig
 
 
-@dataclass(frozen=True, slots=True)
-class NewChange:
+class NewChange(NamedTuple):
     """A change that was begun."""
 
     change: str

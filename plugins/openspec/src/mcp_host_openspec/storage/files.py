@@ -5,9 +5,8 @@ import stat
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, TypeVar, cast
+from typing import Any, Final, NamedTuple, TypeVar, cast
 
 from ..errors import BadFileError, TooLargeError
 
@@ -43,8 +42,7 @@ def is_settled(status: os.stat_result, now_ns: int) -> bool:
     return now_ns - newest > (_TICK_NS if newest % _SECOND_NS else 2 * _SECOND_NS)
 
 
-@dataclass(frozen=True, slots=True)
-class Identity:
+class Identity(NamedTuple):
     """What tells one state of a file from another without reading it."""
 
     size: int
@@ -58,8 +56,7 @@ class Identity:
         return cls(status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino)
 
 
-@dataclass(slots=True)
-class _Entry:
+class _Entry(NamedTuple):
     identity: Identity
     data: bytes
     document: object

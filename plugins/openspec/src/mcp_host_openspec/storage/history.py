@@ -8,9 +8,8 @@ import hashlib
 import os
 import subprocess
 from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from .files import Identity
 from .repository import common_folder, git_folder, line_of
@@ -49,8 +48,7 @@ _LOG: Final = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Version:
+class Version(NamedTuple):
     """A file as one commit left it."""
 
     commit: str

@@ -2,20 +2,20 @@
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final, Literal
+from types import MappingProxyType
+from typing import Any, Final, Literal, NamedTuple
 
 from ..errors import BadFileError, InvalidYamlError, MetadataError, SchemaError
-from ..model.text import decode
+from ..model.text import decode, pattern
 from .files import Files, exists, is_file
 from .roots import config_file
 from .schemas import BUILT_IN, Schemas
 from .yaml12 import load
 
 FILE_NAME: Final = ".openspec.yaml"
-_DATE: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
-_KEBAB: Final = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
+_DATE: Final = pattern(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+_KEBAB: Final = pattern(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 
 _LARGEST_CONTEXT: Final = 50 * 1024
 _OPERATIONS: Final = ("apply", "archive")
@@ -23,8 +23,7 @@ _OPERATIONS: Final = ("apply", "archive")
 Key = Literal["skip_specs", "retire_capabilities"]
 
 
-@dataclass(frozen=True, slots=True)
-class Marker:
+class Marker(NamedTuple):
     """Whether a change declares something; `problem` says why a declaration does not count."""
 
     declared: bool
@@ -54,15 +53,14 @@ class Metadata:
         return None
 
 
-@dataclass(frozen=True, slots=True)
-class ProjectConfig:
+class ProjectConfig(NamedTuple):
     """What a project's config.yaml says; what it says wrongly is left out, as the CLI does."""
 
     schema: str | None = None
     context: str | None = None
-    rules: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    rules: Mapping[str, tuple[str, ...]] = MappingProxyType({})
     """By artifact."""
-    guidance: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    guidance: Mapping[str, tuple[str, ...]] = MappingProxyType({})
     """By operation, `apply` or `archive`."""
     cloud_agent: bool | None = None
     """Whether files for Copilot's agent in the cloud are wanted; None where nobody has said."""

@@ -11,10 +11,9 @@ for each fact, so that branches that keep different facts merge without a confli
 import hashlib
 import json
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import asdict, dataclass
 from difflib import SequenceMatcher
 from pathlib import Path
-from typing import Final, TypeVar
+from typing import Final, NamedTuple, TypeVar
 
 from ..errors import BadFileError
 from .files import Files
@@ -25,8 +24,7 @@ FOLDER: Final = ".records"
 _SPECS: Final = "specs.json"
 
 
-@dataclass(frozen=True, slots=True)
-class BaseRecord:
+class BaseRecord(NamedTuple):
     """The text of a requirement that a change was written against."""
 
     capability: str
@@ -36,8 +34,7 @@ class BaseRecord:
     """Its name since then, where an archive gave it another."""
 
 
-@dataclass(frozen=True, slots=True)
-class Edit:
+class Edit(NamedTuple):
     """Lines `begin` to `end` are replaced."""
 
     begin: int
@@ -45,8 +42,7 @@ class Edit:
     lines: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class SpecRecord:
+class SpecRecord(NamedTuple):
     """What an archive did to one spec: `edits` make of what it wrote what was there before."""
 
     capability: str
@@ -56,8 +52,7 @@ class SpecRecord:
     edits: tuple[Edit, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class ArchiveRecord:
+class ArchiveRecord(NamedTuple):
     """What an archive did."""
 
     change: str
@@ -135,7 +130,12 @@ class Records:
 
 def written(record: BaseRecord | ArchiveRecord | Mapping[str, str]) -> bytes:
     """A record as it is kept: the same for the same facts."""
-    facts = record if isinstance(record, Mapping) else asdict(record)
+    facts: dict[str, object] = dict(record) if isinstance(record, Mapping) else record._asdict()
+    if isinstance(record, ArchiveRecord):
+        facts["specs"] = [
+            {**spec._asdict(), "edits": [edit._asdict() for edit in spec.edits]}
+            for spec in record.specs
+        ]
     return (json.dumps(facts, indent=1, sort_keys=True) + "\n").encode()
 
 

@@ -1,9 +1,8 @@
 """Where the OpenSpec tree of a project is."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, Literal
+from typing import Final, Literal, NamedTuple
 
 from .files import exists, is_folder
 
@@ -14,8 +13,7 @@ FOLDER: Final = "openspec"
 """What a tree is called, unless the settings say otherwise."""
 
 
-@dataclass(frozen=True, slots=True)
-class Root:
+class Root(NamedTuple):
     """The folder that holds `openspec/`, and how it was chosen."""
 
     path: Path

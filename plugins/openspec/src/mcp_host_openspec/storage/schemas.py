@@ -4,9 +4,8 @@ import os
 import posixpath
 import re
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, NamedTuple
 
 from ..errors import BadFileError, InvalidYamlError, SchemaError
 from ..model.collation import collation_key
@@ -22,8 +21,7 @@ _TRANSIENT: Final = re.compile(r"^\.(?:fork|init)-staging-|\.(?:fork|init)-backu
 Origin = Literal["project", "user", "package"]
 
 
-@dataclass(frozen=True, slots=True)
-class Artifact:
+class Artifact(NamedTuple):
     """One thing that a change is made of."""
 
     id: str
@@ -42,8 +40,7 @@ class Artifact:
         return posixpath.normpath(self.generates.replace("\\", "/")).startswith("specs/")
 
 
-@dataclass(frozen=True, slots=True)
-class Apply:
+class Apply(NamedTuple):
     """What carrying out a change needs."""
 
     requires: tuple[str, ...]
@@ -52,8 +49,7 @@ class Apply:
     instruction: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class Schema:
+class Schema(NamedTuple):
     """A workflow schema: the artifacts of a change, and in which order they come."""
 
     name: str
@@ -88,8 +84,7 @@ class Schema:
         return tuple(order)
 
 
-@dataclass(frozen=True, slots=True)
-class SchemaPlace:
+class SchemaPlace(NamedTuple):
     """A schema with where it was found."""
 
     name: str
@@ -101,8 +96,7 @@ class SchemaPlace:
     """Those of the same name that it hides."""
 
 
-@dataclass(frozen=True, slots=True)
-class ShadowedSchema:
+class ShadowedSchema(NamedTuple):
     """A schema that another of its name hides."""
 
     origin: Origin

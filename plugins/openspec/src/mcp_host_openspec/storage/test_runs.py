@@ -3,9 +3,8 @@
 import os
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 from xml.etree import ElementTree
 
 from ..errors import BadFileError, NotFoundError
@@ -22,8 +21,7 @@ _LARGEST_REPORT: Final = 64 * 1024 * 1024
 _TEXT_END: Final = b"\0"
 
 
-@dataclass(frozen=True, slots=True)
-class Case:
+class Case(NamedTuple):
     """One test in a report."""
 
     name: str

@@ -12,9 +12,8 @@ import json
 import os
 import shutil
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from ..errors import ChangedError, OpenSpecError
 from .files import exists
@@ -27,8 +26,7 @@ JOURNAL: Final = ".openspec-archive.journal"
 _PLAN: Final = "plan.json"
 
 
-@dataclass(frozen=True, slots=True)
-class Write:
+class Write(NamedTuple):
     """One spec to write (`new`) or, without it, to remove."""
 
     path: Path
@@ -37,8 +35,7 @@ class Write:
     new: bytes | None
 
 
-@dataclass(frozen=True, slots=True)
-class _Step:
+class _Step(NamedTuple):
     """A write as the plan keeps it: paths relative to the project, contents by digest."""
 
     path: str
@@ -46,13 +43,17 @@ class _Step:
     new: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class _Plan:
+class _Plan(NamedTuple):
     steps: list[_Step]
     folders: list[str]
     """Folders that had to be made, outermost first."""
     change: str
     target: str
+
+
+def _plain(plan: _Plan) -> bytes:
+    """A plan as it is kept."""
+    return json.dumps({**plan._asdict(), "steps": [step._asdict() for step in plan.steps]}).encode()
 
 
 class Archive:
@@ -117,7 +118,7 @@ class Archive:
                 if write.old is not None:
                     write_synced(self._old(number), write.old, mode)
             draft = self._journal / f"{_PLAN}.draft"
-            write_synced(draft, json.dumps(asdict(plan)).encode())
+            write_synced(draft, _plain(plan))
             draft.rename(self._journal / _PLAN)
             sync_folder(self._journal)
             sync_folder(self._archive)

@@ -1,9 +1,8 @@
 """The rules a change is validated by: C1 to C21."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from ...errors import BadFileError, MergeError, OpenSpecError, OutsideTreeError
 from ...model.delta import Delta, DeltaDocument
@@ -23,16 +22,14 @@ _DELTA_HEADING: Final = pattern(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Declaration:
+class Declaration(NamedTuple):
     """What a change declares with `skip_specs`, beside the files it has."""
 
     folder: Path
     marker: Marker
 
 
-@dataclass(frozen=True, slots=True)
-class Obstacle:
+class Obstacle(NamedTuple):
     """Why a merge of one delta file would be refused, or could not be tried."""
 
     path: str

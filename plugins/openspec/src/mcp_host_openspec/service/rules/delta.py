@@ -1,8 +1,7 @@
 """The rules for one delta file: C2 to C10."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from ...model.delta import Delta
 from ...model.findings import Finding
@@ -15,16 +14,14 @@ from .spec import keyword_advice
 _NAMELESS: Final = pattern(r"requirement:?\Z", ignore_case=True)
 
 
-@dataclass(frozen=True, slots=True)
-class DeltaFile:
+class DeltaFile(NamedTuple):
     """The operations of a delta file, and its path relative to the change's specs/."""
 
     delta: Delta
     path: str
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(NamedTuple):
     """A name under one operation of a delta file."""
 
     title: str
@@ -34,8 +31,7 @@ class Entry:
     """Whether the operation has this name above already."""
 
 
-@dataclass(frozen=True, slots=True)
-class WrittenBlock:
+class WrittenBlock(NamedTuple):
     """A requirement written out under ADDED or MODIFIED."""
 
     title: str
@@ -43,8 +39,7 @@ class WrittenBlock:
     path: str
 
 
-@dataclass(frozen=True, slots=True)
-class Replacement:
+class Replacement(NamedTuple):
     """A delta file and the main spec whose requirements it replaces."""
 
     delta: Delta

@@ -1,16 +1,14 @@
 """A rule: a number, a level, and the one function that looks for what is wrong."""
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Generic, NamedTuple, TypeVar
 
 from ...model.findings import Finding, Level
 
 S = TypeVar("S")
 
 
-@dataclass(frozen=True, slots=True)
-class Flaw:
+class Flaw(NamedTuple):
     """One place where a rule is broken."""
 
     path: str
@@ -20,8 +18,7 @@ class Flaw:
     """1-based."""
 
 
-@dataclass(frozen=True, slots=True)
-class Rule(Generic[S]):
+class Rule(NamedTuple, Generic[S]):
     """A rule that validation applies to subjects of one kind; calling it gives its findings."""
 
     number: str

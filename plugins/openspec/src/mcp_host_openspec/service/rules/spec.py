@@ -2,8 +2,7 @@
 
 import unicodedata
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from ...model.findings import Finding
 from ...model.requirements import Block
@@ -31,19 +30,17 @@ _PURPOSE: Final = pattern(r" {0,3}##(?!#)[ \t]+Purpose[ \t]*\Z", ignore_case=Tru
 _TOP_HEADING: Final = pattern(r" {0,3}#{1,2}(?!#)[ \t]+")
 
 
-@dataclass(frozen=True, slots=True)
-class Numbered:
+class Numbered(NamedTuple):
     """A requirement as listing reads it, with its place among the others."""
 
-    index: int
+    place: int
     requirement: Requirement
 
 
-@dataclass(frozen=True, slots=True)
-class NumberedBlock:
+class NumberedBlock(NamedTuple):
     """A requirement as merging reads it, with its place among the others."""
 
-    index: int
+    place: int
     block: Block
 
 
@@ -133,7 +130,7 @@ def no_requirement(spec: SpecDocument) -> Iterator[Flaw]:
 def no_scenario(numbered: Numbered) -> Iterator[Flaw]:
     if not numbered.requirement.scenarios:
         yield Flaw(
-            f"requirements.{numbered.index}.scenarios",
+            f"requirements.{numbered.place}.scenarios",
             f"{_quoted(numbered.requirement.name)} needs at least one scenario with steps below "
             "it.",
         )
@@ -194,7 +191,7 @@ def purpose_too_short(spec: SpecDocument) -> Iterator[Flaw]:
 def requirement_too_long(numbered: Numbered) -> Iterator[Flaw]:
     if length(numbered.requirement.text) > _LONGEST_REQUIREMENT:
         yield Flaw(
-            f"requirements[{numbered.index}]",
+            f"requirements[{numbered.place}]",
             f"{_quoted(numbered.requirement.name)} has more than {_LONGEST_REQUIREMENT} "
             "characters; consider two requirements.",
         )
@@ -204,7 +201,7 @@ def requirement_too_long(numbered: Numbered) -> Iterator[Flaw]:
 def scenario_form(numbered: Numbered) -> Iterator[Flaw]:
     if not numbered.requirement.scenarios:
         yield Flaw(
-            f"requirements[{numbered.index}].scenarios",
+            f"requirements[{numbered.place}].scenarios",
             "A scenario is a level-four heading with steps: '#### Scenario: <name>', then "
             "'- **WHEN** …' and '- **THEN** …'.",
         )
@@ -215,7 +212,7 @@ def no_text(numbered: NumberedBlock) -> Iterator[Flaw]:
     block = numbered.block
     if not block.text:
         yield Flaw(
-            f"requirements[{numbered.index}]",
+            f"requirements[{numbered.place}]",
             f"{_quoted(block.name)} has no text. {keyword_advice(block.name)}",
         )
 
@@ -225,7 +222,7 @@ def no_keyword(numbered: NumberedBlock) -> Iterator[Flaw]:
     block = numbered.block
     if block.text and not has_keyword(block.text):
         yield Flaw(
-            f"requirements[{numbered.index}]",
+            f"requirements[{numbered.place}]",
             f"{_quoted(block.name)} says neither SHALL nor MUST. {keyword_advice(block.name)}",
         )
 
@@ -234,7 +231,7 @@ def no_keyword(numbered: NumberedBlock) -> Iterator[Flaw]:
 def nameless_requirement(numbered: Numbered) -> Iterator[Flaw]:
     if not numbered.requirement.text:
         yield Flaw(
-            f"requirements.{numbered.index}.text",
+            f"requirements.{numbered.place}.text",
             "A heading without a name and without text is no requirement; name it.",
         )
 
