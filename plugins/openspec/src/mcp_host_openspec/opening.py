@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from .errors import OpenSpecError
-from .service import OpenSpec, Root, Service
+from .service import OpenSpec, Root
+from .service.service import Service
 from .service.watch import Watch
 from .storage.roots import place_of, user_schemas
 

@@ -16,7 +16,7 @@ from .settings import OpenSpecSettings
 if TYPE_CHECKING:
     from mcp_host import PackHandle
 
-    from .service import Service
+    from .service.service import Service
 
 
 @hookimpl

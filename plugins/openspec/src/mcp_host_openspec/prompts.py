@@ -9,7 +9,7 @@ from .model.uris import change_uri
 from .resources import ChangeId
 
 if TYPE_CHECKING:
-    from .service import Service
+    from .service.service import Service
 
 Scope = Literal["new-capability", "modify-existing", "refactor", "fix"]
 

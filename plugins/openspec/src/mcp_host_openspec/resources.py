@@ -10,7 +10,7 @@ from .model.uris import ARCHIVE, CHANGES, INSTRUCTIONS, PROJECT, SPECS, change_u
 
 if TYPE_CHECKING:
     from .model.tasks import Progress
-    from .service import Service
+    from .service.service import Service
 
 MIME: Final = "text/markdown"
 

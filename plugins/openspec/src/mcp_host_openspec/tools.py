@@ -6,7 +6,7 @@ from mcp_host import Context, tool
 from pydantic import Field
 
 if TYPE_CHECKING:
-    from .service import Service
+    from .service.service import Service
 
 Answer = dict[str, Any]
 Loss = Literal["L2", "L3", "L5", "L6", "L7", "L8", "L9", "L10"]

@@ -24,6 +24,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
         return complete(given[1:])
     if arguments is None:
+        import gc
+
+        gc.disable()  # a command ends before there is anything worth collecting
         from .answers import COMMANDS, answered
 
         if given and given[0] in COMMANDS:

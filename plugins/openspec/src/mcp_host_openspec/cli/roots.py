@@ -15,7 +15,7 @@ def open_tree(*, implicit: bool) -> OpenSpec:
     `implicit`: where there is none, go on as if it were right here.
     """
     root = find_root(implicit=implicit)
-    service = OpenSpec(root, user_schemas=own_schemas())
+    service = OpenSpec(root, user_schemas=own_schemas(), once=True)
     try:
         service.recover()
     except OpenSpecError as error:

@@ -14,16 +14,23 @@ _TITLED: Final = pattern(rf"#{{1,6}}{S}+({ANY}+)\Z")
 class Section:
     """A heading with all that stands below it, deeper headings included.
 
-    `line` is the index of the heading's line.
+    `line` is the index of the heading's line in `text`, the lines of the whole text, and `end` that
+    of the first line that is not the section's any more.
     """
 
-    def __init__(self, level: int, title: str, line: int, lines: list[str]) -> None:
+    def __init__(self, level: int, title: str, text: list[str], line: int, end: int) -> None:
         self.level = level
         self.title = title
         self.line = line
-        self.lines = lines
+        self._text = text
+        self._end = end
         self.children: list[Section] = []
         self._content: str | None = None
+
+    @property
+    def lines(self) -> list[str]:
+        """The lines below the heading."""
+        return self._text[self.line + 1 : self._end]
 
     @property
     def content(self) -> str:
@@ -76,7 +83,7 @@ class Outline:
         for (index, level), end in self._borders_and_ends():
             title = _title(self.lines[index], level)
             if title is not None:
-                sections.append(Section(level, title, index, self.lines[index + 1 : end]))
+                sections.append(Section(level, title, self.lines, index, end))
         return sections
 
     def _borders_and_ends(self) -> list[tuple[tuple[int, int], int]]:

@@ -1,11 +1,14 @@
-"""What can be done with an OpenSpec tree, without any MCP in it."""
+"""What can be done with an OpenSpec tree, without any MCP in it.
+
+Every command imports this. What the tools answer stands in `service.service`, which only a server
+needs.
+"""
 
 from ..storage.roots import Root
 from .archive_plan import Options, Plan
 from .losses import check_accepted
 from .openspec import OpenSpec
 from .rebases import Rebased
-from .service import Service
 
 __all__ = [
     "OpenSpec",
@@ -13,6 +16,5 @@ __all__ = [
     "Plan",
     "Rebased",
     "Root",
-    "Service",
     "check_accepted",
 ]

@@ -1,6 +1,5 @@
 """What an archive would do, as data."""
 
-import difflib
 from pathlib import Path
 from typing import Final, Literal, NamedTuple
 
@@ -40,6 +39,8 @@ class SpecPlan(NamedTuple):
         """The change as a unified diff; empty where nothing changes."""
         if self.outcome in ("unchanged", "skip"):
             return ""
+        import difflib  # only here, for archives
+
         return "".join(
             difflib.unified_diff(
                 _diff_lines(self.old), _diff_lines(self.new), f"a/{self.name}", f"b/{self.name}"

@@ -46,7 +46,8 @@ Kind = Literal["change", "spec", "all"]
 class OpenSpec:
     """One project's OpenSpec tree: reading, validating, archiving, setting up.
 
-    Safe to use from several threads. Whatever was read is kept until its file changes.
+    Safe to use from several threads. Whatever was read is kept until its file changes; what was
+    worked out from several files too, unless the tree is looked at `once`.
     """
 
     def __init__(
@@ -56,13 +57,15 @@ class OpenSpec:
         max_file_bytes: int = 16 * 1024 * 1024,
         user_schemas: Path | None = None,
         today: Callable[[], date] = date.today,
+        once: bool = False,
     ) -> None:
         self.root: Final = root
         self.tree: Final = Tree(root, Files(max_file_bytes), user_schemas)
         self._user_schemas = user_schemas
         self._today = today
         self._cache = DocumentCache()
-        self._states = StateCache(self.tree.state)
+        self._once = once
+        self._states = StateCache(_unknown if once else self.tree.state)
         merges = Merges(self._cache)
         self._rules = ChangeRules(self.tree, merges)
         records = Records(self.tree.openspec, self.tree.files)
@@ -250,7 +253,7 @@ class OpenSpec:
         They are worked out once for a state of the tree.
         """
         self.tree.check_there()
-        state, key = self.tree.whole_state(), (kind, notes)
+        state, key = None if self._once else self.tree.whole_state(), (kind, notes)
         known = self._all_reports.get(key)
         if state is not None and known is not None and known[0] == state:
             return list(known[1])
@@ -438,6 +441,10 @@ class OpenSpec:
                 yield Note("N3", "proposal.md", "The proposal has no '## What Changes'.")
         if "tasks.md" not in files and not self.tree.tracked_tasks(folder):
             yield Note("N4", "tasks.md", "The change has no tasks.md.")
+
+
+def _unknown(_: str) -> None:
+    """The state of a change where nobody will ask again."""
 
 
 def _with_claims(report: Report, shared: dict[str, list[Claim]]) -> Report:

@@ -7,10 +7,10 @@ from typing import Final, Literal, NamedTuple
 from ..errors import AlreadyInitialisedError, BadFileError, InvalidYamlError, OpenSpecError
 from ..model.text import is_utf8, trim
 from ..storage.files import exists, is_folder
+from ..storage.plain_yaml import load
 from ..storage.roots import config_file, is_initialised
 from ..storage.tree import Tree, unreadable
 from ..storage.writes import write_whole
-from ..storage.yaml12 import load
 from .context import (
     CONFIG,
     CONFIG_WITH_HINTS,

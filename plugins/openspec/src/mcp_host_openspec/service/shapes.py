@@ -4,7 +4,7 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from types import MappingProxyType
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from ..errors import OpenSpecError
 from ..model.findings import Finding, Level, Note, Report
@@ -12,11 +12,13 @@ from ..model.spec import Requirement, SpecDocument
 from ..model.tasks import Progress
 from ..storage.roots import Root
 from .archive_plan import Plan
-from .budget import Page
 from .overlaps import Claim
 from .rebases import Rebased
-from .search import Match
 from .views import ChangeRow, ChangeView, DeltaEntry, SpecRow
+
+if TYPE_CHECKING:
+    from .budget import Page
+    from .search import Match
 
 Data = dict[str, Any]
 
@@ -262,7 +264,7 @@ def overlaps(claims: Iterable[Claim]) -> list[Data]:
     ]
 
 
-def page(key: str, shown: Page) -> Data:
+def page(key: str, shown: "Page") -> Data:
     """A page of something; `next_cursor` is there where more remains."""
     data: Data = {key: shown.content, "total": shown.total}
     if shown.next_cursor is not None:
@@ -270,7 +272,7 @@ def page(key: str, shown: Page) -> Data:
     return data
 
 
-def match(found: Match) -> Data:
+def match(found: "Match") -> Data:
     """A requirement that was found."""
     return {
         "capability": found.capability,

@@ -1,6 +1,5 @@
 """What a change or a spec holds, in the shape the reference tool shows it, and more."""
 
-import difflib
 from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
@@ -225,6 +224,8 @@ def _against_main(
     warning = None
     if exact is None:
         warning = f'The main spec spells it "{main.name}"; an archive needs the exact name.'
+    import difflib  # only here, for --diff
+
     lines = difflib.unified_diff(
         main.raw.split("\n"), block.raw.split("\n"), n=_CONTEXT_LINES, lineterm=""
     )

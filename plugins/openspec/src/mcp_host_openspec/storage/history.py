@@ -6,7 +6,6 @@ repository's own configuration names is run.
 
 import hashlib
 import os
-import subprocess
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -157,6 +156,8 @@ class History:
 
     def _git(self, *arguments: str, given: bytes = b"") -> bytes | None:
         """The output of one git command; None where it fails."""
+        import subprocess  # only here: a tree without a repository would pay for it
+
         try:
             done = subprocess.run(
                 ["git", *_HARMLESS, *arguments],

@@ -3,9 +3,7 @@
 import contextlib
 import json
 import os
-import socket
 import time
-import uuid
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
@@ -29,7 +27,7 @@ def archive_lock(archive: Path) -> Iterator[None]:
     archive.mkdir(parents=True, exist_ok=True)
     path = archive / NAME
     contents = json.dumps(
-        {"pid": os.getpid(), "nonce": str(uuid.uuid4()), "host": socket.gethostname()}
+        {"pid": os.getpid(), "nonce": os.urandom(16).hex(), "host": _host()}
     ).encode()
     with _one_at_a_time(archive):
         _clear_leftovers(archive)
@@ -52,7 +50,7 @@ def is_held(archive: Path) -> bool:
 
 def _create(path: Path, contents: bytes) -> None:
     """Make the lock with its content in one step, so that nobody ever sees it empty."""
-    draft = path.with_name(f"{NAME}.{uuid.uuid4().hex}")
+    draft = path.with_name(f"{NAME}.{os.urandom(16).hex()}")
     write_synced(draft, contents)
     try:
         os.link(draft, path)  # unlike a rename, this fails where the lock exists
@@ -95,7 +93,7 @@ def _is_stale(path: Path) -> bool:
     holder = _read(path)
     if holder is None:
         return time.time() - written > _UNREADABLE_IS_STALE_AFTER
-    if holder.get("host", socket.gethostname()) != socket.gethostname():
+    if holder.get("host", _host()) != _host():
         return False
     pid = holder["pid"]
     assert isinstance(pid, int)
@@ -103,6 +101,12 @@ def _is_stale(path: Path) -> bool:
         return True
     started = _started(pid)
     return started is not None and started > written + _CLOCK_SLACK
+
+
+def _host() -> str:
+    import socket  # only here: commands that read would pay for it
+
+    return socket.gethostname()
 
 
 def _is_alive(pid: int) -> bool:

@@ -9,9 +9,9 @@ from typing import Any, Final, Literal, NamedTuple
 from ..errors import BadFileError, InvalidYamlError, MetadataError, SchemaError
 from ..model.text import decode, pattern
 from .files import Files, exists, is_file
+from .plain_yaml import load
 from .roots import config_file
 from .schemas import BUILT_IN, Schemas
-from .yaml12 import load
 
 FILE_NAME: Final = ".openspec.yaml"
 _DATE: Final = pattern(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")

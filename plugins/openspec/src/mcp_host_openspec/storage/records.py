@@ -11,7 +11,6 @@ for each fact, so that branches that keep different facts merge without a confli
 import hashlib
 import json
 from collections.abc import Callable, Iterator, Mapping
-from difflib import SequenceMatcher
 from pathlib import Path
 from typing import Final, NamedTuple, TypeVar
 
@@ -141,6 +140,8 @@ def written(record: BaseRecord | ArchiveRecord | Mapping[str, str]) -> bytes:
 
 def edits_between(new: bytes, old: bytes) -> tuple[Edit, ...]:
     """What makes of the lines of `new` those of `old`."""
+    from difflib import SequenceMatcher  # only here, for archives
+
     lines, wanted = _lines(new), _lines(old)
     matcher = SequenceMatcher(None, lines, wanted, autojunk=False)
     return tuple(

@@ -11,7 +11,7 @@ from ..errors import BadFileError, InvalidYamlError, SchemaError
 from ..model.collation import collation_key
 from ..model.text import code_unit_key, decode
 from .files import Files, exists, is_file
-from .yaml12 import load
+from .plain_yaml import load
 
 BUILT_IN: Final = "spec-driven"
 _MOST_ARTIFACTS: Final = 1000

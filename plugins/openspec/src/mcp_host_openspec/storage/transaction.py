@@ -10,7 +10,6 @@ import contextlib
 import errno
 import json
 import os
-import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -211,6 +210,8 @@ class Archive:
 
     def _drop(self) -> None:
         """Remove the journal, its plan first, so that what is left of it never counts."""
+        import shutil  # only here, for archives
+
         (self._journal / _PLAN).unlink(missing_ok=True)
         shutil.rmtree(self._journal, ignore_errors=True)
 

@@ -4,7 +4,6 @@ import contextlib
 import errno
 import hashlib
 import os
-import uuid
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
@@ -39,7 +38,7 @@ def write_whole(path: Path, data: bytes) -> None:
     with disk_errors(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         real = path.resolve()
-        beside = real.with_name(f".{real.name}.{uuid.uuid4().hex}.tmp")
+        beside = real.with_name(f".{real.name}.{os.urandom(16).hex()}.tmp")
         try:
             write_synced(beside, data, mode=mode_of(real))
             os.replace(beside, real)  # noqa: PTH105 (pairs with the os calls around it)
