@@ -205,7 +205,7 @@ def public(shop: Path) -> Iterator[Path]:
 def test_a_folder_one_may_not_write_to_is_named_and_left_alone(public: Path) -> None:
     before = snapshot(public)
     script = (
-        "import os, sys\n"
+        "import os, shutil, sys\n"
         "from mcp_host_openspec.cli import main\n"
         "main(['archive', 'add-lockout', '--dry-run'])  # imports what it needs, as root\n"
         "os.setuid(65534)\n"
@@ -255,6 +255,7 @@ def as_nobody(project: Path, code: str) -> str:
     """What lines about `openspec`, the project's tree, print where another user runs them."""
     script = (
         "import os, sys, pathlib\n"
+        "import mcp_host_openspec.storage.yaml12\n"
         "from mcp_host_openspec.service import OpenSpec, Root\n"
         f"openspec = OpenSpec(Root(pathlib.Path({str(project)!r}), 'configured'))\n"
         "openspec.validate_all()  # imports what it needs, as root\n"

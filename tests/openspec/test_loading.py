@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from pathlib import Path
 
 DECLARATIONS = {
     "errors",
@@ -47,3 +48,14 @@ def test_a_server_alone_imports_nothing_of_the_pack_before_the_saved_catalogue_i
 
     assert of_the_pack(loaded) == {"server"}
     assert loaded.isdisjoint({"importlib.metadata", "pydantic", "asyncio"})
+
+
+def test_a_command_that_reads_imports_neither_the_library_for_yaml_nor_what_defines_slowly(
+    shop: Path,
+) -> None:
+    told = "import sys\nfrom mcp_host_openspec.cli import main\nmain(['list', '--json'])"
+    loaded = loaded_by(f"import os\nos.chdir({str(shop)!r})\n{told}")
+
+    assert "mcp_host_openspec.service.openspec" in loaded
+    assert loaded.isdisjoint({"yaml", "inspect", "socket", "subprocess", "sqlite3", "pydantic"})
+    assert of_the_pack(loaded).isdisjoint({"service.service", "service.search", "storage.yaml12"})

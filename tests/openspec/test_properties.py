@@ -6,13 +6,14 @@ from pathlib import Path
 
 import hypothesis.strategies as st
 from hypothesis import HealthCheck, given, settings
-from mcp_host_openspec.errors import MergeError
+from mcp_host_openspec.errors import InvalidYamlError, MergeError
 from mcp_host_openspec.model.delta import DeltaDocument
 from mcp_host_openspec.model.requirements import fold, requirement_name
 from mcp_host_openspec.model.spec import SpecDocument
 from mcp_host_openspec.model.text import fence_mask
 from mcp_host_openspec.service import OpenSpec, Options, Root
 from mcp_host_openspec.service.merge import merge
+from mcp_host_openspec.storage import plain_yaml, yaml12
 
 ROUNDS = settings(
     max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
@@ -169,3 +170,57 @@ def test_any_bytes_in_a_tree_can_be_listed_shown_and_validated(one: bytes, other
         ]
         for call in calls:
             assert call() is not None
+
+
+WORDS = st.sampled_from(
+    [
+        "schema",
+        "a-b",
+        "true",
+        "FALSE",
+        "null",
+        "Null",
+        "~",
+        "2026-01-02",
+        "12",
+        "0x1f",
+        "1e3",
+        "yes",
+        "a b",
+        "a: b",
+        "#",
+        "- a",
+        "'a'",
+        '"a',
+        "|",
+        "nan",
+        ".inf",
+        "a\u2028b",
+        "\x07",
+        "é",
+        "",
+    ]
+)
+YAML_LINES = st.one_of(
+    st.builds("{}: {}".format, WORDS, WORDS),
+    st.builds("# {}".format, WORDS),
+    st.builds("  {}".format, WORDS),
+    st.builds("{}:{}".format, WORDS, WORDS),
+    WORDS,
+)
+
+
+@given(
+    st.lists(YAML_LINES, max_size=5), st.sampled_from(["\n", "\r\n"]), st.sampled_from(["", "\n"])
+)
+@settings(max_examples=400, deadline=None)
+def test_plain_yaml_is_read_as_the_library_reads_it(lines: list[str], end: str, last: str) -> None:
+    text = end.join(lines) + last
+    assert _read_by(plain_yaml.load, text) == _read_by(yaml12.load, text)
+
+
+def _read_by(load: Callable[[str], object], text: str) -> str:
+    try:
+        return repr(load(text))
+    except InvalidYamlError:
+        return "not YAML"

@@ -1,7 +1,6 @@
 """Finding requirements by what they say: full text, ranked."""
 
 import re
-import sqlite3
 import threading
 from collections.abc import Iterator
 from typing import Final, NamedTuple
@@ -10,23 +9,22 @@ from weakref import WeakKeyDictionary
 from ..errors import OpenSpecError
 from ..model.requirements import BODY, Block, sections_of
 from ..model.spec import SpecDocument
-from ..model.text import trim
+from ..model.text import pattern, trim
 from ..storage.tree import Tree
 
-_WIDE: Final = re.compile("([\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af])")
-_CAMEL: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+_WIDE: Final = pattern("([\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af])")
+_CAMEL: Final = pattern(r"(?<=[a-z0-9])(?=[A-Z])")
 _WORD: Final = re.compile(r"\w+")
 _EXCERPT: Final = 160
 
 _COMMON: Final = frozenset(
-    re.findall(
-        r"\w+",
+    _WORD.findall(
         """
         a about already an and any are as at be been built by can could do does done for from get
         had has have how i if in into is it its may might must of on or our shall should so some
         system than that the their them then there these they this to up us use used using was we
         were what when where whether which while who why will with would you your
-        """,
+        """
     )
 )
 """Words that say nothing about what is asked for."""
@@ -59,6 +57,8 @@ class Search:
     def __init__(self, tree: Tree) -> None:
         self._tree = tree
         self._lock = threading.Lock()
+        import sqlite3  # only here: most sessions search for nothing
+
         self._database = sqlite3.connect(":memory:", check_same_thread=False)
         self._database.execute(_MAKE)
         self._indexed: dict[str, SpecDocument] = {}

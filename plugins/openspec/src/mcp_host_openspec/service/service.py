@@ -1,4 +1,7 @@
-"""What the pack's tools, resources and prompts work with while it is open."""
+"""What the pack's tools, resources and prompts work with while it is open.
+
+What few calls need is imported by them: the first call of a session waits for this module.
+"""
 
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field, replace
@@ -13,14 +16,11 @@ from ..errors import (
     RefusedError,
     TasksIncompleteError,
 )
-from ..model.assistants import ASSISTANTS, CORE, RENAMED
 from ..model.findings import ItemType
 from ..storage.roots import is_initialised
-from . import shapes, workflow_shapes
+from . import shapes
 from .archive_plan import Options, Plan
-from .assistant_files import AssistantFiles, Choice
 from .budget import Answer, paged, text_page, within
-from .coverage import coverage_of, gone_row, requirement_row, summary
 from .excerpts import change_in_budget, change_part, spec_in_budget, spec_part
 from .losses import ACCEPTABLE, check_accepted
 from .openspec import Kind, OpenSpec
@@ -28,7 +28,6 @@ from .search import Searches
 from .setup import Target
 from .trees import Trees
 from .views import ChangeRow
-from .workflow import Workflow
 
 Layout = Literal["0.x", "1.x"]
 View = Literal["budget", "cli"]
@@ -242,6 +241,8 @@ class Service:
 
     def _coverage(self, only: list[str]) -> Answer:
         """Which scenarios have tests: the counts, the requirements that lack some, stray tests."""
+        from .coverage import coverage_of, gone_row, requirement_row, summary
+
         found = coverage_of(self.openspec, only=only, tests=self.tests, reports=self.reports)
         lacking = [one for one in found.requirements if not all(map(one.is_covered, one.scenarios))]
         return {
@@ -298,6 +299,9 @@ class Service:
 
     def _init_current(self, assistants: tuple[str, ...]) -> list[str]:
         """Make the current layout, with the core workflows for the assistants."""
+        from ..model.assistants import ASSISTANTS, CORE, RENAMED
+        from .assistant_files import AssistantFiles, Choice
+
         root = self.openspec.root
         if is_initialised(root.openspec):
             raise AlreadyInitialisedError(root.openspec)
@@ -316,6 +320,9 @@ class Service:
 
     def _what_next(self, change: str, part: str) -> Answer:
         """What is needed to go on with a change: to write its next artifact, or to carry it out."""
+        from . import workflow_shapes
+        from .workflow import Workflow
+
         workflow, root = Workflow(self.openspec.tree), self.openspec.root
         status = workflow.status(change)
         states = {one.artifact.id: one.state for one in status.artifacts}

@@ -104,7 +104,9 @@ def _is_stale(path: Path) -> bool:
 
 
 def _host() -> str:
-    import socket  # only here: commands that read would pay for it
+    if hasattr(os, "uname"):
+        return os.uname().nodename
+    import socket  # Windows; only here, because commands that read would pay for it
 
     return socket.gethostname()
 
