@@ -463,6 +463,40 @@ async def test_prompts_name_what_to_read_do_and_check(reading: "Reading") -> Non
         assert part in archiving
 
 
+async def test_prompts_follow_a_schema_of_the_projects_own(server: list[str], shop: Path) -> None:
+    own = shop / "openspec/schemas/own"
+    (own / "templates").mkdir(parents=True)
+    for name in ("plan.md", "c.md"):
+        (own / "templates" / name).write_text("x")
+    (own / "schema.yaml").write_text(
+        "name: own\nversion: 1\nartifacts:\n"
+        "  - {id: contracts, generates: 'specs/**/*.md', description: The deltas, template: c.md,"
+        " requires: [plan]}\n"
+        "  - {id: plan, generates: plan.md, description: The plan, template: plan.md}\n"
+        "apply: {requires: [contracts], tracks: plan.md}\n"
+    )
+    (shop / "openspec/config.yaml").write_text("schema: own\n")
+    (shop / "openspec/changes/add-lockout/.openspec.yaml").write_text("schema: own\n")
+
+    async with stdio_client(server, cwd=shop) as client:
+
+        async def text(name: str, **arguments: str) -> str:
+            got = await client.request("prompts/get", {"name": name, "arguments": arguments})
+            return str(got["messages"][0]["content"]["text"])
+
+        proposing = await text("openspec-propose", description="Lock accounts")
+        applying = await text("openspec-apply", changeId="add-lockout")
+        archiving = await text("openspec-archive", changeId="add-lockout")
+
+    steps = proposing.index("plan, in plan.md: The plan"), proposing.index("contracts, in specs/**")
+    assert steps[0] < steps[1]
+    assert "'schema: own'" in proposing and "(after plan)" in proposing
+    assert "tasks.md" not in proposing and "proposal.md" not in proposing
+    assert "plan, contracts" in applying and "add-lockout/plan.md" in applying
+    assert "tasks.md" not in applying
+    assert "plan, contracts" in archiving
+
+
 async def test_names_are_completed(server: list[str], shop: Path) -> None:
     async with stdio_client(server, cwd=shop) as client:
 

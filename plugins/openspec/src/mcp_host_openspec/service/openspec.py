@@ -24,6 +24,7 @@ from ..model.text import code_unit_key
 from ..storage.files import Files, is_folder
 from ..storage.records import Records
 from ..storage.roots import Root
+from ..storage.schemas import Schema
 from ..storage.state import State
 from ..storage.transaction import Archive
 from ..storage.tree import Tree, unreadable
@@ -175,6 +176,13 @@ class OpenSpec:
         """One of a change's texts, proposal.md, tasks.md or design.md; None where it lacks it."""
         self.check_change(change)
         return self.tree.text(self.tree.change_path(change), name)
+
+    def own_schema(self, change: str | None = None) -> Schema | None:
+        """The project's own schema that a change, or without one a new change, follows.
+
+        None where that is the built-in one.
+        """
+        return self.tree.own_schema(None if change is None else self.tree.change_path(change))
 
     def title(self, change: str) -> str:
         """The title of a change: its proposal's, else its id."""

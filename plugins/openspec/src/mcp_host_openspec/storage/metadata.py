@@ -98,7 +98,7 @@ class ChangeMetadata:
         """Name of the schema the change follows; MetadataError where it names none that exists."""
         path = change / FILE_NAME
         if not exists(path):
-            return self._default_schema()
+            return self.default_schema()
         try:
             metadata = self._files.document(path, Metadata)
         except (OSError, ValueError, BadFileError) as error:
@@ -162,7 +162,8 @@ class ChangeMetadata:
             return Marker(False, str(error))
         return Marker(True)
 
-    def _default_schema(self) -> str:
+    def default_schema(self) -> str:
+        """Name of the schema that a new change follows."""
         name = self._config().get("schema")
         return name if isinstance(name, str) and name else BUILT_IN
 

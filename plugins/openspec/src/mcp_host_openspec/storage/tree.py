@@ -168,6 +168,15 @@ class Tree:
         own = self._metadata.schema(change) if given is None else given
         return self.schemas.place(own)
 
+    def own_schema(self, change: Path | None) -> Schema | None:
+        """The schema of its own that a change, or with None a new one, follows.
+
+        None where that is the built-in one; SchemaError, MetadataError where there is none.
+        """
+        metadata = self._metadata
+        name = metadata.default_schema() if change is None else metadata.schema(change)
+        return None if self.schemas.is_built_in(name) else self.schemas.get(name)
+
     @property
     def config(self) -> ProjectConfig:
         """What the project's configuration says."""
