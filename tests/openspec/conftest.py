@@ -127,6 +127,12 @@ def shop(put: Put) -> Path:
     return put(NEW_LAYOUT)
 
 
+@pytest.fixture(scope="session")
+def new_shop(tmp_path_factory: pytest.TempPathFactory) -> Callable[[], Path]:
+    """Makes projects of the new layout, for what several tests share."""
+    return lambda: write(tmp_path_factory.mktemp("shop"), NEW_LAYOUT)
+
+
 @pytest.fixture
 def open_tree() -> Callable[[Path], OpenSpec]:
     """The service for a project's tree."""

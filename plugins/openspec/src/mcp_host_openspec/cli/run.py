@@ -53,7 +53,7 @@ def _command(name: str) -> Callable[[Namespace], int]:
 
 
 def _not_permitted(error: PermissionError) -> CommandError:
-    return CommandError("not_permitted", f"{error.filename}: one may not look at this.")
+    return CommandError("not_permitted", f"{error.filename}: permission denied.")
 
 
 def _report(failed: CommandError, *, as_json: bool) -> None:

@@ -31,10 +31,9 @@ def run(options: Namespace) -> int:
 
 def change_error(service: OpenSpec, error: OpenSpecError, payload: Data) -> CommandError:
     """What a command about one change says where that cannot be looked at."""
-    there = service.change_ids()
+    there = service.change_ids() if error.reason == "not_found" else []
     hint = "\nActive changes:" + "".join(f"\n  {name}" for name in there) if there else ""
-    told = f"{error}{hint if error.reason == 'not_found' else ''}"
-    return CommandError("change_error", told, payload=payload)
+    return CommandError("change_error", f"{error}{hint}", payload=payload)
 
 
 def _one(service: OpenSpec, options: Namespace) -> int:

@@ -9,7 +9,7 @@ from ..errors import ConflictError, InvalidNameError, OpenSpecError, SchemaError
 from ..storage.files import is_file
 from ..storage.schemas import BUILT_IN, PACKAGE, SPEC_DRIVEN, SchemaPlace, Schemas
 from ..storage.tree import Tree, check_inside
-from ..storage.writes import write_whole
+from ..storage.writes import disk_errors, write_whole
 from ..storage.yaml12 import dump
 from .workflow import KEBAB
 
@@ -47,12 +47,13 @@ class SchemaFiles:
         origin = self._schemas.place(source)
         target = self._free(name, force=force)
         staging = self.folder / f".fork-staging-{name}"
-        shutil.rmtree(staging, ignore_errors=True)
-        shutil.copytree(origin.folder, staging, symlinks=True)
-        lines = (staging / "schema.yaml").read_text("utf-8").splitlines(keepends=True)
-        text = "".join(f"name: {name}\n" if one.startswith("name:") else one for one in lines)
-        (staging / "schema.yaml").write_text(text, "utf-8")
-        self._put(staging, target)
+        with disk_errors(self.folder):
+            shutil.rmtree(staging, ignore_errors=True)
+            shutil.copytree(origin.folder, staging, symlinks=True)
+            lines = (staging / "schema.yaml").read_text("utf-8").splitlines(keepends=True)
+            text = "".join(f"name: {name}\n" if one.startswith("name:") else one for one in lines)
+            (staging / "schema.yaml").write_text(text, "utf-8")
+            self._put(staging, target)
         return self._schemas.place(name)
 
     def init(
