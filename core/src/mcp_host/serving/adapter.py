@@ -97,7 +97,11 @@ class Adapter:
             cache_hints={method: CacheHint(ttl_ms=LIST_TTL_MS) for method in LISTS},  # type: ignore[misc]  # a Literal's values, told once
         )
         self.server.reaches_legacy = not stateless
-        if not is_traced():
+        if is_traced():
+            from .telemetry import Telemetry  # a host without starts faster without
+
+            self.server.middleware.append(Telemetry(host, self.connections))
+        else:
             without_spans(self.server)
         key = host.settings.host.state_key
         security = RequestStateSecurity(keys=[key]) if key else RequestStateSecurity.ephemeral()

@@ -169,6 +169,11 @@ class _Start:
     def _import_all(self) -> None:
         from .. import host  # noqa: F401 - loaded here, used later
         from . import sdk  # noqa: F401 - as above
+
+        if self._loaded.settings.host.telemetry:
+            from . import telemetry
+
+            telemetry.set_up(self._loaded.settings)
         from .lane.lane import is_lane_on
 
         if not is_lane_on(self._loaded.settings):
@@ -325,6 +330,10 @@ class _Start:
         await asyncio.gather(serving, failing, saving, return_exceptions=True)
         sdk.detach()
         await host.close()
+        if host.settings.host.telemetry:
+            from .telemetry import flush
+
+            await asyncio.to_thread(flush)
         if host.fatal:
             return _failed(EXIT_REQUIRED_PACK, host.fatal)
         if not serving.cancelled() and (error := serving.exception()) is not None:

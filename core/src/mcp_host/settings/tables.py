@@ -125,6 +125,11 @@ class HostTable(_Table):
     isolation: Literal["thread", "process"] = Field(
         "thread", description="Where packs live that do not say: in threads, or processes."
     )
+    telemetry: bool = Field(
+        False,
+        description="Send spans and durations by OpenTelemetry, as the variables `OTEL_…` say; "
+        "with `mcp-host[otel]`.",
+    )
     audit: Path | None = Field(
         None,
         strict=False,
