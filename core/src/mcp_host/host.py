@@ -44,6 +44,7 @@ from .middleware.run import Run
 from .middleware.search import Search
 from .middleware.slots import Slots
 from .middleware.transforms import transforms
+from .middleware.usage import UsageAccount
 from .packs.access import allows, check, may_read
 from .packs.apart import DeclaredApart
 from .packs.catalog import Entry, Naming, What
@@ -106,7 +107,7 @@ class Host:
         self._draining: set[asyncio.Task[None]] = set()
         self.cache = Cache()
         self._slots = Slots(self.settings.packs, host.max_concurrency)
-        self._accounts: list[OutcomeListener] = [log_calls]
+        self._accounts: list[OutcomeListener] = [log_calls, UsageAccount(inventory.usage)]
         self._audit: AuditFile | None = None
         if host.audit is not None:
             self._audit = AuditFile(host.audit, host.audit_max_bytes, host.audit_keep)
@@ -375,6 +376,7 @@ class Host:
 
     def left(self, whose: str) -> None:
         """Forget what was offered to a caller whose connection has ended; on the host's loop."""
+        self.inventory.usage.forget(whose)
         left = [offers.entries.leave(whose) for offers in self._offers.values()]
         if any(left):
             self.inventory.lists.forget()

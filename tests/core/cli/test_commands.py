@@ -144,7 +144,9 @@ def test_what_packs_print_never_reaches_the_output_of_a_command(home: Home) -> N
     packs, tools, resources, prompts, doctor = [one.json for one in lists]
     assert [one.code for one in lists] == [0] * 5
     assert [tool["name"] for tool in tools] == ["loud_shout"]
-    assert {resource["uri"] for resource in resources} == {"loud://text", "host://packs"}
+    assert {resource["uri"] for resource in resources} == {
+        *("loud://text", "host://packs", "host://usage")
+    }
     assert [prompt["name"] for prompt in prompts] == ["loud_ask"]
     (loud,) = [pack for pack in packs["packs"] if pack["name"] == "loud"]
     assert (loud["state"], loud["tools"], loud["distribution"]) == ("checked", 1, "loud-pack")

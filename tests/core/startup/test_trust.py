@@ -223,7 +223,10 @@ async def test_what_a_trusted_start_has_saved_is_not_shown_once_the_file_changed
 
     assert [tool["name"] for tool in before] == ["curious_curious"]
     assert after == []
-    assert [resource["uri"] for resource in resources["resources"]] == ["host://packs"]
+    assert [resource["uri"] for resource in resources["resources"]] == [
+        "host://packs",
+        "host://usage",
+    ]
 
 
 def test_enable_and_disable_keep_the_comments_of_a_file_and_its_trust(home: Home) -> None:

@@ -30,8 +30,10 @@ from .flight import Flight, NoFlight, leaves_traces, owner, settings_word
 from .lists import Lists
 from .loading import Loading
 from .own_pack import own_pack
+from .usage import Usage
 
 if TYPE_CHECKING:
+    from ..declarations.context import Caller
     from .children.supervisor import Supervisor
     from .last_ends import LastEnd
     from .renewal import Renewal
@@ -132,6 +134,7 @@ class Inventory:
         self._offers = offers
         self.catalog = Catalog(settings.secrets)
         self.packs: dict[str, Pack] = {}
+        self.usage = Usage()
         self.fatal: str | None = None
         self._supervisor: Supervisor | None = None
         self._late: list[tuple[str, Outcome]] = []
@@ -141,7 +144,7 @@ class Inventory:
         self.lists = Lists(
             self.catalog,
             settings.host.page_size,
-            lambda pack: self.packs[pack].condition.listed,
+            lambda pack: pack in self.packs and self.packs[pack].condition.listed,
             order=[RESERVED_PACK_NAME, *settings.packs],
             exposed=self.search_tools.exposed if self.search_tools else None,
         )
@@ -223,11 +226,17 @@ class Inventory:
 
     def _take_in_own(self) -> None:
         """Serve what the host contributes itself."""
-        own = own_pack(self.report)
-        if self.search_tools is not None:
-            own = own_pack(self.report, self.search_tools.tools, self.search_tools.instructions)
+        own = own_pack(self.report, self._usage)
+        if (tools := self.search_tools) is not None:
+            own = own_pack(self.report, self._usage, tools.tools, tools.instructions)
         self.packs[own.name] = Pack(own.name, own.table, OPENING)
         self.take_in(own.name, own)
+
+    def _usage(self, caller: Caller) -> dict[str, Any]:
+        """What a caller's model has been given: its costliest answers, and the lists it sees."""
+        from .tokens import usage  # as rarely needed as it is
+
+        return usage(self, caller)
 
     def _the_supervisor(self) -> Supervisor:
         """Return what starts the packs' processes; there is none before a pack needs one."""

@@ -77,17 +77,26 @@ class Lists:
             self._made[what] = entries
         return entries
 
+    def as_now(self, what: What) -> Sequence[Entry]:
+        """As `entries`, made anew and not kept: for threads beside the one that changes them."""
+        entries = self._listed(what)
+        return self.exposed(entries) if what == "tools" and self.exposed else entries
+
     def everything(self, what: What) -> Sequence[Entry]:
         """Return the entries that one list would show whole; one object until `forget`."""
         entries = self._whole.get(what)
         if entries is None:
-            entries = [
-                entry
-                for entry in self._catalog.entries(what)
-                if self._is_listed(entry.pack) and not entry.refusal
-            ]
-            entries.sort(key=lambda entry: self._place[entry.pack])
-            self._whole[what] = entries
+            entries = self._whole[what] = self._listed(what)
+        return entries
+
+    def _listed(self, what: What) -> list[Entry]:
+        place = self._place
+        entries = [
+            entry
+            for entry in self._catalog.entries(what)
+            if entry.pack in place and self._is_listed(entry.pack) and not entry.refusal
+        ]
+        entries.sort(key=lambda entry: place[entry.pack])
         return entries
 
     def _keep(self, what: What, turn: int, entries: Sequence[Entry]) -> None:

@@ -7,7 +7,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from .catalog import LISTS, Naming
+from ..declarations.context import Caller
+from .access import allows
+from .catalog import LISTS, Entry, Naming, What
 from .inventory import Inventory
 
 ENCODING = "o200k_base"
@@ -62,6 +64,39 @@ def costs(inventory: Inventory, tokens: Counter) -> list[Cost]:
                 if entry.pack == name
             ]
     return found
+
+
+def usage(inventory: Inventory, caller: Caller) -> dict[str, Any]:
+    """Return what a caller's model has been given, as plain data; in any thread.
+
+    The caller's ten costliest answers, the dearest first, and what the lists cost that it sees.
+    Answers are not kept, so their tokens are estimated from their length.
+    """
+    tokens = counter()
+    lists = {
+        name: {
+            what: sum(tokens.count(_as_sent(entry.listed)) for entry in entries)
+            for what in LISTS
+            if (entries := _of(inventory, name, what, caller))
+        }
+        for name in list(inventory.packs)
+    }
+    return {
+        "answers": [
+            {**about, "tokens": -(-about["bytes"] // BYTES_EACH)}
+            for about in inventory.usage.of(caller.identity)
+        ],
+        "lists": {
+            name: {**each, "tokens": sum(each.values())} for name, each in lists.items() if each
+        },
+        "by": tokens.by,
+    }
+
+
+def _of(inventory: Inventory, pack: str, what: What, caller: Caller) -> list[Entry]:
+    """Return the entries of one pack that one list shows to a caller."""
+    entries = inventory.lists.as_now(what)
+    return [entry for entry in entries if entry.pack == pack and allows(entry, caller)]
 
 
 def over_budget(inventory: Inventory) -> str:
