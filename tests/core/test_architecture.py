@@ -152,6 +152,7 @@ BEFORE_THE_FIRST_ANSWER = {
     "__future__", "argparse", "collections", "dataclasses", "fcntl", "hashlib", "inspect", "json",
     "os", "pathlib", "select", "signal", "stat", "sys", "tempfile", "time", "typing",
     "importlib",  # for its `metadata`, where the import path has more than folders
+    "_json", "_signal",  # what `json` and `signal` are made of
     "platformdirs",  # where the user's folders are elsewhere than on an ordinary Linux
 }  # fmt: skip
 

@@ -2,6 +2,8 @@
 
 import asyncio
 import signal
+import subprocess
+import sys
 from typing import Any
 
 import pytest
@@ -287,6 +289,25 @@ async def test_after_a_restart_another_host_goes_on_with_a_session(
         await asyncio.to_thread(eventually, lambda: has_ended(before))
 
         assert await client.value("probe_process") != before
+
+
+async def test_a_front_imports_nothing_that_takes_long_or_much(warm: WarmHome) -> None:
+    await warm.learn()
+    program = "from mcp_host.__main__ import main; main()"
+    python = [sys.executable, "-P", "-X", "importtime", "-c", program]
+    done = await asyncio.to_thread(
+        subprocess.run,
+        [*python, "serve", "--config", "mcp-host.toml", "--warm"],
+        cwd=warm.home.project,
+        env=warm.home.environment(),
+        input=b"",
+        capture_output=True,
+        check=True,
+    )
+
+    imported = {line.rpartition(b"|")[2].strip().decode() for line in done.stderr.splitlines()}
+    assert "mcp_host.startup.warm.front" in imported
+    assert not imported & {"collections", "contextlib", "enum", "json", "pathlib", "re", "typing"}
 
 
 @pytest.mark.torture

@@ -98,7 +98,7 @@ def _again(choice: Choice) -> Choice:
 
 def _notices(choice: Choice) -> list[str]:
     notices = [choice.notice] if choice.notice else []
-    if choice.path is None and not choice.notice:
+    if choice.file is None and not choice.notice:
         notices.append("no settings file: no packs are served. Make one with: mcp-host init")
     if is_safe_mode():
         notices.append(f"{NO_PACKS}=1: no packs are served")

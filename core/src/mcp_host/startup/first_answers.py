@@ -7,9 +7,8 @@ the SDK's.
 
 from __future__ import annotations
 
-import json
-
 from .frames import TooLong
+from .json_text import dumps, loads
 from .protocol import HANDSHAKE_VERSIONS, LIST_TTL_MS, LISTS, META, MODERN_VERSION, is_id
 from .usual import are_usual_capabilities, extensions, is_usual_envelope, is_usual_info, offered
 
@@ -66,7 +65,7 @@ class FirstAnswers:
             return None
         self._note(message, line)
         answer = {"jsonrpc": "2.0", "id": message["id"], "result": result}
-        return json.dumps(answer, ensure_ascii=False, separators=(",", ":")).encode(
+        return dumps(answer, ensure_ascii=False, separators=(",", ":")).encode(
             "utf-8", "surrogatepass"
         )
 
@@ -187,7 +186,7 @@ def _may_hold_lone_surrogate(line: Line) -> bool:
 
 def _parsed(line: bytes) -> dict[str, Any] | None:
     try:
-        message = json.loads(line.decode("utf-8"))  # bytes could be of other encodings as well
+        message = loads(line.decode("utf-8"))  # bytes could be of other encodings as well
     except (ValueError, RecursionError):
         return None
     return message if isinstance(message, dict) else None

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-import json
+from .json_text import loads
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ def named(data: bytes) -> frozenset[str]:
     That is the one that called `os._exit`, or else all that were at work.
     """
     try:
-        left = json.loads(data[HEAD:WIDTH].strip(b"\0 "))
+        left = loads(data[HEAD:WIDTH].strip(b"\0 "))
         if left["pack"]:
             return frozenset((str(left["pack"]),))
     except (ValueError, TypeError, KeyError):

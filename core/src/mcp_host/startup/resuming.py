@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import json
-
 from .handover import Handover
+from .json_text import loads
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -32,5 +31,5 @@ def resumed(before: Handover, answers: FirstAnswers) -> Handover:
 
 
 def _id(answer: bytes) -> Id:
-    request_id = json.loads(answer)["id"]
+    request_id = loads(answer)["id"]
     return (type(request_id), request_id)

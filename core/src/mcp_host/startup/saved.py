@@ -9,7 +9,6 @@ pathlib, which take 3 ms each.
 
 from __future__ import annotations
 
-import json
 import os
 import stat
 import sys
@@ -17,6 +16,7 @@ import sys
 from . import folders
 from .catalogue import Catalogue
 from .digests import sha256
+from .json_text import dumps, loads
 from .records import Record
 from .version import VERSION
 
@@ -51,7 +51,7 @@ class Identity(Record):
     @property
     def file(self) -> str:
         """The file that the catalogue is saved in."""
-        text = json.dumps([self.program, str(self.source), self.root, self.profile, sys.prefix])
+        text = dumps([self.program, str(self.source), self.root, self.profile, sys.prefix])
         name = f"{sha256(text.encode()).hexdigest()[:32]}.json"
         return os.path.join(folders.cache(), FOLDER, name)
 
@@ -101,7 +101,7 @@ class Saved(Record):
         if not self.text:
             return self
         try:
-            catalogue = Catalogue(**json.loads(self.text))
+            catalogue = Catalogue(**loads(self.text))
             if catalogue.is_whole:
                 return self.__replace__(catalogue=catalogue, text="")
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
@@ -164,10 +164,10 @@ def write(
         "owners": {"tools": {}, "prompts": {}, **(owners or {})},
         "fingerprint": fingerprint(identity, depends, env, salt),
         "dependencies": vars(depends),
-        "catalogue": json.dumps(vars(catalogue), separators=(",", ":")),
+        "catalogue": dumps(vars(catalogue), separators=(",", ":")),
     }
     path = identity.file
-    text = json.dumps(data, separators=(",", ":"))
+    text = dumps(data, separators=(",", ":"))
     if len(text) > LARGEST:
         return
     folder = os.path.dirname(path)
@@ -220,7 +220,7 @@ def _read_own_file(path: str) -> dict[str, Any]:
             raise _NotOurs("others may write to it")
         if about.st_size > LARGEST:
             raise _NotOurs("it is too large")
-        data = json.loads(file.read())
+        data = loads(file.read())
     if not isinstance(data, dict) or data.get("format") != FORMAT:
         raise ValueError("another format")
     return data
@@ -273,7 +273,7 @@ def _content(path: str | Path | None) -> list[str]:
 
 
 def _digest(parts: Sequence[Any]) -> str:
-    return sha256(json.dumps(parts).encode()).hexdigest()[:24]
+    return sha256(dumps(parts).encode()).hexdigest()[:24]
 
 
 def _remove(path: str) -> None:

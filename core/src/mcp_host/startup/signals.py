@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-import signal
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    import signal
     from collections.abc import Callable
+else:
+    import _signal as signal  # the same without `enum`, which takes long to import
 
+SIGTERM = int(signal.SIGTERM)
 NUMBERS = tuple(
     getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)
 )
@@ -30,5 +32,17 @@ def on_end(handler: Callable[..., None]) -> None:
     """
     for number in NUMBERS:
         wanted = number in (signal.SIGINT, signal.SIGTERM)
-        if wanted or signal.getsignal(number) is not signal.SIG_IGN:
+        if wanted or signal.getsignal(number) != signal.SIG_IGN:
             signal.signal(number, handler)
+
+
+def off_end(handler: Callable[..., None]) -> None:
+    """Have a function called no more that `on_end` was given."""
+    for number in NUMBERS:
+        if signal.getsignal(number) == handler:
+            signal.signal(number, signal.SIG_DFL)
+
+
+def kill(process: int) -> None:
+    """Kill a process by its descriptor; `ProcessLookupError` where it is no more."""
+    signal.pidfd_send_signal(process, signal.SIGKILL)

@@ -7,11 +7,11 @@ the user's own folder.
 
 from __future__ import annotations
 
-import json
 import os
 
 from . import folders, trusted_files
 from .digests import sha256
+from .json_text import loads
 from .records import Record
 
 TYPE_CHECKING = False
@@ -187,13 +187,14 @@ def _record() -> str:
 def _read() -> dict[str, Any]:
     try:
         with open(_record(), encoding="utf-8") as file:
-            data = json.load(file)
+            data = loads(file.read())
     except (OSError, ValueError):
         return {}
     return data if isinstance(data, dict) else {}
 
 
 def _write(trusted: Mapping[str, Any]) -> None:
+    import json  # whose indentation is for people
     from pathlib import Path
 
     record = Path(_record())

@@ -11,7 +11,6 @@ import _socket
 import mmap
 import os
 import select
-import signal
 import stat
 import time
 
@@ -91,7 +90,7 @@ class Front:
         except (OSError, PlaceError) as error:
             raise ServeAlone(str(error)) from None
         finally:
-            self._let_go()
+            signals.off_end(self._on_signal)
 
     def _serve_once(self) -> None:
         """Have one host serve; returns where it was lost, and `before` tells how to go on."""
@@ -183,7 +182,7 @@ class Front:
         self._grace = int.from_bytes(_exactly(peer, 4), "big") / 1000
         self._peer = peer
         if self.before.stopping:
-            self._on_signal(signal.SIGTERM, None)
+            self._on_signal(signals.SIGTERM, None)
 
     # -- while the host has them
 
@@ -257,11 +256,6 @@ class Front:
         if len(self._lost_at) > MOST_LOST:
             raise ServeAlone("one host after the other has ended")
 
-    def _let_go(self) -> None:
-        for number in signals.NUMBERS:
-            if signal.getsignal(number) == self._on_signal:
-                signal.signal(number, signal.SIG_DFL)
-
 
 def _check_streams() -> None:
     """Only what the kernel can move bytes between can be handed over."""
@@ -301,7 +295,7 @@ def _end(process: int) -> None:
     wait.register(process, select.POLLIN)
     if not wait.poll(1000):  # it closes its sockets a moment before it has ended
         try:
-            signal.pidfd_send_signal(process, signal.SIGKILL)
+            signals.kill(process)
         except ProcessLookupError:
             return
         wait.poll()

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import _socket
-import json
 import os
 import select
 import sys
 import time
 
 from ..digests import sha256
+from ..json_text import dumps, loads
 from .place import Place, PlaceError
 from .wire import HELLO, REFUSED, ask, close_all, rights, sender
 from .world import is_same_world
@@ -67,7 +67,7 @@ def name_of(place: Place, saved: Saved, environment: Mapping[str, str]) -> str:
         mask,
         sorted(heeded(saved, environment).items()),
     ]
-    salted = sha256(place.salt() + json.dumps(parts).encode("utf-8", "surrogatepass"))
+    salted = sha256(place.salt() + dumps(parts).encode("utf-8", "surrogatepass"))
     return salted.hexdigest()[:NAME_LENGTH]
 
 
@@ -122,7 +122,7 @@ def _start(place: Place, name: str, lock: int, saved: Saved) -> None:
     command = [
         *_apart_from_the_terminal(),
         sys.executable, "-P", "-m", "mcp_host.serving.warm",
-        place.path, name, json.dumps(sys.path),
+        place.path, name, dumps(sys.path),
     ]  # fmt: skip
     child = os.fork()
     if child == 0:
@@ -197,7 +197,7 @@ def asked(place: Place, name: str, question: str) -> dict[str, Any] | None:
         data = b""
         while piece := peer.recv(1 << 16):
             data += piece
-        answer = json.loads(data)
+        answer = loads(data)
     except (OSError, ValueError) as error:
         raise PlaceError(f"the host {name} does not answer: {error}") from None
     finally:

@@ -6,10 +6,10 @@ that it began, and that nobody knows how it ended.
 
 from __future__ import annotations
 
-import json
 import os
 
 from ..handover import Handover
+from ..json_text import dumps
 from ..protocol import META, MODERN_VERSION
 from ..records import Record
 from .unfinished import splitter
@@ -136,7 +136,7 @@ def _unknown(message: Mapping[str, Any] | None, catalogue: Catalogue) -> Iterato
         return
     meta: dict[str, Any] = {REQUEST_ID_KEY: request_id, ERROR_KEY: envelope}
     result: dict[str, Any] = {
-        "content": [{"type": "text", "text": json.dumps(envelope)}],
+        "content": [{"type": "text", "text": dumps(envelope)}],
         "isError": True,
         "_meta": meta,
     }
@@ -159,7 +159,7 @@ def _withdrawn(request_id: str | int) -> bytes:
 
 
 def _frame(message: Mapping[str, Any]) -> bytes:
-    return json.dumps({"jsonrpc": "2.0", **message}).encode() + b"\n"
+    return dumps({"jsonrpc": "2.0", **message}).encode() + b"\n"
 
 
 def _uuid() -> str:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import json
-
 from ..frames import Splitter, TooLong
+from ..json_text import loads
 from ..protocol import is_id
 from ..records import Record
 from .journal import Journal
@@ -147,7 +146,7 @@ def _has_good_id(message: Mapping[str, Any]) -> bool:
 
 def _parsed(line: bytes) -> dict[str, Any] | None:
     try:
-        message = json.loads(line)
+        message = loads(line)
     except (ValueError, RecursionError):
         return None
     return message if isinstance(message, dict) else None

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import _socket
 import array
-import json
 import os
 
 from ..frames import TOO_LONG
 from ..handover import Handover
+from ..json_text import dumps, loads
 from ..records import Record
 from .unfinished import splitter
 from .world import UCRED, credentials
@@ -85,7 +85,7 @@ def handed_over(before: Handover) -> dict[str, Any]:
 
 def send_request(peer: Socket, request: Request, descriptors: Sequence[int]) -> None:
     """Send a request with its descriptors."""
-    body = json.dumps(vars(request)).encode("utf-8", "surrogatepass")
+    body = dumps(vars(request)).encode("utf-8", "surrogatepass")
     rights = (_socket.SOL_SOCKET, _socket.SCM_RIGHTS, array.array("i", descriptors))
     data = memoryview(len(body).to_bytes(8, "big") + body)
     sent = peer.sendmsg([data[:8]], [rights])
@@ -107,7 +107,7 @@ def accept(peer: Socket, grace: int, record: int | None) -> None:
 
 def ask(peer: Socket, question: str) -> None:
     """Send a command's question, in place of a request."""
-    body = json.dumps(question).encode()
+    body = dumps(question).encode()
     peer.sendall(len(body).to_bytes(8, "big") + body)
 
 
@@ -127,7 +127,7 @@ def receive_request(peer: Socket) -> tuple[Request, list[int]] | str:
         body = bytearray()
         while len(body) < length:
             body += _some(peer, min(length - len(body), 1 << 20))
-        data = json.loads(body.decode("utf-8", "surrogatepass"))
+        data = loads(body.decode("utf-8", "surrogatepass"))
         if isinstance(data, str) and not descriptors:
             return data
         if not isinstance(data, dict) or not descriptors:
