@@ -156,7 +156,7 @@ BEFORE_THE_FIRST_ANSWER = {
     "platformdirs",  # where the user's folders are elsewhere than on an ordinary Linux
 }  # fmt: skip
 
-OF_A_FRONT = {"_socket", "array", "errno", "mmap"}
+OF_A_FRONT = {"_socket", "errno", "mmap"}
 """Modules written in C that only a session needs which hands its streams to the warm host."""
 
 

@@ -174,7 +174,7 @@ class Front:
         told = self._request.__replace__(**wire.handed_over(self.before))
         wire.send_request(peer, told, (0, 1, 2, journal.memory, *journal.pipe))
         answer, ancillary, _, _ = peer.recvmsg(1, hosts.GREETING)
-        self._records = list(wire.rights(ancillary))
+        self._records = wire.rights(ancillary)
         if answer == wire.REFUSED:
             raise ServeAlone(peer.recv(4096).decode("utf-8", "replace") or "the host refuses")
         if answer != wire.ACCEPTED:

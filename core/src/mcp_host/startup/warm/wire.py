@@ -8,8 +8,8 @@ front sends the numbers of signals, and the host, at last, an exit code.
 from __future__ import annotations
 
 import _socket
-import array
 import os
+import sys
 
 from ..frames import TOO_LONG
 from ..handover import Handover
@@ -30,6 +30,8 @@ HELLO, ACCEPTED, REFUSED, ENDED, MOVED = b"+", b"=", b"-", b"x", b"m"
 LONGEST = 64 * 1024 * 1024
 """The longest request: a client's first lines are in it, where they had to wait."""
 SO_PASSCRED, SCM_CREDENTIALS = 16, 2
+INT = 4
+"""Bytes of a descriptor in a message."""
 DESCRIPTORS = 6
 """A request comes with the three standard streams, the journal's memory, and its pipe."""
 
@@ -86,9 +88,8 @@ def handed_over(before: Handover) -> dict[str, Any]:
 def send_request(peer: Socket, request: Request, descriptors: Sequence[int]) -> None:
     """Send a request with its descriptors."""
     body = dumps(vars(request)).encode("utf-8", "surrogatepass")
-    rights = (_socket.SOL_SOCKET, _socket.SCM_RIGHTS, array.array("i", descriptors))
     data = memoryview(len(body).to_bytes(8, "big") + body)
-    sent = peer.sendmsg([data[:8]], [rights])
+    sent = peer.sendmsg([data[:8]], _with(descriptors))
     peer.sendall(data[sent:])
 
 
@@ -98,9 +99,8 @@ def accept(peer: Socket, grace: int, record: int | None) -> None:
     With that goes the flight record, to be read when the host is lost; `record` is closed here.
     """
     given = [] if record is None else [record]
-    rights = [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, array.array("i", given))] if given else []
     try:
-        peer.sendmsg([ACCEPTED + grace.to_bytes(4, "big")], rights)
+        peer.sendmsg([ACCEPTED + grace.to_bytes(4, "big")], _with(given))
     finally:
         close_all(given)
 
@@ -116,8 +116,8 @@ def receive_request(peer: Socket) -> tuple[Request, list[int]] | str:
 
     `ValueError` where it is neither, and `OSError` where nothing more comes.
     """
-    head, ancillary, _, _ = peer.recvmsg(8, _socket.CMSG_SPACE(4 * DESCRIPTORS))
-    descriptors = list(rights(ancillary))
+    head, ancillary, _, _ = peer.recvmsg(8, _socket.CMSG_SPACE(INT * DESCRIPTORS))
+    descriptors = rights(ancillary)
     try:
         while 0 < len(head) < 8:
             head += _some(peer, 8 - len(head))
@@ -148,13 +148,20 @@ def _some(peer: Socket, most: int) -> bytes:
     return data
 
 
-def rights(ancillary: Sequence[tuple[int, int, bytes]]) -> array.array[int]:
+def _with(descriptors: Sequence[int]) -> list[tuple[int, int, bytes]]:
+    """What has a message bring descriptors along."""
+    data = b"".join(each.to_bytes(INT, sys.byteorder) for each in descriptors)
+    return [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, data)] if data else []
+
+
+def rights(ancillary: Sequence[tuple[int, int, bytes]]) -> list[int]:
     """The descriptors that came with a message."""
-    found = array.array("i")
-    for level, kind, data in ancillary:
-        if (level, kind) == (_socket.SOL_SOCKET, _socket.SCM_RIGHTS):
-            found.frombytes(data[: len(data) - len(data) % found.itemsize])
-    return found
+    return [
+        int.from_bytes(data[at : at + INT], sys.byteorder)
+        for level, kind, data in ancillary
+        if (level, kind) == (_socket.SOL_SOCKET, _socket.SCM_RIGHTS)
+        for at in range(0, len(data) - INT + 1, INT)
+    ]
 
 
 def sender(ancillary: Sequence[tuple[int, int, bytes]]) -> tuple[int, int] | None:
