@@ -6,9 +6,10 @@ from ..errors import ConflictError, InvalidError
 from ..model import LIMITS, NO_DETAILS, Note, Status, Task
 from . import claims, completion, inputs
 from .creation import related
-from .draft import Stamp, undo_token_required
+from .draft import Stamp
 from .inputs import Operation
 from .plan import clears
+from .undoing import last_change, undo, undo_token_required
 from .views import View
 from .write import Work
 
@@ -68,12 +69,12 @@ def _undo(work: Work, operation: Operation, stamp: Stamp) -> None:
     if event_id is None and operation.task_id:
         if not stamp.actor.is_proven:
             raise undo_token_required()
-        event_id = work.draft.last_change(operation.task_id)
+        event_id = last_change(work.draft.reading, operation.task_id)
 
     def refuse_held(task: Task) -> None:
         claims.check_fence(work, task, operation, stamp)
 
-    for task_id in work.draft.undo(event_id, stamp, operation.undo_token, refuse_held):
+    for task_id in undo(work.draft, event_id, stamp, operation.undo_token, refuse_held):
         work.touched(task_id, stamp)
 
 

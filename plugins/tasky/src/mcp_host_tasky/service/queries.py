@@ -14,7 +14,7 @@ from ..model import LIMITS, Day, Summary, Task, Wanted, latest_lease, parse_when
 from ..model.dates import Moment, micros, seconds
 from ..storage import Guard, Reading
 from . import inputs
-from .draft import resolve, resolve_past, unknown
+from .ids import resolve, resolve_past, unknown
 from .plan import Plan
 from .readiness import LOOKED_AT, Unblocks, ranked, unblocked_by
 from .requests import Caller, Search

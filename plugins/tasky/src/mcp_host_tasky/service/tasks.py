@@ -12,8 +12,9 @@ from ..model import Status, Wanted, latest_lease, owned_key
 from ..model.dates import seconds
 from ..storage import Changes, Guard, Reading, Store, Writing, no_guard
 from . import budget, creation, edits, graph as graphs, inputs, queries, relations, transfer
-from .draft import Draft, refuse_too_many, resolve, resolve_past, unknown
+from .draft import Draft
 from .formats import Format, Record
+from .ids import refuse_too_many, resolve, resolve_past, unknown
 from .plan import Plan
 from .proofs import Proofs, UnprovenError
 from .requests import Caller, Search

@@ -22,10 +22,11 @@ from ..model import Event, Kept, owned_key
 from ..model.dates import micros, seconds
 from ..storage import Changes, Guard, Store
 from . import budget, inputs
-from .draft import Draft, Stamp, undo_key
+from .draft import Draft, Stamp
 from .plan import Plan
 from .proofs import Asked, Proofs, UnprovenError
 from .requests import Caller
+from .undoing import undo_key
 from .views import Relations, View, brief_view, compact_view, deleted_view, full_views
 
 _ANSWERS_KEPT = timedelta(days=7)
