@@ -1,227 +1,35 @@
-"""What the two SQL stores share: rows, the statements both understand, and keeping changes.
+"""A reading or a writing by SQL: the statements that both databases understand.
 
-Relations and tags stand twice: in the task's own row, so that a task is one row to read, and in
-tables of their own, so that they are found from the other side. `apply` keeps the two alike.
+`apply` keeps alike what stands twice: a task's relations and tags, in its row and in their tables.
 """
 
 # ruff: noqa: S608  statements are put together from this room's own constants; values are bound
 
-import json
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
-from ..model import (
-    Change,
-    Claim,
-    Event,
-    Found,
-    Kept,
-    Note,
-    Source,
-    Status,
-    Summary,
-    Task,
-    Wanted,
-    words_of,
-    written,
+from ...model import Event, Found, Kept, Status, Summary, Task, Wanted, words_of, written
+from ..readiness import IS_PENDING, count_unblocked, hold_up
+from ..store import COUNTED, SHORT_IDS, Changes
+from .rows import (
+    EVENT,
+    SUMMARY,
+    TASK,
+    changed_columns,
+    event_of,
+    event_row,
+    summary_of,
+    task_of,
+    task_row,
 )
-from .readiness import IS_PENDING, count_unblocked, hold_up
-from .store import COUNTED, SHORT_IDS, Changes
+from .where import Where
+from .words import indexed
 
-TASK = (
-    "task_id, number, name, details, status, priority, due_date, due_at, tags, blockers, "
-    "subtask_of, created_at, updated_at, revision, last_event, claimant, claim_token, "
-    "claimed_until, holder, claims, notes, done_when, discovered_from, source"
-)
-_TASK_COLUMNS = TASK.split(", ")
-_EVENT = (
-    "event_id, batch, item, at, caller, action, task_id, name, revision, changes, previous, "
-    "undoes, undone_by, actor, undo_key"
-)
-SUMMARY = "task_id, name, status, priority, due_date, sort_key, claimant, claimed_until"
-# A shorter word matches only itself: too much begins with one or two letters.
-SHORTEST_PREFIX = 3
-# Up to this many matches are fetched and sorted; more are met soon on a walk in list order.
 FEW = 2_000
+"""Up to this many matches are fetched and sorted; more are met soon on a walk in list order."""
 _UNDOABLE = "undone_by IS NULL AND action NOT IN ('claim', 'release', 'note', 'undo')"
-
-LIVE = "claimed_until > ? AND claimed_until <= ?"
-_NOBODY = "nobody"  # a claim without a holder has an empty one, which must not be the caller's
-
-# Both databases read these. `{text}` is the type whose order is the order of bytes. Long texts
-# stand last: what follows a long text in a row, SQLite reads only through all of it.
-TABLES = """
-CREATE TABLE tasks (
-    number BIGINT NOT NULL PRIMARY KEY,
-    task_id {text} NOT NULL UNIQUE,
-    sort_key {text} NOT NULL,
-    name {text} NOT NULL,
-    status {text} NOT NULL CHECK (status IN ('pending', 'completed', 'cancelled')),
-    priority INTEGER NOT NULL CHECK (priority BETWEEN 1 AND 5),
-    due_date {text},
-    due_at {text},
-    subtask_of {text},
-    created_at {text} NOT NULL,
-    updated_at {text} NOT NULL,
-    revision BIGINT NOT NULL,
-    last_event BIGINT NOT NULL,
-    claimant {text},
-    claim_token {text},
-    claimed_until {text},
-    holder {text},
-    claims INTEGER NOT NULL DEFAULT 0,
-    discovered_from {text},
-    open_blockers INTEGER NOT NULL DEFAULT 0,
-    unblocks INTEGER NOT NULL DEFAULT 0,
-    held_up INTEGER NOT NULL DEFAULT 0,
-    done_when {text} NOT NULL DEFAULT '[]',
-    source {text},
-    tags {text} NOT NULL,
-    blockers {text} NOT NULL,
-    notes {text} NOT NULL DEFAULT '[]',
-    details {text} NOT NULL
-);
-CREATE INDEX tasks_order ON tasks (sort_key);
-CREATE INDEX tasks_status_order ON tasks (status, sort_key);
-CREATE INDEX tasks_ready ON tasks (sort_key, claimed_until, holder)
-    WHERE status = 'pending' AND open_blockers = 0 AND held_up = 0;
-CREATE INDEX tasks_unblocking ON tasks (unblocks DESC, sort_key)
-    WHERE status = 'pending' AND open_blockers = 0 AND held_up = 0;
-CREATE INDEX tasks_discovered ON tasks (discovered_from) WHERE discovered_from IS NOT NULL;
-CREATE INDEX tasks_claimed ON tasks (claimed_until) WHERE claimed_until IS NOT NULL;
-CREATE INDEX tasks_created ON tasks (created_at);
-CREATE INDEX tasks_due ON tasks (due_at) WHERE due_at IS NOT NULL;
-CREATE INDEX tasks_parent ON tasks (subtask_of) WHERE subtask_of IS NOT NULL;
-CREATE TABLE waits (
-    blocker_id {text} NOT NULL,
-    task_id {text} NOT NULL,
-    PRIMARY KEY (blocker_id, task_id)
-);
-CREATE INDEX waits_task ON waits (task_id, blocker_id);
-CREATE TABLE tagged (tag {text} NOT NULL, number BIGINT NOT NULL, PRIMARY KEY (tag, number));
-CREATE TABLE events (
-    event_id BIGINT NOT NULL PRIMARY KEY,
-    batch BIGINT NOT NULL,
-    item INTEGER NOT NULL,
-    at {text} NOT NULL,
-    caller {text} NOT NULL,
-    action {text} NOT NULL,
-    task_id {text} NOT NULL,
-    name {text} NOT NULL,
-    revision BIGINT NOT NULL,
-    changes {text} NOT NULL,
-    previous BIGINT NOT NULL,
-    undoes BIGINT,
-    undone_by BIGINT,
-    actor {text} NOT NULL DEFAULT '',
-    undo_key {text} NOT NULL DEFAULT ''
-);
-CREATE INDEX events_task ON events (task_id, event_id);
-CREATE INDEX events_batch ON events (batch);
-CREATE INDEX events_undo ON events (actor, event_id)
-    WHERE undone_by IS NULL AND action NOT IN ('claim', 'release', 'note', 'undo');
-CREATE TABLE answers (
-    key {text} NOT NULL PRIMARY KEY,
-    fingerprint {text} NOT NULL,
-    answer {text} NOT NULL,
-    at {text} NOT NULL
-);
-CREATE TABLE counters (name {text} NOT NULL PRIMARY KEY, value BIGINT NOT NULL);
-INSERT INTO counters VALUES ('pending', 0), ('completed', 0), ('cancelled', 0), ('last_number', 0);
-"""
-
-# From format 2 to 3: who holds a claim and who made a change, beyond the name that is shown.
-TO_FORMAT_3 = """
-ALTER TABLE tasks ADD COLUMN holder {text};
-ALTER TABLE tasks ADD COLUMN claims INTEGER NOT NULL DEFAULT 0;
-ALTER TABLE tasks ADD COLUMN notes {text} NOT NULL DEFAULT '[]';
-ALTER TABLE events ADD COLUMN actor {text} NOT NULL DEFAULT '';
-ALTER TABLE events ADD COLUMN undo_key {text} NOT NULL DEFAULT '';
-UPDATE tasks SET holder = '' WHERE claimant IS NOT NULL;
-UPDATE events SET actor = caller;
-DROP INDEX tasks_ready;
-CREATE INDEX tasks_ready ON tasks (sort_key, claimed_until, holder)
-    WHERE status = 'pending' AND open_blockers = 0;
-CREATE INDEX tasks_claimed ON tasks (claimed_until) WHERE claimed_until IS NOT NULL;
-DROP INDEX events_undo;
-CREATE INDEX events_undo ON events (actor, event_id)
-    WHERE undone_by IS NULL AND action NOT IN ('claim', 'release', 'note', 'undo');
-"""
-
-# From format 3 to 4: what a task unblocks, whether an ancestor waits, where it comes from, and the
-# conditions under which it is done.
-TO_FORMAT_4 = """
-ALTER TABLE tasks ADD COLUMN done_when {text} NOT NULL DEFAULT '[]';
-ALTER TABLE tasks ADD COLUMN discovered_from {text};
-ALTER TABLE tasks ADD COLUMN source {text};
-ALTER TABLE tasks ADD COLUMN unblocks INTEGER NOT NULL DEFAULT 0;
-ALTER TABLE tasks ADD COLUMN held_up INTEGER NOT NULL DEFAULT 0;
-UPDATE tasks SET unblocks = (SELECT count(*) FROM waits
-    JOIN tasks AS other ON other.task_id = waits.task_id
-    WHERE waits.blocker_id = tasks.task_id AND other.status = 'pending')
-    WHERE task_id IN (SELECT blocker_id FROM waits);
-DROP INDEX tasks_ready;
-CREATE INDEX tasks_ready ON tasks (sort_key, claimed_until, holder)
-    WHERE status = 'pending' AND open_blockers = 0 AND held_up = 0;
-CREATE INDEX tasks_unblocking ON tasks (unblocks DESC, sort_key)
-    WHERE status = 'pending' AND open_blockers = 0 AND held_up = 0;
-CREATE INDEX tasks_discovered ON tasks (discovered_from) WHERE discovered_from IS NOT NULL;
-"""
-
-
-class Where:
-    """A WHERE clause that grows by one condition at a time, with the values bound in it."""
-
-    def __init__(self) -> None:
-        self._parts = ["true"]
-        self.values: list[Any] = []
-
-    def need(self, part: str, *bound: Any) -> None:
-        self._parts.append(part)
-        self.values.extend(bound)
-
-    def __str__(self) -> str:
-        return " AND ".join(self._parts)
-
-
-def common_conditions(wanted: Wanted, number: str) -> Where:
-    """Return the conditions that both databases look up alike; `number` names the column, with a +
-    where SQLite is not to look by it."""
-    where = Where()
-    if wanted.status:
-        where.need("status = ?", wanted.status.value)
-    if wanted.ready_for is not None:
-        where.need("status = 'pending' AND open_blockers = 0 AND held_up = 0")
-        where.need(
-            "(claimed_until IS NULL OR claimed_until <= ? OR claimed_until > ? OR holder = ?)",
-            wanted.now,
-            wanted.latest_lease,
-            wanted.ready_for or _NOBODY,
-        )
-    if wanted.claimed_by is not None:
-        where.need(f"{LIVE} AND claimant = ?", wanted.now, wanted.latest_lease, wanted.claimed_by)
-    if wanted.held_by is not None:
-        own = (wanted.held_by, f"{wanted.held_by}/", f"{wanted.held_by}0")  # 0 follows / in order
-        where.need(
-            f"{LIVE} AND (holder = ? OR (holder > ? AND holder < ?))",
-            wanted.now,
-            wanted.latest_lease,
-            *own,
-        )
-    if wanted.held:
-        where.need(LIVE, wanted.now, wanted.latest_lease)
-    if wanted.waiting:
-        where.need("status = 'pending' AND (open_blockers > 0 OR held_up = 1)")
-    for tag in wanted.tags:
-        if number.startswith("+"):
-            # SQLite would list all that have the tag, however soon a page is full.
-            tagged = "SELECT 1 FROM tagged WHERE tag = ? AND tagged.number = tasks.number"
-            where.need(f"EXISTS ({tagged})", tag)
-        else:
-            where.need(f"{number} IN (SELECT number FROM tagged WHERE tag = ?)", tag)
-    return where
 
 
 class SqlView:
@@ -429,17 +237,17 @@ class SqlView:
         if task_id is not None:
             where.append("task_id = ?")
             bound.append(task_id)
-        sql = f"SELECT {_EVENT} FROM events WHERE {' AND '.join(where)}"
+        sql = f"SELECT {EVENT} FROM events WHERE {' AND '.join(where)}"
         rows = self.rows(f"{sql} ORDER BY event_id DESC LIMIT ?", (*bound, limit))
         return [event_of(row) for row in rows]
 
     def events_by_id(self, ids: Collection[int]) -> dict[int, Event]:
         clause, value = self.among(ids)
-        sql = f"SELECT {_EVENT} FROM events WHERE event_id {clause}"
+        sql = f"SELECT {EVENT} FROM events WHERE event_id {clause}"
         return {row[0]: event_of(row) for row in self.rows(sql, (value,))}
 
     def batch(self, batch: int) -> list[Event]:
-        sql = f"SELECT {_EVENT} FROM events WHERE batch = ? ORDER BY event_id"
+        sql = f"SELECT {EVENT} FROM events WHERE batch = ? ORDER BY event_id"
         return [event_of(row) for row in self.rows(sql, (batch,))]
 
     def last_batch(self, actor: str) -> int | None:
@@ -456,7 +264,7 @@ class SqlView:
             yield task_of(row)
 
     def every_event(self) -> Iterator[Event]:
-        for row in self.rows(f"SELECT {_EVENT} FROM events ORDER BY event_id"):
+        for row in self.rows(f"SELECT {EVENT} FROM events ORDER BY event_id"):
             yield event_of(row)
 
     # Writing
@@ -470,7 +278,7 @@ class SqlView:
         hold_up(self, changes, recounted)
         self._count_statuses(changes)
         self.run(
-            f"INSERT INTO events ({_EVENT}) VALUES ({_marks(15)})",
+            f"INSERT INTO events ({EVENT}) VALUES ({_marks(15)})",
             [event_row(event) for event in changes.events],
         )
         self.run(
@@ -518,7 +326,7 @@ class SqlView:
         # Only what changed is set: an index whose columns are not named is not written.
         alike: dict[tuple[str, ...], list[tuple[Any, ...]]] = {}
         for old, new in pairs:
-            columns, values = _changed_columns(old, new)
+            columns, values = changed_columns(old, new)
             alike.setdefault(columns, []).append((*values, new.number))
         for columns, rows in alike.items():
             settings = ", ".join(f"{column} = ?" for column in columns)
@@ -594,147 +402,6 @@ class SqlView:
                 "UPDATE counters SET value = ? WHERE name = 'last_number' AND value < ?",
                 (number, number),
             )
-
-
-def says(text: str, words: Collection[str]) -> bool:
-    """Whether an indexed text has all the words: short ones whole, others as beginnings."""
-    spaced = f" {text} "
-    return all(
-        (f" {word}" if len(word) >= SHORTEST_PREFIX else f" {word} ") in spaced for word in words
-    )
-
-
-def indexed(task: Task) -> str:
-    """Return the words that a task is found by, as one folded text, and its status as another.
-
-    The status is among the words because the two are often asked for together, and an index of
-    words counts what has both without looking at tasks.
-    """
-    words = words_of(f"{task.name} {written(task.details)}")
-    return " ".join([*words, status_word(task.status)])
-
-
-def status_word(status: Status) -> str:
-    """Return the status as a word that no text has: the dot is neither letter nor digit."""
-    return f"·{status.value}"
-
-
-def task_row(task: Task) -> tuple[Any, ...]:
-    claim = task.claim
-    return (
-        task.task_id,
-        task.number,
-        task.name,
-        task.details,
-        task.status.value,
-        task.priority,
-        task.due_date,
-        task.due_at,
-        json.dumps(task.tags) if task.tags else "[]",
-        json.dumps(task.blockers) if task.blockers else "[]",
-        task.subtask_of,
-        task.created_at,
-        task.updated_at,
-        task.revision,
-        task.last_event,
-        claim.claimant if claim else None,
-        claim.token if claim else None,
-        claim.until if claim else None,
-        claim.holder if claim else None,
-        task.claims,
-        json.dumps(task.notes) if task.notes else "[]",
-        json.dumps(task.done_when) if task.done_when else "[]",
-        task.discovered_from,
-        json.dumps(task.source) if task.source else None,
-        task.sort_key,
-    )
-
-
-def _changed_columns(old: Task, new: Task) -> tuple[tuple[str, ...], list[Any]]:
-    compared = zip([*_TASK_COLUMNS, "sort_key"], task_row(old), task_row(new), strict=True)
-    changed = [(column, after) for column, before, after in compared if before != after]
-    return tuple(column for column, _ in changed), [after for _, after in changed]
-
-
-def task_of(row: Sequence[Any]) -> Task:
-    return Task(
-        task_id=row[0],
-        number=row[1],
-        name=row[2],
-        details=row[3],
-        status=Status(row[4]),
-        priority=row[5],
-        due_date=row[6],
-        due_at=row[7],
-        tags=() if row[8] == "[]" else tuple(json.loads(row[8])),
-        blockers=() if row[9] == "[]" else tuple(json.loads(row[9])),
-        subtask_of=row[10],
-        created_at=row[11],
-        updated_at=row[12],
-        revision=row[13],
-        last_event=row[14],
-        claim=Claim(*row[15:19]) if row[15] is not None else None,
-        claims=row[19],
-        notes=() if row[20] == "[]" else tuple(Note(*note) for note in json.loads(row[20])),
-        done_when=() if row[21] == "[]" else tuple(json.loads(row[21])),
-        discovered_from=row[22],
-        source=Source(*json.loads(row[23])) if row[23] else None,
-    )
-
-
-def event_row(event: Event) -> tuple[Any, ...]:
-    return (
-        event.event_id,
-        event.batch,
-        event.item,
-        event.at,
-        event.caller,
-        event.action,
-        event.task_id,
-        event.name,
-        event.revision,
-        json.dumps(event.changes, separators=(",", ":")),
-        event.previous,
-        event.undoes,
-        event.undone_by,
-        event.actor,
-        event.undo_key,
-    )
-
-
-def event_of(row: Sequence[Any]) -> Event:
-    return Event(
-        event_id=row[0],
-        batch=row[1],
-        item=row[2],
-        at=row[3],
-        caller=row[4],
-        action=row[5],
-        task_id=row[6],
-        name=row[7],
-        revision=row[8],
-        changes={key: Change(*pair) for key, pair in json.loads(row[9]).items()},
-        previous=row[10],
-        undoes=row[11],
-        undone_by=row[12],
-        actor=row[13],
-        undo_key=row[14],
-    )
-
-
-def summary_of(row: Sequence[Any], wanted: Wanted) -> Summary:
-    """Read the columns of `SUMMARY`, and the details where they follow."""
-    is_held = row[7] is not None and wanted.now < row[7] <= wanted.latest_lease
-    return Summary(
-        task_id=row[0],
-        name=row[1],
-        status=Status(row[2]),
-        priority=row[3],
-        due_date=row[4],
-        sort_key=row[5],
-        details=row[8] if len(row) > 8 else None,
-        claimed_by=row[6] if is_held else None,
-    )
 
 
 def _grouped(pairs: Iterable[Sequence[str]]) -> dict[str, list[str]]:

@@ -1,0 +1,63 @@
+"""Conditions of a search that both databases look up alike."""
+
+# ruff: noqa: S608  statements are put together from this room's own constants; values are bound
+
+from typing import Any
+
+from ...model import Wanted
+
+LIVE = "claimed_until > ? AND claimed_until <= ?"
+_NOBODY = "nobody"  # a claim without a holder has an empty one, which must not be the caller's
+
+
+class Where:
+    """A WHERE clause that grows by one condition at a time, with the values bound in it."""
+
+    def __init__(self) -> None:
+        self._parts = ["true"]
+        self.values: list[Any] = []
+
+    def need(self, part: str, *bound: Any) -> None:
+        self._parts.append(part)
+        self.values.extend(bound)
+
+    def __str__(self) -> str:
+        return " AND ".join(self._parts)
+
+
+def common_conditions(wanted: Wanted, number: str) -> Where:
+    """Return the conditions that both databases look up alike; `number` names the column, with a +
+    where SQLite is not to look by it."""
+    where = Where()
+    if wanted.status:
+        where.need("status = ?", wanted.status.value)
+    if wanted.ready_for is not None:
+        where.need("status = 'pending' AND open_blockers = 0 AND held_up = 0")
+        where.need(
+            "(claimed_until IS NULL OR claimed_until <= ? OR claimed_until > ? OR holder = ?)",
+            wanted.now,
+            wanted.latest_lease,
+            wanted.ready_for or _NOBODY,
+        )
+    if wanted.claimed_by is not None:
+        where.need(f"{LIVE} AND claimant = ?", wanted.now, wanted.latest_lease, wanted.claimed_by)
+    if wanted.held_by is not None:
+        own = (wanted.held_by, f"{wanted.held_by}/", f"{wanted.held_by}0")  # 0 follows / in order
+        where.need(
+            f"{LIVE} AND (holder = ? OR (holder > ? AND holder < ?))",
+            wanted.now,
+            wanted.latest_lease,
+            *own,
+        )
+    if wanted.held:
+        where.need(LIVE, wanted.now, wanted.latest_lease)
+    if wanted.waiting:
+        where.need("status = 'pending' AND (open_blockers > 0 OR held_up = 1)")
+    for tag in wanted.tags:
+        if number.startswith("+"):
+            # SQLite would list all that have the tag, however soon a page is full.
+            tagged = "SELECT 1 FROM tagged WHERE tag = ? AND tagged.number = tasks.number"
+            where.need(f"EXISTS ({tagged})", tag)
+        else:
+            where.need(f"{number} IN (SELECT number FROM tagged WHERE tag = ?)", tag)
+    return where
