@@ -1,8 +1,9 @@
 """`make conformance`: the official MCP conformance suite against the whole host.
 
 Installs Node and the suite into `.tools/`, runs every server scenario of both protocol eras over
-HTTP, and replays what was said over stdio; once with the lane and once without. Exit code 0 only
-when every expected check has passed and every replayed answer is equal.
+HTTP, and replays what was said over stdio, alone and through a front of the warm host; once with
+the lane and once without. Exit code 0 only when every expected check has passed and every replayed
+answer is equal.
 """
 
 import argparse
@@ -14,7 +15,7 @@ from tempfile import TemporaryDirectory
 
 import served
 from relay import Line, Relay
-from replay import replay
+from replay import Played, replay
 from suite import SUITE, VERSION, CannotInstall, Suite, install
 
 TOOLS = Path(__file__).resolve().parents[2] / ".tools" / "conformance"
@@ -79,12 +80,21 @@ async def _run(suite: Suite, environment: Mapping[str, str]) -> int:
             print(f"  expected: {expected} passed, 0 failed", *verdict.failures, sep="\n  ")
             print(verdict.said if not verdict.failures else "")
     played = await replay(lines, served.command("stdio"), environment)
-    print(f"stdio: {played}")
+    good = _tell("stdio", played) and good
+    if sys.platform == "linux":
+        async with served.warm(environment) as warm:
+            through_a_front = await replay(lines, served.command("stdio"), warm)
+            good = _tell("stdio through a front", through_a_front) and good
+    return 0 if good else 1
+
+
+def _tell(how: str, played: Played) -> bool:
+    print(f"{how}: {played}")
     for reason, count in sorted(played.left_out.items()):
         print(f"  {count} left out: {reason}")
     for difference in played.differences:
         print(f"  {difference}")
-    return 0 if good and played.good else 1
+    return played.good
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 """The host under test, with the conformance pack and nothing else."""
 
 import asyncio
+import json
 import os
 import re
 import signal
@@ -61,6 +62,34 @@ async def over_http(environment: Mapping[str, str]) -> AsyncIterator[str]:
         if process.returncode is None:
             process.kill()
         await reading
+
+
+@asynccontextmanager
+async def warm(environment: Mapping[str, str]) -> AsyncIterator[dict[str, str]]:
+    """An environment in which the warm host serves, which ends with this.
+
+    A session was served alone before, so there is a saved catalogue. Raises `HostFailed` where one
+    was served alone after it.
+    """
+    asked = {**environment, "MCP_HOST_WARM": "1"}
+    try:
+        yield asked
+        status = await _said(["warm", "status", "--json"], asked)
+    finally:
+        await _said(["warm", "restart"], asked)
+    told = json.loads(status)
+    if told["alone"] or len(told["hosts"]) != 1:
+        raise HostFailed(f"not every session was served by the one warm host: {status}")
+
+
+async def _said(arguments: list[str], environment: Mapping[str, str]) -> str:
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "mcp_host", *arguments),
+        env=environment,
+        stdout=asyncio.subprocess.PIPE,
+    )
+    said, _ = await process.communicate()
+    return said.decode()
 
 
 async def _read(

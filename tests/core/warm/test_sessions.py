@@ -122,6 +122,23 @@ async def test_sessions_in_other_folders_have_hosts_of_their_own_in_one_process(
 
 
 @pytest.mark.torture
+async def test_a_session_sees_packs_that_are_imported_slowly_in_its_first_lists(
+    warm: WarmHome,
+) -> None:
+    warm.home.add_pack("slow", "import time\ntime.sleep(1.5)\n" + UNDECLARED)
+    warm.home.write(warm_home.SETTINGS + "[packs.slow]\nenabled = true\n")
+    await warm.learn()
+    async with warm.stdio() as first:
+        await first.value("slow_here", variable="HOME")
+        async with warm.stdio() as second:  # whose lists the host tells, with a child of its own
+            names = {tool["name"] for tool in await second.tools()}
+        assert len(warm.hosts()) == 1, warm.alone()
+
+    assert "slow_here" in names
+    assert [n for n in second.notifications if n["method"].endswith("list_changed")] == []
+
+
+@pytest.mark.torture
 async def test_another_value_of_a_declared_variable_is_another_process(warm: WarmHome) -> None:
     one, two = ({"PROBE_KEY": value} for value in ("one", "two"))
     await warm.learn(env=one)

@@ -1,10 +1,13 @@
 """Many sessions come and go while fronts, hosts and clients are killed and settings change."""
 
 import asyncio
+import itertools
 import json
 import os
 import random
 import signal
+import sys
+import time
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -17,8 +20,20 @@ from mcp_host.testing.clients import ServerExited
 from warm_home import WarmHome, eventually
 
 warm = warm_home.warm
-ROUNDS = int(os.environ.get("WARM_ROUNDS", "40"))
-SESSIONS = 50
+ROUNDS = 40
+SECONDS = float(os.environ.get("WARM_SECONDS", "600"))
+"""How long sessions come and go in the long run."""
+AT_ONCE, SESSIONS = 10, 50
+GROWTH = 8 * 2**20
+"""Bytes that a host may have taken more after a hundred sessions than after the first ones."""
+CLIENT = """
+import subprocess, sys, time
+front = subprocess.Popen(sys.argv[2:], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+front.stdin.write(sys.argv[1].encode() + b"\\n")
+front.stdin.flush()
+time.sleep(600)
+"""
+"""A client that is killed while its call runs."""
 LOST = {"reason": "host_lost", "outcome": "unknown"}
 
 
@@ -72,8 +87,10 @@ async def _trouble(warm: WarmHome, until: asyncio.Event, edited: Path) -> None:
             await asyncio.wait_for(until.wait(), 2)
         if until.is_set():
             return
-        what = number % 4
-        if what == 0:
+        what = number % 5
+        if what == 4:
+            await _killed_client(warm)
+        elif what == 0:
             for host in await asyncio.to_thread(warm.hosts):
                 with suppress(ProcessLookupError):
                     os.kill(host["process"], signal.SIGKILL)
@@ -87,21 +104,47 @@ async def _trouble(warm: WarmHome, until: asyncio.Event, edited: Path) -> None:
             await asyncio.to_thread(warm.home.run, "warm", "restart")
 
 
+async def _killed_client(warm: WarmHome) -> None:
+    about = "io.modelcontextprotocol/"
+    meta = {
+        about + "protocolVersion": "2026-07-28",
+        about + "clientInfo": {"name": "t", "version": "1"},
+        about + "clientCapabilities": {},
+    }
+    waits = {"path": str(warm.home.project / "never")}
+    params = {"name": "probe_wait", "arguments": waits, "_meta": meta}
+    call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
+    front = warm.home.argv("serve", "--config", "mcp-host.toml", "--warm")
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-c", CLIENT, json.dumps(call), *front),
+        cwd=warm.home.project,
+        env=warm.home.environment(warm.more),
+        stderr=asyncio.subprocess.DEVNULL,
+    )
+    await asyncio.sleep(2 * random.random())
+    process.kill()
+    await process.wait()
+
+
 @pytest.mark.parametrize(
-    ("sessions", "rounds"),
-    [(4, 6), pytest.param(SESSIONS, ROUNDS, marks=pytest.mark.torture)],
+    ("sessions", "rounds", "seconds"),
+    [(4, 6, 0.0), pytest.param(SESSIONS, ROUNDS, SECONDS, marks=pytest.mark.torture)],
     ids=["a few", "many"],
 )
 async def test_every_call_is_answered_truthfully_and_nobody_is_left(
-    warm: WarmHome, sessions: int, rounds: int
+    warm: WarmHome, sessions: int, rounds: int, seconds: float
 ) -> None:
     await warm.learn()
     edited = next(warm.home.folder.glob("packs/*/probe_pack_plugin.py"))
     told, over = Told(), asyncio.Event()
     trouble = asyncio.create_task(_trouble(warm, over, edited))
-    waves = [range(begin, min(begin + 10, sessions)) for begin in range(0, sessions, 10)]
-    for wave in waves:
-        await asyncio.gather(*(_session(warm, number, told, rounds) for number in wave))
+    numbers, ends_at = itertools.count(), time.monotonic() + seconds
+
+    async def one_after_the_other() -> None:
+        while (number := next(numbers)) < sessions or time.monotonic() < ends_at:
+            await _session(warm, number, told, rounds)
+
+    await asyncio.gather(*(one_after_the_other() for _ in range(min(AT_ONCE, sessions))))
     over.set()
     await trouble
 
@@ -114,8 +157,31 @@ async def test_every_call_is_answered_truthfully_and_nobody_is_left(
     assert set(told.done) <= set(noted)
     assert not set(told.unavailable) & set(noted)
     assert set(noted) <= {*told.done, *told.unknown}
+    print(f"{next(numbers)} sessions: {len(told.done)} calls done, {len(told.unknown)} unknown")
     await asyncio.to_thread(warm.hosts, "stop")
     await asyncio.to_thread(eventually, lambda: not _left(warm))
+
+
+@pytest.mark.torture
+async def test_a_host_is_as_small_after_a_hundred_sessions_as_after_ten(warm: WarmHome) -> None:
+    await warm.learn()
+    memory, numbers = list[int](), itertools.count()
+    async with warm.stdio() as stays:
+        process = await stays.value("probe_process")
+        for count in (10, 100):
+            for _ in range(count // 10):
+                await asyncio.gather(*(_quiet(warm, next(numbers)) for _ in range(10)))
+            await asyncio.to_thread(eventually, lambda: len(warm.hosts()[0]["sessions"]) == 1)
+            memory.append(psutil.Process(process).memory_full_info().uss)
+        assert await stays.value("probe_process") == process
+    assert memory[1] - memory[0] < GROWTH
+
+
+async def _quiet(warm: WarmHome, number: int) -> None:
+    """A session that nobody troubles."""
+    async with warm.stdio(protocol=("2025-11-25", "2026-07-28")[number % 2]) as client:
+        for _ in range(10):
+            await client.value("probe_count")
 
 
 def _left(warm: WarmHome) -> list[Any]:

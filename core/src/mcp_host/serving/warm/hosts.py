@@ -15,7 +15,7 @@ from ...declarations.context import Caller
 from ...host import Host
 from ...packs.flight import Flight
 from ...packs.importing import take_turns
-from ...packs.inventory import Inventory
+from ...packs.inventory import Inventory, RequiredPackError
 from ...settings.loading import Settings
 from ...startup.catalogue import Catalogue
 from ...startup.options import Options
@@ -177,7 +177,7 @@ class OpenHosts:
         # Hosts of one owner have one record: it is a file of this process and that owner.
         flight = self._flights.setdefault(inventory.flight.owner, inventory.flight)
         inventory.flight = flight
-        await asyncio.to_thread(inventory.load)
+        await asyncio.to_thread(_load, inventory)
         gc.freeze()  # what is loaded stays; looking at it for garbage costs calls their time
         host = Host(inventory)
         await host.open()
@@ -191,6 +191,14 @@ class OpenHosts:
                 watching = reloading.watch(lambda: self._reload(opened, reloading))
                 opened.watching = asyncio.create_task(watching)
         return opened
+
+
+def _load(inventory: Inventory) -> None:
+    """Load every pack, also those that take long: clients must see the lists that they know."""
+    inventory.load()
+    inventory.wait_loaded()
+    if inventory.fatal:
+        raise RequiredPackError(inventory.fatal)
 
 
 def _read(request: Request) -> tuple[Serving, Settings]:
