@@ -225,3 +225,111 @@ def no_sockets() -> None:
     filters = struct.pack("HxxxxxxQ", len(code), ctypes.addressof(program))
     if ctypes.CDLL(None).prctl(PR_SET_SECCOMP, 2, filters) != 0:
         os._exit(99)
+
+
+ROOT = pytest.mark.skipif(
+    os.getuid() != 0, reason="NOT TESTED with another user: needs the right to become one"
+)
+NOBODY = 65534
+
+
+def as_nobody(work: Callable[[], bytes]) -> tuple[int, int]:
+    """Do work in a child of another user; its number, and where its result can be read."""
+    here, there = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            os.setgroups([])
+            os.setgid(NOBODY)
+            os.setuid(NOBODY)
+            os.write(there, work())
+        finally:
+            os._exit(0)
+    os.close(there)
+    return child, here
+
+
+def result(child: int, here: int) -> bytes:
+    os.waitpid(child, 0)
+    with os.fdopen(here, "rb") as file:
+        return file.read()
+
+
+@ROOT
+async def test_another_user_is_refused_even_where_the_folder_lets_it_in(warm: WarmHome) -> None:
+    await warm.learn()
+    host = await asyncio.to_thread(served, warm)
+    (name,) = [path.name for path in warm.place.iterdir() if len(path.name) == hosts.NAME_LENGTH]
+    folder = os.open(warm.place, os.O_RDONLY)
+
+    def connect() -> bytes:
+        peer = socket.socket(socket.AF_UNIX)
+        try:
+            os.fchdir(folder)
+            peer.connect(name)
+        except PermissionError:
+            return b"no way in"
+        return peer.recv(1000)
+
+    outside = await asyncio.to_thread(result, *as_nobody(connect))
+    warm.place.chmod(0o711)
+    (warm.place / name).chmod(0o777)
+    inside = await asyncio.to_thread(result, *as_nobody(connect))
+    warm.place.chmod(0o700)
+    os.close(folder)
+
+    assert outside == b"no way in"
+    assert inside.startswith(wire.REFUSED)
+    assert await asyncio.to_thread(served, warm) == host
+
+
+@ROOT
+async def test_a_host_of_another_user_is_sent_nothing(warm: WarmHome) -> None:
+    await warm.learn()
+    host = await asyncio.to_thread(served, warm)
+    (name,) = [path.name for path in warm.place.iterdir() if len(path.name) == hosts.NAME_LENGTH]
+    warm.hosts("restart")
+    warm_home.eventually(lambda: has_ended(host))
+    listening = socket.socket(socket.AF_UNIX)
+    folder = os.open(warm.place, os.O_RDONLY)
+    listening.bind(f"/proc/self/fd/{folder}/{name}")
+    listening.listen()
+
+    def greet() -> bytes:
+        peer, _ = listening.accept()
+        socket.send_fds(peer, [wire.HELLO], [os.memfd_create("heart")])
+        return peer.recv(1000)
+
+    heard = as_nobody(greet)
+    own = await asyncio.to_thread(served, warm)
+
+    assert await asyncio.to_thread(result, *heard) == b""
+    assert own != host and "another world" in warm.alone()
+    listening.close()
+    os.close(folder)
+
+
+OWN_PIDS = ("unshare", "--pid", "--fork", "--mount-proc")
+
+
+@pytest.mark.parametrize(
+    ("before", "why"),
+    [
+        (OWN_PIDS, "the first process"),
+        ((*OWN_PIDS, "sh", "-c", '"$@"; exit $?', "sh"), "another world"),
+    ],
+    ids=["first", "later"],
+)
+async def test_a_session_of_a_container_is_served_alone(
+    warm: WarmHome, before: tuple[str, ...], why: str
+) -> None:
+    if os.getuid() != 0 or not may_unshare():
+        pytest.skip("needs the right to make namespaces")
+    await warm.learn()
+    host = await asyncio.to_thread(served, warm)
+
+    own = await asyncio.to_thread(served, warm, None, *before)
+
+    assert own != host and (own == 1) == (why == "the first process")
+    assert [each["process"] for each in warm.hosts()] == [host]
+    assert why in warm.alone()
