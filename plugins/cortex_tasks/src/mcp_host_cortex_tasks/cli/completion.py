@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from ..storage.config import Config
 from .answer import Answer, say
-from .parser import make_parser
+from .parser import Parser, make_parser
 
 _BASH = """_ctx() {{
   local words="${{COMP_WORDS[*]:1:COMP_CWORD-1}}" offered=""
@@ -29,10 +29,10 @@ def show(given: argparse.Namespace, config: Config) -> Answer:
     return Answer({"success": True, "shell": given.shell, "script": script}, say(script))
 
 
-def _offers(parser: argparse.ArgumentParser, before: str = "") -> Iterator[tuple[str, list[str]]]:
+def _offers(parser: Parser, before: str = "") -> Iterator[tuple[str, list[str]]]:
     """Yield each command with what can follow it: commands, else options."""
     options: list[str] = []
-    for action in parser._actions:
+    for action in parser.filled()._actions:
         if isinstance(action, argparse._SubParsersAction):
             options += list(action.choices)
             for name, below in action.choices.items():

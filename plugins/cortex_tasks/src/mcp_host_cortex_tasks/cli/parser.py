@@ -1,14 +1,47 @@
-"""The command line of `ctx`: argparse, because typer costs more than all of `ctx tasks list`."""
+"""The command line of `ctx`: argparse, because typer costs more than all of `ctx tasks list`.
+
+What a command takes is told to argparse when that command is parsed: telling it of all of them
+takes 6 ms, for which every command would wait.
+"""
 
 import argparse
-from typing import NoReturn
+from collections.abc import Callable, Sequence
+from typing import Any, NoReturn
 
 from ..errors import InvalidError
 from ..model.rules import PRIORITIES, STATUSES, TYPES
 
 
 class Parser(argparse.ArgumentParser):
-    """Complains by our errors, so that `--json` gets JSON for a wrong command line too."""
+    """Complains by our errors, so that `--json` gets JSON for a wrong command line too.
+
+    `fill` tells it what it takes, when that is first asked for.
+    """
+
+    def __init__(
+        self, *args: Any, fill: Callable[["Parser"], None] | None = None, **options: Any
+    ) -> None:
+        super().__init__(*args, **options)
+        self._fill = fill
+
+    def filled(self) -> "Parser":
+        """Return the parser once it knows what it takes."""
+        fill, self._fill = self._fill, None
+        if fill is not None:
+            fill(self)
+        return self
+
+    def parse_known_args(  # type: ignore[override]  # typeshed has an overload for each namespace
+        self, args: Sequence[str] | None = None, namespace: argparse.Namespace | None = None
+    ) -> tuple[argparse.Namespace, list[str]]:
+        """See argparse."""
+        self.filled()
+        return super().parse_known_args(args, namespace)
+
+    def format_help(self) -> str:
+        """See argparse."""
+        self.filled()
+        return super().format_help()
 
     def error(self, message: str) -> NoReturn:
         """Raise what argparse would print."""
@@ -20,19 +53,28 @@ def make_parser() -> Parser:
     top = Parser(prog="ctx", description="Work on your tasks from git.")
     top.add_argument("--version", action="store_true", help="show the version and end")
     top.add_argument("--json", action="store_true", help="print one JSON object")
-    groups = top.add_subparsers(metavar="COMMAND", parser_class=Parser)
-    _auth(groups.add_parser("auth", help="log in and out of the backend"))
-    _config(groups.add_parser("config", help="your settings"))
-    _tasks(groups.add_parser("tasks", help="your tasks, their branches and pull requests"))
-    _projects(groups.add_parser("projects", help="the projects of the backend"))
-    _kept(groups.add_parser("kept", help="what ctx took out of sight, for 30 days"))
-    undo = _command(groups, "undo", "work:undo", "take the last command back")
+    groups = top.add_subparsers(metavar="COMMAND", parser_class=Parser, prog="ctx")
+    for name, about, fill in (
+        ("auth", "log in and out of the backend", _auth),
+        ("config", "your settings", _config),
+        ("tasks", "your tasks, their branches and pull requests", _tasks),
+        ("projects", "the projects of the backend", _projects),
+        ("kept", "what ctx took out of sight, for 30 days", _kept),
+    ):
+        groups.add_parser(name, help=about, fill=fill)
+    _command(groups, "undo", "work:undo", "take the last command back", _undo)
+    _command(groups, "completion", "completion:show", "print a shell's completion", _completion)
+    groups.add_parser("backend", help="a backend of your own", fill=_backend)
+    return top
+
+
+def _undo(undo: Parser) -> None:
     _keep(undo)
     _dry_run(undo)
-    shell = _command(groups, "completion", "completion:show", "print a shell's completion")
+
+
+def _completion(shell: Parser) -> None:
     shell.add_argument("shell", choices=("bash", "zsh"))
-    _backend(groups.add_parser("backend", help="a backend of your own"))
-    return top
 
 
 def _auth(parser: Parser) -> None:
@@ -63,14 +105,36 @@ def _config(parser: Parser) -> None:
 
 
 def _tasks(parser: Parser) -> None:
-    commands = parser.add_subparsers(metavar="COMMAND", required=True, parser_class=Parser)
-    rows = _command(commands, "list", "tasks:list_tasks", "show your tasks")
+    commands = parser.add_subparsers(
+        metavar="COMMAND", required=True, parser_class=Parser, prog=parser.prog
+    )
+    for name, runs, about, fill in (
+        ("list", "tasks:list_tasks", "show your tasks", _task_list),
+        ("new", "work:new", "make a task, assigned to you", _task_new),
+        ("show", "tasks:show", "show one task", _task_show),
+        ("edit", "edit:edit", "change a task", _task_edit),
+        ("assign", "edit:assign", "give a task to somebody", _task_assign),
+        ("comment", "edit:comment", "put a comment to a task, or show them", _task_comment),
+        ("feedback", "feedback:feedback", "show CI, reviews and comments", _task_feedback),
+        ("start", "work:start", "give a task its branch and begin", _task_start),
+        ("pr", "work:submit", "commit, push and open the pull request", _task_pr),
+        ("sync", "work:sync", "bring the task's branch up to date", _task_sync),
+        ("done", "work:done", "complete the task whose branch is merged", _task_done),
+        ("delete", "work:delete", "delete a task; 'ctx undo' restores it", _task_delete),
+        ("status", "work:status", "tell which task's branch this is", _task_status),
+    ):
+        _command(commands, name, runs, about, fill)
+
+
+def _task_list(rows: Parser) -> None:
     rows.add_argument("--status", metavar="STATUS", help="|".join(STATUSES))
     rows.add_argument("--open", action="store_true", help="those that are not done")
     rows.add_argument("--type", metavar="TYPE", help="|".join(TYPES))
     rows.add_argument("--priority", metavar="PRIORITY", help="|".join(PRIORITIES))
     rows.add_argument("--search", metavar="TEXT", help="in title and description")
-    new = _command(commands, "new", "work:new", "make a task, assigned to you")
+
+
+def _task_new(new: Parser) -> None:
     new.add_argument("title")
     new.add_argument("deadline", nargs="?", metavar="YYYY-MM-DD")
     new.add_argument("-t", "--type", default="feature", metavar="TYPE", help="|".join(TYPES))
@@ -80,30 +144,42 @@ def _tasks(parser: Parser) -> None:
     new.add_argument("-d", "--description")
     new.add_argument("--project", metavar="ID", help="else default_project_id")
     _dry_run(new)
-    show = _command(commands, "show", "tasks:show", "show one task")
+
+
+def _task_show(show: Parser) -> None:
     show.add_argument("id")
     show.add_argument(
         "--all", action="store_true", help="with its comments and what the forge tells"
     )
-    edit = _command(commands, "edit", "edit:edit", "change a task")
+
+
+def _task_edit(edit: Parser) -> None:
     edit.add_argument("id")
     for name in ("title", "description", "type", "priority", "deadline"):
         edit.add_argument(f"--{name}")
     edit.add_argument("--assignee", metavar="WHO", help="a number, an e-mail, or 'me'")
     _dry_run(edit)
-    assign = _command(commands, "assign", "edit:assign", "give a task to somebody")
+
+
+def _task_assign(assign: Parser) -> None:
     assign.add_argument("id")
     assign.add_argument("assignee", metavar="WHO", help="a number, an e-mail, or 'me'")
     _dry_run(assign)
-    comment = _command(commands, "comment", "edit:comment", "put a comment to a task, or show them")
+
+
+def _task_comment(comment: Parser) -> None:
     comment.add_argument("id")
     comment.add_argument("text", nargs="?", help="the comment; without it they are shown")
-    told = _command(commands, "feedback", "feedback:feedback", "show CI, reviews and comments")
+
+
+def _task_feedback(told: Parser) -> None:
     told.add_argument("id", nargs="?", help="else the task of the current branch")
     told.add_argument(
         "--unless", metavar="TAGS", help="JSON of an earlier answer's tags: only what is new"
     )
-    start = _command(commands, "start", "work:start", "give a task its branch and begin")
+
+
+def _task_start(start: Parser) -> None:
     start.add_argument("id", nargs="?")
     start.add_argument("--title", help="make a task with this title, and begin it")
     start.add_argument("--description", help="of the new task")
@@ -114,7 +190,9 @@ def _tasks(parser: Parser) -> None:
     start.add_argument("--reopen", action="store_true", help="start a task that is done")
     _keep(start)
     _dry_run(start)
-    submit = _command(commands, "pr", "work:submit", "commit, push and open the pull request")
+
+
+def _task_pr(submit: Parser) -> None:
     submit.add_argument("-m", "--message", help="the commit message")
     submit.add_argument("--use-title", action="store_true", help="else the task's title")
     submit.add_argument(
@@ -133,7 +211,9 @@ def _tasks(parser: Parser) -> None:
     submit.add_argument("--comment", help="put this comment to the task as well")
     _task(submit)
     _dry_run(submit)
-    sync = _command(commands, "sync", "work:sync", "bring the task's branch up to date")
+
+
+def _task_sync(sync: Parser) -> None:
     how = sync.add_mutually_exclusive_group()
     how.add_argument(
         "--rebase", dest="how", action="store_const", const="rebase", default="rebase",
@@ -145,7 +225,9 @@ def _tasks(parser: Parser) -> None:
     _keep(sync)
     _task(sync)
     _dry_run(sync)
-    done = _command(commands, "done", "work:done", "complete the task whose branch is merged")
+
+
+def _task_done(done: Parser) -> None:
     done.add_argument(
         "--force", action="store_true", help="change the state without proof of a merge"
     )
@@ -153,10 +235,14 @@ def _tasks(parser: Parser) -> None:
     _keep(done)
     _task(done)
     _dry_run(done)
-    delete = _command(commands, "delete", "work:delete", "delete a task; 'ctx undo' restores it")
+
+
+def _task_delete(delete: Parser) -> None:
     delete.add_argument("id")
     _dry_run(delete)
-    stand = _command(commands, "status", "work:status", "tell which task's branch this is")
+
+
+def _task_status(stand: Parser) -> None:
     stand.add_argument("--offline", action="store_true", help="ask no forge")
     _task(stand)
 
@@ -189,14 +275,22 @@ def _backend(parser: Parser) -> None:
 
 
 def _command(
-    commands: "argparse._SubParsersAction[Parser]", name: str, runs: str, about: str
+    commands: "argparse._SubParsersAction[Parser]",
+    name: str,
+    runs: str,
+    about: str,
+    fill: Callable[[Parser], None] | None = None,
 ) -> Parser:
-    parser = commands.add_parser(name, help=about, description=about.capitalize() + ".")
-    parser.set_defaults(runs=runs)
-    parser.add_argument(
-        "--json", action="store_true", help="print one JSON object and nothing else"
-    )
-    return parser
+    def filling(parser: Parser) -> None:
+        parser.set_defaults(runs=runs)
+        parser.add_argument(
+            "--json", action="store_true", help="print one JSON object and nothing else"
+        )
+        if fill is not None:
+            fill(parser)
+
+    described = about.capitalize() + "."
+    return commands.add_parser(name, help=about, description=described, fill=filling)
 
 
 def _task(parser: Parser) -> None:

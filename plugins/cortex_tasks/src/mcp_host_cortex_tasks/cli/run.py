@@ -4,7 +4,6 @@ import argparse
 import os
 import signal
 import sys
-import traceback
 from collections.abc import Callable
 from importlib import import_module
 from types import FrameType
@@ -94,6 +93,7 @@ def _command(name: str) -> Command:
 
 def _unexpected(error: Exception, secrets: list[str], *, as_json: bool) -> int:
     """Report a mistake of ours: what it was, and on stderr where; no secrets in either."""
+    import traceback  # here, since it takes 2 ms that only a mistake has to wait for
 
     print(redact(traceback.format_exc(), secrets), file=sys.stderr)
     ours = CortexError(f"Unexpected {type(error).__name__}: {error}", reason="bug")

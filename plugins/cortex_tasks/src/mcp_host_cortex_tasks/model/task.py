@@ -1,6 +1,5 @@
 """A task, and those who work on it."""
 
-import hashlib
 from dataclasses import dataclass, field
 
 from ..errors import InvalidError
@@ -35,6 +34,8 @@ class Task:
     @property
     def new_branch(self) -> str:
         """The name of a branch for this task: the same everywhere, so that two starts agree."""
+        import hashlib  # here, since it takes 3 ms that a list of tasks does not wait for
+
         seed = f"{self.id}\n{self.created_at or ''}\n{self.project_id or ''}"
         kind = self.type if self.type in TYPES else "feature"
         return f"{kind}/task-{self.id}-{hashlib.sha256(seed.encode()).hexdigest()[:8]}"

@@ -2,7 +2,6 @@
 
 import contextlib
 import os
-import tempfile
 from pathlib import Path
 
 
@@ -14,6 +13,8 @@ def private_folder(folder: Path) -> Path:
 
 def replace_text(path: Path, text: str) -> None:
     """Put `text` into `path` (mode 0600) so that a reader or a crash sees the old or the new."""
+    import tempfile  # here, since it takes 5 ms that those who only read do not wait for
+
     path = path.resolve()  # a settings file may be a link into a person's dotfiles
     private_folder(path.parent)
     handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
