@@ -134,6 +134,10 @@ class Link:
     def is_answered(self, number: int) -> bool:
         return self._answers[number].done()
 
+    def said(self, number: int) -> str:
+        """The answer in words, also where there is none."""
+        return comparable(self._answers[number].result()) if self.is_answered(number) else "nothing"
+
     async def other(self, wanted: str) -> Message:
         """The first request or notification of the host that looks like `wanted`, taken once."""
 
@@ -177,6 +181,7 @@ class _Conversation:
         self._asked: dict[tuple[object, object], int] = {}  # (exchange, recorded id) → our id
         self._host_asked: dict[object, object] = {}  # recorded id → the id that the host chose here
         self._heard: set[int] = set()  # ours, of the requests whose answer was recorded
+        self._open: dict[int, Message] = {}  # ours, of which the recording has not told the end yet
         self._states: dict[str, str] = {}  # recorded requestState → ours
         self._told: set[str] = set()  # what the host said of itself, as it was recorded
 
@@ -194,6 +199,11 @@ class _Conversation:
                 case "hung up":
                     self._cancel(line)
         code, surplus = await self._link.close()
+        for number, request in self._open.items():
+            self._played.differences.append(
+                f"HTTP never answered, and nobody hung up: {comparable(request)}\n"
+                f"  stdio: {self._link.said(number)}"
+            )
         for text in map(comparable, surplus):
             if not (LIST_CHANGED in text and text in self._told):
                 self._played.differences.append(f"stdio said too much: {text}")
@@ -215,7 +225,8 @@ class _Conversation:
             if params.get("requestState") in self._states:
                 state = self._states[params["requestState"]]
                 message = message | {"params": params | {"requestState": state}}
-            self._asked[line.exchange, message["id"]] = self._link.ask(message)
+            number = self._asked[line.exchange, message["id"]] = self._link.ask(message)
+            self._open[number] = message
 
     async def _hear(self, line: Line) -> None:
         recorded = line.message
@@ -227,6 +238,7 @@ class _Conversation:
             else:
                 number = self._number(line)
                 self._heard.add(number)
+                self._open.pop(number, None)
                 self._compare(recorded, await self._link.answer(number))
         except TimeoutError:
             self._played.differences.append(f"stdio never said: {comparable(recorded)}")
@@ -257,6 +269,7 @@ class _Conversation:
         for (exchange, _), number in self._asked.items():
             if exchange is not line.exchange or number in self._heard:
                 continue
+            self._open.pop(number, None)
             if self._link.is_answered(number):  # sooner than its client would have hung up
                 self._played.requests -= 1
                 self._played.left_out["an answer that nobody waited for over HTTP"] += 1

@@ -109,3 +109,13 @@ async def test_answers_are_equal_when_only_ids_and_sealed_states_differ(
     lines = recorded(replay, {"params": here}, {"result": there})
     played = await replay.replay(lines, [sys.executable, "-c", ECHO], dict(os.environ))
     assert played.good
+
+
+async def test_a_request_whose_end_the_recording_does_not_tell_is_shown(replay: ModuleType) -> None:
+    asked, _ = recorded(replay, {"params": {"n": 1}}, {})
+    played = await replay.replay([asked], [sys.executable, "-c", ECHO], dict(os.environ))
+
+    assert not played.good
+    [difference] = played.differences
+    assert difference.startswith("HTTP never answered, and nobody hung up: ")
+    assert '"method": "echo"' in difference
