@@ -63,6 +63,7 @@ from .runtime.offers import Offers
 from .runtime.process_worker import ProcessWorker
 from .runtime.programs import ProgramRunner
 from .runtime.side import as_call_error
+from .runtime.turns import open_in_turn
 from .runtime.worker import ThreadWorker, Worker
 from .settings.tables import RESERVED_PACK_NAME
 from .startup import folders
@@ -102,6 +103,7 @@ class Host:
         self._offers: dict[str, _Offers] = {}
         self._openings: dict[str, asyncio.Task[None]] = {}
         self._loop: asyncio.AbstractEventLoop | None = None
+        self._turns: asyncio.Task[None] | None = None
         host = self.settings.host
         self.is_closing = False
         self._draining: set[asyncio.Task[None]] = set()
@@ -183,12 +185,28 @@ class Host:
     async def __aexit__(self, *exc: object) -> None:
         await self.close()
 
-    async def open(self) -> None:
-        """Begin to open every loaded pack; returns at once, lists and calls can be served."""
+    async def open(self, *, in_turn: bool = False) -> None:
+        """Begin to open every loaded pack; returns at once, lists and calls can be served.
+
+        With `in_turn` packs open one after the other, before all those that a call waits for.
+        """
         self._loop = asyncio.get_running_loop()
         for pack in self.packs.values():
             self._start(pack)
+        if in_turn and (held := self._held()):
+            self._turns = asyncio.create_task(open_in_turn(held))
         self.inventory.follow(partial(self._on_loop, self._arrived))
+
+    def _held(self) -> list[Lifecycle]:
+        """Hold the packs that nobody waits for yet, and return them."""
+        held = []
+        for name, lifecycle in self.running.items():
+            declared = self.packs[name].declared
+            changes_lists = declared is not None and declared.needs.changes_lists
+            if not changes_lists and not self.inventory.is_required(self.packs[name]):
+                lifecycle.hold()
+                held.append(lifecycle)
+        return held
 
     async def imported(self) -> bool:
         """Wait until every pack is imported, or has failed to be; return whether one was late."""
@@ -211,6 +229,8 @@ class Host:
     async def close(self) -> None:
         """Close every pack, all at once, each within its time."""
         self.is_closing = True
+        if self._turns is not None:
+            self._turns.cancel()
         for task in (*self._openings.values(), *self._draining):
             task.cancel()
         await asyncio.gather(*self._openings.values(), *self._draining, return_exceptions=True)
@@ -265,6 +285,8 @@ class Host:
     async def _decided(self, packs: Sequence[Pack]) -> None:
         await self._loaded(packs)
         running = [self.running[pack.name] for pack in packs if pack.name in self.running]
+        for lifecycle in running:
+            lifecycle.begin()
         await asyncio.gather(*(lifecycle.health.decided() for lifecycle in running))
 
     async def _loaded(self, packs: Sequence[Pack]) -> bool:

@@ -40,6 +40,29 @@ def test_without_uvloop_the_loop_is_asyncios(monkeypatch: pytest.MonkeyPatch) ->
     assert type(loop).__module__.startswith("asyncio")
 
 
+def test_the_pipes_of_uvloop_have_no_low_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(VARIABLE, "1")
+    before = {int(path.name) for path in Path("/proc/self/fd").iterdir()}
+    loop = new_event_loop()
+    new = {int(path.name) for path in Path("/proc/self/fd").iterdir()} - before
+    loop.close()
+
+    assert any(number >= 256 for number in new)
+    assert not any(number < 256 and Path(f"/proc/self/fd/{number}").exists() for number in new)
+
+
+async def test_a_pack_that_writes_to_low_descriptors_does_not_crash_uvloop(
+    machine: "Machine", monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(VARIABLE, "1")
+    async with machine.serve("[packs.sample]\n[packs.process]\n") as client:
+        await client.value("process_guess")
+
+        for text in ("one", "two"):
+            assert (await client.value("sample_echo", text=text))["text"] == text
+        assert await client.end_input() == 0
+
+
 @pytest.mark.parametrize("protocol", ["2025-11-25", "2026-07-28"])
 async def test_stdio_on_uvloop_answers_and_ends_by_a_signal(
     machine: "Machine", protocol: str, monkeypatch: pytest.MonkeyPatch

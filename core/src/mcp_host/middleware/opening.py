@@ -32,6 +32,7 @@ class Opening:
 
 async def wait_until_open(pack: Lifecycle) -> None:
     """Wait until a pack is open; `Unavailable` where it failed to be."""
+    pack.begin()
     await pack.health.decided()
     if pack.health.is_replaced_unopened:
         raise Unavailable(

@@ -41,6 +41,7 @@ class Lifecycle:
 
     `hint` is what to do where a pack fails in a way that it has not declared. Where settings are
     read again another may take its place: then calls that are here are made here, to their end.
+    One that is `held` is not opened before somebody has it `begin`.
     """
 
     def __init__(
@@ -55,13 +56,16 @@ class Lifecycle:
         self._opened_at = 0.0
         self._inside = 0
         self._empty = asyncio.Event()
-        self._is_replaced = False
+        self._empty.set()
+        self._may_begin = asyncio.Event()
+        self._may_begin.set()
 
     async def run(self) -> None:
         """Open the pack, and after a failure again and again, ever more rarely; until cancelled.
 
         A service that ends while it is open, since a background task of it died, is a failure too.
         """
+        await self._may_begin.wait()
         while True:
             if await self._open():
                 await self._lost()
@@ -69,22 +73,43 @@ class Lifecycle:
                 return
             await asyncio.sleep(self._pause)
 
+    def hold(self) -> None:
+        """Do not open the pack before `begin`."""
+        self._may_begin.clear()
+
+    def begin(self) -> None:
+        """Open the pack, if it was held."""
+        self._may_begin.set()
+
+    @property
+    def has_begun(self) -> bool:
+        """Whether the pack is being opened, or was."""
+        return self._may_begin.is_set()
+
+    async def begun(self) -> None:
+        """Wait until the pack may be opened."""
+        await self._may_begin.wait()
+
+    async def unused(self) -> None:
+        """Wait until the pack is open or has failed to be, and no call is here."""
+        await self.health.decided()
+        await self._empty.wait()
+
     def enter(self) -> None:
         """Count a call that is going to be made, or is made, here."""
+        if not self._inside:
+            self._empty.clear()
         self._inside += 1
 
     def leave(self) -> None:
         """Count it no more."""
         self._inside -= 1
-        if self._is_replaced and not self._inside:
+        if not self._inside:
             self._empty.set()
 
     def replaced(self) -> None:
         """Take no more calls: another takes this one's place."""
-        self._is_replaced = True
         self.health.replaced()
-        if not self._inside:
-            self._empty.set()
 
     async def drained(self) -> None:
         """Wait until the last call has left, once it is replaced."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import os
 
+from ..startup.descriptors import LOW, as_if_taken, give_back
+
 VARIABLE = "MCP_HOST_UVLOOP"
 """Set to "0", it has asyncio's own loop used all the same."""
 
@@ -17,4 +19,9 @@ def new_event_loop() -> asyncio.AbstractEventLoop:
         import uvloop  # the extra `uvloop`
     except ImportError:
         return asyncio.new_event_loop()
-    return uvloop.new_event_loop()
+    # What is written to one of its pipes by chance, uvloop reads as addresses, and crashes.
+    taken = as_if_taken(LOW)
+    try:
+        return uvloop.new_event_loop()
+    finally:
+        give_back(taken)

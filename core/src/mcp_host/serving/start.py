@@ -309,7 +309,7 @@ class _Start:
             reloads = Reloads(host, what.read_again, watches=what.watches)
         watchdog = self._watchdog(stopping, None if reloads is None else reloads.soon)
         watchdog.watch()
-        await host.open()
+        await host.open(in_turn=transport.answers_first)
         is_stateless = not transport.keeps_sessions(host.settings)
         sdk = SdkSide(host, self._catalogue, stateless=is_stateless, stale=is_stale)
         serving = asyncio.create_task(transport.serve(host, sdk, stopping))

@@ -9,6 +9,12 @@ MOST = 4096
 """The highest descriptor in use: the kernel keeps a table as long as the highest is high."""
 
 
+LOW = 256
+"""Numbers that a pack may meet by chance, as one that closes all that it may have inherited."""
+ROOM = 32
+"""Numbers that must be left beside those that are taken for a moment."""
+
+
 def private(descriptor: int) -> int:
     """Copy a descriptor to a high number, drawn by lot; programs and forks get it closed.
 
@@ -27,6 +33,29 @@ def private(descriptor: int) -> int:
         copy = os.dup(descriptor)
     close_in_forks(copy)
     return copy
+
+
+def as_if_taken(lowest: int) -> list[int]:
+    """Take every free number below this one, so that what is opened then gets a higher one.
+
+    To be closed by `give_back`. Where fewer numbers are allowed, none is taken.
+    """
+    taken: list[int] = []
+    try:
+        taken.append(os.open(os.devnull, os.O_RDONLY))
+        while taken[-1] < lowest + ROOM:
+            taken.append(os.dup(taken[0]))
+    except OSError:
+        give_back(taken)
+    while taken and taken[-1] >= lowest:
+        _close(taken.pop())
+    return taken
+
+
+def give_back(taken: list[int]) -> None:
+    """Close what `as_if_taken` took."""
+    while taken:
+        _close(taken.pop())
 
 
 class Spare:
