@@ -12,6 +12,7 @@ import sys
 from mcp_host.serving import transports
 
 class Tearing(transports.Transport):
+    described = "over a line that tears"
     def load(self): pass
     async def serve(self, host, adapter, stopping):
         raise ConnectionError("the line tore")
