@@ -5,7 +5,18 @@ import sys
 from importlib import import_module
 from importlib.util import find_spec
 
-ALL = ("start", "warm", "lane", "host", "isolation", "tasky", "openspec", "cortex", "todo_db")
+ALL = (
+    "start",
+    "warm",
+    "lane",
+    "host",
+    "search",
+    "isolation",
+    "tasky",
+    "openspec",
+    "cortex",
+    "todo_db",
+)
 
 
 def main() -> int:

@@ -145,7 +145,7 @@ def _fastmcp() -> list[Candidate]:
 
 
 def _fastmcp_with(shape: str, name: str, tool: str, arguments: Mapping[str, Any]) -> Candidate:
-    program = (str(_fastmcp_python()), str(SERVERS / "fastmcp_tools.py"), shape)
+    program = (str(fastmcp_python()), str(SERVERS / "fastmcp_tools.py"), shape)
     return Candidate(
         name,
         tool,
@@ -156,7 +156,7 @@ def _fastmcp_with(shape: str, name: str, tool: str, arguments: Mapping[str, Any]
     )
 
 
-def _fastmcp_python() -> Path:
+def fastmcp_python() -> Path:
     """FastMCP in an environment of its own, with the SDK that the host uses; made once."""
     environment = ROOT / ".venv-bench"
     python = environment / "bin" / "python"

@@ -6,6 +6,8 @@ from typing import Any
 import pytest
 from core_home import Hosting
 from mcp_host import Caller
+from mcp_host.packs.discovery import keywords
+from mcp_host.packs.search import Index
 from mcp_host.packs.tokens import counter
 from mcp_host.testing import Hosted, Person, hosted
 
@@ -163,3 +165,38 @@ async def test_phrases_of_people_find_the_tool_among_the_first_five(
     missed = [(name, five) for name, five in hits if name not in five]
     assert len(missed) <= 2, missed
     assert sum(five[:1] == [name] for name, five in hits) / len(hits) >= 0.6
+
+
+async def test_a_packs_keywords_find_its_tools() -> None:
+    tool = {"name": "x_go", "description": "Do it.", "inputSchema": {}}
+    other = {"name": "y_go", "description": "Do it.", "inputSchema": {}}
+    index = Index([("x", tool), ("y", other)], {"x": (), "y": ("bee keeping",)}.__getitem__)
+
+    assert index.rank("what my bees do") == [1]
+
+
+def test_keywords_are_those_of_the_distribution_but_for_what_all_have() -> None:
+    assert "task graph" in keywords("mcp-host-tasky")
+    assert "mcp" not in keywords("mcp-host-tasky")
+    assert keywords("there-is-no-such-distribution") == keywords("") == ()
+
+
+@pytest.mark.parametrize(
+    ("query", "wanted"),
+    [
+        ("PRs", "list_pull_requests"),
+        ("tick it off", "complete_step"),
+        ("look at https://example.com", "visit"),
+        ("getUserProfile", "get_user_profile"),
+        ("profils", "get_user_profile"),
+    ],
+)
+def test_short_words_verbs_examples_and_names_are_understood(query: str, wanted: str) -> None:
+    names = ["list_pull_requests", "complete_step", "visit", "get_user_profile", "drop_table"]
+    arguments = {"visit": {"url": {"type": "string"}}}
+    tools = [
+        ("pack", {"name": name, "inputSchema": {"properties": arguments.get(name, {})}})
+        for name in names
+    ]
+
+    assert names[Index(tools).rank(query)[0]] == wanted

@@ -21,6 +21,22 @@ log = logging.getLogger("mcp_host.packs")
 GROUP = "mcp_host.packs"
 
 
+GENERIC = frozenset(("mcp", "mcp-host", "mcp-server", "model-context-protocol", "python", "server"))
+"""Keywords that tell no pack from another."""
+
+
+def keywords(distribution: str) -> tuple[str, ...]:
+    """Return the keywords of a distribution's metadata; none where it has none, or is not here."""
+    from importlib import metadata  # as rarely needed as it is, and 13 ms of a start
+
+    try:
+        told = metadata.metadata(distribution)["Keywords"] or ""
+    except (metadata.PackageNotFoundError, ValueError, KeyError):  # no such name, or no keywords
+        return ()
+    parts = told.split(",") if "," in told else told.split()
+    return tuple(word for part in parts if (word := part.strip()) and word.lower() not in GENERIC)
+
+
 def discover(names: Collection[str] | None = None) -> dict[str, list[Offer]]:
     """The packs that are installed (or those of these names), with what distributions offer them.
 

@@ -140,7 +140,7 @@ class Inventory:
         self._late: list[tuple[str, Outcome]] = []
         self._follower: Callable[[str, Outcome], None] | None = None
         self._arrival = threading.Condition()
-        self.search_tools = _search_tools(settings) if alone is None else None
+        self.search_tools = self._made_search_tools(settings) if alone is None else None
         self.lists = Lists(
             self.catalog,
             settings.host.page_size,
@@ -218,11 +218,28 @@ class Inventory:
         for name, outcome in renewal.loaded.items():
             self.take_in(name, outcome)
         if renewal.searches_anew and self.alone is None:
-            self.search_tools = _search_tools(settings)
+            self.search_tools = self._made_search_tools(settings)
             self.lists.exposed = self.search_tools.exposed if self.search_tools else None
             self.catalog.remove(RESERVED_PACK_NAME)
             self._take_in_own()
         self.lists.forget()
+
+    def _made_search_tools(self, settings: Settings) -> SearchTools | None:
+        """The tools that find all others; None where all are listed."""
+        if settings.host.expose == "all":
+            return None
+        from .search_tools import SearchTools  # a host that lists all starts without
+
+        return SearchTools(settings.host, self._keywords)
+
+    def _keywords(self, pack: str) -> tuple[str, ...]:
+        """What the distribution of a pack says in its metadata that it is about."""
+        from .discovery import keywords
+
+        found = self.packs.get(pack)
+        if found is None or found.declared is None:
+            return ()
+        return keywords(found.declared.offer.distribution)
 
     def _take_in_own(self) -> None:
         """Serve what the host contributes itself."""
@@ -420,12 +437,3 @@ def _in_processes(settings: Settings, names: Collection[str]) -> Settings:
         for name, table in settings.packs.items()
     }
     return settings.replace(packs=packs)
-
-
-def _search_tools(settings: Settings) -> SearchTools | None:
-    """The tools that find all others; None where all are listed."""
-    if settings.host.expose == "all":
-        return None
-    from .search_tools import SearchTools  # a host that lists all starts without
-
-    return SearchTools(settings.host)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from fnmatch import fnmatchcase
 from typing import Annotated, Any
 
@@ -31,10 +31,12 @@ MOST = 20
 class SearchTools:
     """The host's own tools, and which others stand in the list beside them.
 
-    Whatever they find, describe or call, the same rules hold as on the straight way.
+    Whatever they find, describe or call, the same rules hold as on the straight way. `keywords`
+    tells those of a pack, in any thread.
     """
 
-    def __init__(self, host: HostTable) -> None:
+    def __init__(self, host: HostTable, keywords: Callable[[str], Sequence[str]]) -> None:
+        self._keywords = keywords
         self._always = tuple(host.always)
         self._budget = None if host.expose == "search" else host.token_budget
         self.instructions = INSTRUCTIONS
@@ -67,7 +69,8 @@ class SearchTools:
         """
         searched = self._searched
         if searched is None or searched[0] is not entries:
-            searched = (entries, Index([(entry.pack, entry.listed) for entry in entries]))
+            tools = [(entry.pack, entry.listed) for entry in entries]
+            searched = (entries, Index(tools, self._keywords))
             self._searched = searched
         found = (entries[place] for place in searched[1].rank(query))
         fit = [entry for entry in found if is_reached(entry, caller)]
