@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 from mcp_host_tasky.service import Caller, Search, Tasks
-from mcp_host_tasky.storage import postgres, sqlite
+from mcp_host_tasky.storage import postgres
+from mcp_host_tasky.storage.sqlite import view
 from tasky_lab import ME, Clock, Ids, Plans
 
 KINDS = ("sqlite", "json", "postgresql")
@@ -114,7 +115,7 @@ def test_texts_read_in_list_order_and_matches_listed_find_the_same_pages(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """From how many matches on texts are read is set for plans of a million; here for thousands."""
-    monkeypatch.setattr(sqlite, "_STEPS", steps)
+    monkeypatch.setattr(view, "STEPS", steps)
     monkeypatch.setattr(postgres, "COUNTED", 500)
     monkeypatch.setattr(postgres, "_SAMPLE", 100)
 

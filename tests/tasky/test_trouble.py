@@ -18,7 +18,7 @@ from mcp_host_tasky.errors import (
 )
 from mcp_host_tasky.service import Plan, Tasks
 from mcp_host_tasky.storage import Location, open_store
-from mcp_host_tasky.storage.sqlite import _explained
+from mcp_host_tasky.storage.sqlite.trouble import explained
 from tasky_lab import ME, Person, create, edit, get, names, refusal
 
 
@@ -93,7 +93,7 @@ def test_a_disk_without_locks_is_told_in_one_line(
 def test_what_sqlite_says_of_its_disk_has_a_name(said: str, reason: str, tmp_path: Path) -> None:
     import sqlite3
 
-    error = _explained(sqlite3.OperationalError(said), tmp_path / "tasks.db")
+    error = explained(sqlite3.OperationalError(said), tmp_path / "tasks.db")
 
     assert error is not None
     assert error.reason == reason

@@ -1,0 +1,5 @@
+"""The SQLite store."""
+
+from .file import SqliteFile
+
+__all__ = ["SqliteFile"]

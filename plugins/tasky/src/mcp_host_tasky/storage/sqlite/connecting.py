@@ -1,0 +1,155 @@
+"""Connections to a SQLite file: which file it is, whether it may be written, how a call stops."""
+
+import os
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import TypeVar
+
+from ...errors import BusyError, UnavailableError
+from ..store import Guard, no_guard
+from .trouble import WAIT_SECONDS, busy, corrupt
+
+Identity = tuple[int, int]
+_Connection = TypeVar("_Connection", bound=sqlite3.Connection)
+_MAGIC = b"SQLite format 3\0"
+
+
+def identity(path: Path) -> Identity | None:
+    """Return what tells the file at this path from one that was put in its place."""
+    try:
+        found = path.stat()
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise UnavailableError(
+            f"{path} cannot be used: {error.strerror}.", reason="store_unusable"
+        ) from error
+    if found.st_size == 0:
+        raise corrupt(path)
+    return found.st_dev, found.st_ino
+
+
+def refuse_other_files(path: Path) -> None:
+    """Raise for a file of another kind; SQLite itself takes a very short one for a new database."""
+    try:
+        with path.open("rb") as file:
+            head = file.read(len(_MAGIC))
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise UnavailableError(
+            f"{path} cannot be used: {error.strerror}.", reason="store_unusable"
+        ) from error
+    if head != _MAGIC:
+        raise corrupt(path)
+
+
+class AtRest(sqlite3.Connection):
+    """A connection to a file that is taken to stay as it is. It serves one call, at whose end the
+    file is looked at again."""
+
+    state: tuple[int, ...]
+
+    def refuse_changes(self, path: Path) -> None:
+        if _state(path) != self.state:
+            raise BusyError(
+                f"{path.name} was changed while it was read.",
+                reason="store_busy",
+                suggestions=["Try again."],
+            )
+
+
+def _state(path: Path) -> tuple[int, ...]:
+    """Return what differs once somebody wrote: file, size, time, and whether a log stands open."""
+    log = path.with_name(path.name + "-wal")
+    try:
+        found = path.stat()
+        has_log = log.exists() and log.stat().st_size > 0
+    except OSError as error:
+        raise UnavailableError(
+            f"{path} cannot be used: {error.strerror}.", reason="store_unusable"
+        ) from error
+    return found.st_ino, found.st_size, found.st_mtime_ns, has_log
+
+
+def opened(path: Path) -> sqlite3.Connection:
+    """Connect; where this user may put no log beside the file, and there is none, only to read."""
+    try:
+        return connect(path, sqlite3.Connection)
+    except sqlite3.OperationalError:
+        if os.access(path.parent, os.W_OK, effective_ids=os.access in os.supports_effective_ids):
+            raise
+        state = _state(path)
+        if state[-1]:
+            raise  # what stands in the log was confirmed, and would be missed
+    connection = connect(path, AtRest, "?immutable=1")
+    connection.state = state
+    return connection
+
+
+def connect(path: Path, kind: type[_Connection], options: str = "") -> _Connection:
+    """Connect with the settings that every connection has; the caller closes it."""
+    # Autocommit: transactions begin and end where this file says so. A connection serves one
+    # thread at a time, not always the same one.
+    connection = sqlite3.connect(
+        path.absolute().as_uri() + options,
+        uri=True,
+        timeout=WAIT_SECONDS,
+        isolation_level=None,
+        check_same_thread=False,
+        factory=kind,
+    )
+    try:
+        # The first of these opens the file and its log.
+        connection.execute("PRAGMA synchronous = FULL")
+        connection.execute("PRAGMA cache_size = -32000")
+        connection.execute("PRAGMA mmap_size = 268435456")
+        # Copying pages back is left to `tidy`; only past 64 megabytes of log a writer does it.
+        connection.execute("PRAGMA wal_autocheckpoint = 16000")
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def begin(connection: sqlite3.Connection, path: Path) -> None:
+    """Begin to write; `BusyError` where another process has been writing for too long."""
+    try:
+        connection.execute("BEGIN IMMEDIATE")
+    except sqlite3.OperationalError as error:
+        if "locked" in str(error) or "busy" in str(error):
+            raise busy(path) from error
+        raise
+
+
+@contextmanager
+def stoppable(connection: sqlite3.Connection, guard: Guard) -> Iterator[None]:
+    """Let the guard's refusal interrupt a long statement, and raise it instead of SQLite's word."""
+    if guard is no_guard:
+        yield
+        return
+    refusals: list[Exception] = []
+    connection.set_progress_handler(_asking(guard, refusals), 50_000)
+    try:
+        yield
+    except sqlite3.OperationalError:
+        if refusals:
+            raise refusals[0] from None
+        raise
+    finally:
+        with suppress(sqlite3.ProgrammingError):
+            connection.set_progress_handler(None, 0)
+
+
+def _asking(guard: Guard, refusals: list[Exception]) -> Callable[[], int]:
+    def ask() -> int:
+        try:
+            guard()
+        except Exception as refusal:
+            refusals.append(refusal)
+            return 1
+        return 0
+
+    return ask

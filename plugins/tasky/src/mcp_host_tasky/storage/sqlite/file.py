@@ -1,0 +1,153 @@
+"""The SQLite store: one file in WAL mode and a few connections."""
+
+import os
+import sqlite3
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from ...errors import UnavailableError
+from ..sql import SqlView
+from ..store import Guard, no_guard
+from .connecting import AtRest, Identity, begin, identity, opened, refuse_other_files, stoppable
+from .preparing import make, prepare
+from .trouble import WAIT_SECONDS, busy, explained
+from .view import SqliteView
+
+MERGED_PAGES = 200
+"""So much of the index of words is merged when nobody writes, in pages."""
+MERGED_MEANWHILE = 32
+"""So much of it is merged between two writes."""
+LONG_LOG = 8_000_000
+"""From so many bytes of log on, its pages are copied into the file while others write as well."""
+
+
+class SqliteFile:
+    """A plan in one SQLite file. Writers wait for each other; readers wait for nobody."""
+
+    kind = "sqlite"
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._idle: list[sqlite3.Connection] = []
+        self._lock = threading.Lock()
+        self._one_writer = threading.Lock()
+        self._closed = False
+        self._file: Identity | None = None
+
+    def open(self) -> "SqliteFile":
+        """Connect; make the file where there is none, and upgrade an older one after a copy."""
+        if not os.path.lexists(self._path):
+            make(self._path)
+        refuse_other_files(self._path)
+        with self._connection() as connection:
+            prepare(connection, self._path)
+        self._file = identity(self._path)
+        return self
+
+    @contextmanager
+    def read(self, guard: Guard = no_guard) -> Iterator[SqlView]:
+        with self._connection() as connection, stoppable(connection, guard):
+            connection.execute("BEGIN")
+            try:
+                yield SqliteView(connection)
+            finally:
+                connection.rollback()
+
+    @contextmanager
+    def write(self, guard: Guard = no_guard) -> Iterator[SqlView]:
+        if not self._one_writer.acquire(timeout=WAIT_SECONDS):
+            raise busy(self._path)
+        try:
+            with self._connection() as connection, stoppable(connection, guard):
+                begin(connection, self._path)
+                try:
+                    yield SqliteView(connection)
+                    guard()
+                    connection.commit()
+                finally:
+                    connection.rollback()
+        finally:
+            self._one_writer.release()
+
+    def tidy(self, *, is_pause: bool = True) -> None:
+        """Merge a little of the index of words, and copy the log's pages into the file, so that
+        no writer has to do either at once; readers go on. Between two writes it is very little."""
+        pages = MERGED_PAGES if is_pause else MERGED_MEANWHILE
+        with self.write() as view:
+            view.rows_of("INSERT INTO words (words, rank) VALUES ('merge', ?)", (pages,))
+        log = self._path.with_name(self._path.name + "-wal")
+        if is_pause or (log.exists() and log.stat().st_size > LONG_LOG):
+            with self._connection() as connection:
+                connection.execute("PRAGMA wal_checkpoint(PASSIVE)")
+
+    def check(self) -> list[str]:
+        """Say what SQLite finds damaged in its pages, tables, indexes and words."""
+        with self._connection() as connection:
+            found = [row[0] for row in connection.execute("PRAGMA integrity_check(100)")]
+            if found == ["ok"]:
+                found = []
+            if not isinstance(connection, AtRest):
+                connection.execute("INSERT INTO words (words) VALUES ('integrity-check')")
+        return found
+
+    def close(self) -> None:
+        with self._lock:
+            self._closed = True
+            while self._idle:
+                self._idle.pop().close()
+
+    @contextmanager
+    def _connection(self) -> Iterator[sqlite3.Connection]:
+        with self._lock:
+            file = identity(self._path)
+            is_other = file != self._file
+            if is_other:
+                self._let_go(file)
+            connection = self._idle.pop() if self._idle else None
+        try:
+            if connection is None:
+                connection = opened(self._path)
+            if is_other:
+                refuse_other_files(self._path)
+                prepare(connection, self._path)
+                self._file = file
+            yield connection
+            if isinstance(connection, AtRest):
+                connection.refuse_changes(self._path)
+        except sqlite3.DatabaseError as error:
+            # A connection that met trouble is not used again.
+            if connection:
+                connection.close()
+            told = explained(error, self._path)
+            if told is None:
+                raise
+            raise told from error
+        except BaseException:
+            self._give_back(connection, file)
+            raise
+        else:
+            self._give_back(connection, file)
+
+    def _let_go(self, file: Identity | None) -> None:
+        """Drop the connections to a file that another one, or none, has replaced: what is written
+        to it would be lost."""
+        if file is None:
+            raise UnavailableError(
+                f"{self._path} is gone.",
+                reason="store_unusable",
+                suggestions=["Put it back, or begin a new plan with: tasky project init"],
+            )
+        while self._idle:
+            self._idle.pop().close()
+
+    def _give_back(self, connection: sqlite3.Connection | None, file: Identity | None) -> None:
+        if connection is None:
+            return
+        is_kept = not isinstance(connection, AtRest)
+        with self._lock:
+            if is_kept and not self._closed and file == self._file:
+                self._idle.append(connection)
+                return
+        connection.close()

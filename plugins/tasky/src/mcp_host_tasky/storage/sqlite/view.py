@@ -1,0 +1,215 @@
+"""A reading or writing of the SQLite store, with full text by FTS5."""
+
+# ruff: noqa: S608  statements are put together from this room's own constants; values are bound
+
+import json
+import sqlite3
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import replace
+from typing import Any
+
+from ...model import Found, Wanted
+from ..sql import FEW, SHORTEST_PREFIX, SqlView, Where, common_conditions, says, status_word
+from ..store import EXAMINED
+
+EXPANSIONS = 50
+WORDED = 4_000
+"""So many tasks with the words are looked at to count those that fulfil other conditions as well:
+each is a row to read, and not only an index."""
+STEPS = ((10_000, 100), (0, 400), (60_000, 1_600))
+"""So many texts are read in list order, in growing steps, before FTS5 is asked for all matches.
+First stands how many matches are sooner listed than the step's texts are read."""
+NEW = 10_000
+"""What is new may stand at the end of every list, where a walk comes last: so much is fetched."""
+CREATED = "SELECT number FROM tasks WHERE created_at > ?"
+
+
+class SqliteView(SqlView):
+    by_number = "tasks NOT INDEXED"
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+
+    def rows(self, sql: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+        return self._connection.execute(sql, values).fetchall()
+
+    def run(self, sql: str, many: Iterable[Sequence[Any]]) -> None:
+        self._connection.executemany(sql, many)
+
+    def among(self, values: Collection[Any]) -> tuple[str, Any]:
+        return "IN (SELECT value FROM json_each(?))", json.dumps(list(values))
+
+    def each(self, values: Collection[Any]) -> tuple[str, Any]:
+        return "json_each(?) AS one", json.dumps(list(values))
+
+    # FTS5 writes a segment whenever a row's number is not above the one before: rows come sorted.
+
+    def put_words(self, rows: list[tuple[int, str]]) -> None:
+        self.run("INSERT INTO words (rowid, folded) VALUES (?, ?)", rows)
+        self._learn({word for _, text in rows for word in text.split() if word[0] != "·"})
+
+    def replace_words(self, rows: list[tuple[int, str]], met: set[str]) -> None:
+        changed = [(text, number) for number, text in rows]
+        self.run("UPDATE words SET folded = ? WHERE rowid = ?", changed)
+        self._learn(met)
+
+    def _learn(self, met: set[str]) -> None:
+        self.run("INSERT OR IGNORE INTO vocabulary VALUES (?)", [(word,) for word in sorted(met)])
+
+    def drop_words(self, numbers: list[int]) -> None:
+        self.run("DELETE FROM words WHERE rowid = ?", [(number,) for number in numbers])
+
+    def search(self, wanted: Wanted, after: str, limit: int, count: bool) -> Found:
+        few = self._few(wanted)
+        if few is not None:
+            return self.from_few(few, wanted, self._conditions(wanted), after, limit)
+        total, is_part = self._total(wanted) if count else (0, False)
+        near = self._near(wanted, after, limit) if wanted.words else None
+        if near is not None:
+            return self.found(self.summaries(near, wanted), total, wanted, is_part=is_part)
+        where = self._conditions(wanted)
+        found = self.rows(
+            f"SELECT number FROM {_walk(wanted)} WHERE {where} AND sort_key > ? "
+            "ORDER BY sort_key LIMIT ?",
+            (*where.values, after, limit + 1),
+        )
+        rows = self.summaries([row[0] for row in found], wanted)
+        return self.found(rows, total, wanted, is_part=is_part)
+
+    def unblocking(self, wanted: Wanted) -> tuple[str, Where]:
+        where = self._conditions(wanted)
+        few = self._few(wanted)
+        if few is None:
+            return "tasks INDEXED BY tasks_unblocking", where
+        clause, value = self.among(few)
+        where.need(f"number {clause}", value)
+        return "tasks", where
+
+    def _near(self, wanted: Wanted, after: str, limit: int) -> list[int] | None:
+        """Return the page if it can be filled soon by reading the texts of tasks in list order.
+
+        Words that many tasks have are found so at once, where FTS5 would first list all of them.
+        What fewer have is in few of the texts: a walk in list order past the listed matches is
+        sooner done, as it meets no text.
+        """
+        where = self._conditions(replace(wanted, words=()))
+        page: list[int] = []
+        for listed, chunk in STEPS:
+            if listed and not self._has_more(wanted, listed):
+                return None
+            rows = self.rows(
+                f"SELECT number, sort_key FROM {_walk(wanted)} WHERE {where} AND sort_key > ? "
+                "ORDER BY sort_key LIMIT ?",
+                (*where.values, after, chunk),
+            )
+            clause, value = self.among([number for number, _ in rows])
+            texts = dict(
+                self.rows(f"SELECT rowid, folded FROM words WHERE rowid {clause}", (value,))
+            )
+            page += [number for number, _ in rows if says(texts[number], wanted.words)]
+            if len(page) > limit or len(rows) < chunk:
+                return page[: limit + 1]
+            after = rows[-1][1]
+        return None
+
+    def _has_more(self, wanted: Wanted, count: int) -> bool:
+        """Whether more tasks than this have the words."""
+        sql = "SELECT 1 FROM words WHERE words MATCH ? LIMIT 1 OFFSET ?"
+        return bool(self.rows(sql, (self._match(wanted), count)))
+
+    def _total(self, wanted: Wanted) -> tuple[int, bool]:
+        """Return how many match, and whether that is of those that were looked at alone."""
+        if wanted.only_status:
+            return self.counted(wanted.status), False
+        if wanted == wanted.only(words=wanted.words, status=wanted.status):
+            inner = "SELECT 1 FROM words WHERE words MATCH ?"
+            return self.count(inner, [self._match(wanted)]), False
+        if wanted.words:
+            return self._total_of_words(wanted)
+        # What the index of the walk has is asked of it; the rest, of the first tasks that it gives.
+        apart = replace(wanted, tags=(), due_until=None, created_after=None)
+        walked = self._conditions(apart)
+        if apart == wanted:
+            return self.count(f"SELECT 1 FROM {_walk(wanted)} WHERE {walked}", walked.values), False
+        rest = wanted.only(
+            tags=wanted.tags, due_until=wanted.due_until, created_after=wanted.created_after
+        )
+        where = self._conditions(rest)
+        walk = (
+            f"SELECT number, sort_key FROM {_walk(wanted)} WHERE {walked} "
+            f"ORDER BY sort_key LIMIT {EXAMINED + 1}"
+        )
+        ((looked_at,),) = self.rows(f"SELECT count(*) FROM ({walk})", walked.values)
+        sql = f"SELECT count(*) FROM ({walk}) AS tasks WHERE {where}"
+        ((total,),) = self.rows(sql, (*walked.values, *where.values))
+        return int(total), looked_at > EXAMINED
+
+    def _total_of_words(self, wanted: Wanted) -> tuple[int, bool]:
+        """Count among the first tasks that have the words."""
+        sql = f"SELECT rowid FROM words WHERE words MATCH ? LIMIT {WORDED + 1}"
+        numbers = [row[0] for row in self.rows(sql, (self._match(wanted),))]
+        where = self._conditions(replace(wanted, words=()))
+        clause, value = self.among(numbers[:WORDED])
+        sql = f"SELECT count(*) FROM {self.by_number} WHERE number {clause} AND {where}"
+        ((total,),) = self.rows(sql, (value, *where.values))
+        return int(total), len(numbers) > WORDED
+
+    def _few(self, wanted: Wanted) -> list[int] | None:
+        """Return the numbers that one of the conditions leaves, when they are few."""
+        probes: list[tuple[str, Any]] = []
+        if wanted.claimed_by is not None or wanted.held_by is not None or wanted.held:
+            probes.append(("SELECT number FROM tasks WHERE claimed_until > ?", wanted.now))
+        if wanted.words:
+            probes.append(("SELECT rowid FROM words WHERE words MATCH ?", self._match(wanted)))
+        probes += [("SELECT number FROM tagged WHERE tag = ?", tag) for tag in wanted.tags]
+        if wanted.created_after:
+            probes.append((CREATED, wanted.created_after))
+        if wanted.due_until:
+            probes.append(("SELECT number FROM tasks WHERE due_at <= ?", wanted.due_until))
+        for sql, value in probes:
+            few = NEW if sql == CREATED else FEW
+            found = self.rows(f"{sql} LIMIT {few + 1}", (value,))
+            if len(found) <= few:
+                return [row[0] for row in found]
+        return None
+
+    def _conditions(self, wanted: Wanted) -> Where:
+        """Return the WHERE clause; what it needs stands in the index of the walk (see sort_key)."""
+        where = common_conditions(wanted, "+number")
+        if wanted.priority:
+            level = str(5 - wanted.priority)
+            where.need("sort_key >= ? AND sort_key < ?", level, level + "~")
+        if wanted.due_until:
+            where.need("substr(sort_key, 2, 20) <= ?", wanted.due_until)
+        if wanted.created_after:
+            where.need("substr(sort_key, 22, 27) > ?", wanted.created_after)
+        if wanted.words:
+            match = self._match(wanted)
+            where.need("+number IN (SELECT rowid FROM words WHERE words MATCH ?)", match)
+        return where
+
+    def _match(self, wanted: Wanted) -> str:
+        """Return the FTS5 expression: the status, and every word as the beginning of a word.
+
+        A prefix is spelt out as the known words that begin so, because FTS5 merges the lists of a
+        true prefix before it answers anything; only where they are many it is left to FTS5.
+        """
+        status = [f'"{status_word(wanted.status)}"'] if wanted.status else []
+        return " AND ".join([*status, *(self._one_of(word) for word in wanted.words)])
+
+    def _one_of(self, word: str) -> str:
+        if len(word) < SHORTEST_PREFIX:
+            return f'"{word}"'
+        known = self.rows(
+            "SELECT word FROM vocabulary WHERE word >= ? AND word < ? LIMIT ?",
+            (word, word + "\U0010ffff", EXPANSIONS + 1),
+        )
+        if len(known) > EXPANSIONS:
+            return f'"{word}" *'
+        spelt = " OR ".join(f'"{row[0]}"' for row in known) or f'"{word}"'
+        return f"({spelt})"
+
+
+def _walk(wanted: Wanted) -> str:
+    """Return the table with the index to walk; without statistics SQLite prefers a wider one."""
+    return "tasks INDEXED BY tasks_ready" if wanted.ready_for is not None else "tasks"
