@@ -168,7 +168,31 @@ def test_legacy_init_makes_a_tree_that_lists_and_validates(tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize(
-    "arguments", [("frobnicate",), ("list", "--frobnicate"), ("validate", "--store", "x", "y")]
+    ("arguments", "empty"),
+    [
+        (("status", "--change", "add-lockout"), {}),
+        (("list",), {"changes": [], "root": None}),
+        (("list", "--specs"), {"specs": [], "root": None}),
+        (("new", "change", "x"), {"change": None}),
+        (("archive", "add-lockout", "--yes"), {"archive": None}),
+        (("context",), {"root": None, "members": []}),
+        (("schemas",), {"schemas": [], "root": None}),
+    ],
+)
+def test_a_store_is_refused_as_by_the_reference_tool_where_none_is_registered(
+    shop: Path, arguments: tuple[str, ...], empty: dict[str, Any]
+) -> None:
+    done = run(shop, *arguments, "--json", "--store", "shared")
+
+    answer = json.loads(done.stdout)
+    (status,) = answer.pop("status")
+    assert done.returncode == 1 and answer == empty
+    assert status["code"] == "no_registered_stores" and status["target"] == "store.id"
+    assert "shared" in status["message"] and "--project" in status["fix"]
+
+
+@pytest.mark.parametrize(
+    "arguments", [("frobnicate",), ("list", "--frobnicate"), ("validate", "--store")]
 )
 def test_wrong_usage_ends_with_one(shop: Path, arguments: tuple[str, ...]) -> None:
     done = run(shop, *arguments)

@@ -98,8 +98,8 @@ def _common(parser: Parser, *, store: bool = True, json: bool = True) -> None:
     if json:
         parser.add_argument("--json", action="store_true", help="print JSON")
     if store:
-        parser.add_argument("--store", action=_NoStore, help=argparse.SUPPRESS)
-        parser.add_argument("--store-path", action=_NoStore, help=argparse.SUPPRESS)
+        parser.add_argument("--store", help=argparse.SUPPRESS)
+        parser.add_argument("--store-path", help=argparse.SUPPRESS)
     parser.add_argument("--no-interactive", action="store_true", help="ask nothing")
     parser.add_argument("--no-color", action="store_true", help=argparse.SUPPRESS)
     parser.add_argument("--project", metavar="FOLDER", help="a folder with another tree")
@@ -386,10 +386,3 @@ def _count(text: str) -> int:
     if not (text.isdecimal() and int(text) > 0):
         raise argparse.ArgumentTypeError("must be a number from 1 on")
     return int(text)
-
-
-class _NoStore(argparse.Action):
-    """Stores are the reference tool's own; say so instead of using another tree."""
-
-    def __call__(self, parser: Parser, *_: object) -> NoReturn:
-        parser.error("stores are not supported; run the command in the tree, or set OPENSPEC_ROOT")

@@ -17,6 +17,10 @@ def run(arguments: Sequence[str]) -> int:
     """Run the command line; returns its exit code."""
     options = parse(arguments)
     try:
+        if getattr(options, "store", None) or getattr(options, "store_path", None):
+            from .store import refusal
+
+            raise refusal(options)
         if getattr(options, "project", None):
             os.chdir(options.project)
         code = _command(options.command)(options)
