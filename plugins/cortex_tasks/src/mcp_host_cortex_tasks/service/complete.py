@@ -11,8 +11,7 @@ from ..storage.journal import Entry
 from .cleaning import Cleaning
 from .plan import Plan, Refs
 from .proof import Seen
-from .requests import uppers_of
-from .sync import plan_retarget
+from .requests import plan_retarget, uppers_of
 from .work import Work
 
 

@@ -4,7 +4,8 @@ import hashlib
 from dataclasses import dataclass
 
 from ..model.task import Task
-from ..storage.forges import PullRequest
+from ..storage.forges import NoForge, PullRequest
+from .plan import Plan, Refs
 from .work import OWN_ON, OWN_REQUEST, Work
 
 
@@ -99,3 +100,20 @@ def uppers_of(work: Work, branch: str) -> list[str]:
     stacked = work.checkout.config_of_branches(OWN_ON)
     here = work.checkout.branches()
     return sorted(name for name, lower in stacked.items() if lower == branch and name in here)
+
+
+def plan_retarget(work: Work, plan: Plan, branch: str, main: str) -> None:
+    """Plan to let the open request of a branch go to main, where a forge can be asked."""
+    forge = work.places.forge(branch, note=not work.dry_run)
+    if isinstance(forge, NoForge):
+        return
+
+    def retarget() -> Refs:
+        with forge:
+            request = forge.find_open(branch)
+            if request is None or request.base == main:
+                return {}
+            forge.update(request, base=main)
+            return {"url": request.url}
+
+    plan.add("retarget", f"let the request of {branch} go to {main}", retarget, before={}, after={})

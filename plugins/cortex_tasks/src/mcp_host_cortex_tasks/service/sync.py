@@ -6,7 +6,6 @@ from functools import cached_property
 from pathlib import Path
 
 from ..errors import InvalidError, NotFoundError, RefusedError
-from ..storage.forges import NoForge
 from ..storage.git import Answer, State, refusal, way_out
 from ..storage.journal import Entry
 from ..storage.overwrites import overwritten_by
@@ -14,7 +13,7 @@ from .keeping import plan_putting_by
 from .plan import Plan, Refs
 from .proof import Seen
 from .pushing import There, look_there, plan_push, was_pushed
-from .requests import Lower, lower_of
+from .requests import Lower, lower_of, plan_retarget
 from .work import OWN_ON, OWN_START, Work
 
 GOING_ON = "ctx tasks sync --continue"
@@ -366,23 +365,6 @@ class _Syncing:
         if stacked is None or self._lower is not None:
             return
         plan_retarget(self._work, self._plan, self._branch, self._main)
-
-
-def plan_retarget(work: Work, plan: Plan, branch: str, main: str) -> None:
-    """Plan to let the open request of a branch go to main, where a forge can be asked."""
-    forge = work.places.forge(branch, note=not work.dry_run)
-    if isinstance(forge, NoForge):
-        return
-
-    def retarget() -> Refs:
-        with forge:
-            request = forge.find_open(branch)
-            if request is None or request.base == main:
-                return {}
-            forge.update(request, base=main)
-            return {"url": request.url}
-
-    plan.add("retarget", f"let the request of {branch} go to {main}", retarget, before={}, after={})
 
 
 def conflicts(state: State, doing: str) -> RefusedError:
