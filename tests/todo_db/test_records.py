@@ -97,7 +97,7 @@ async def test_the_history_says_who_changed_what_and_when(
             ("deleted", "Buy fruits", None, ANN),
         ]
         assert {c.task_id for c in history} == {made.id}
-        assert [c.at for c in reversed(history)] == [times[n] for n in (0, 1, 3, 4, 5)]
+        assert [c.at for c in reversed(history)] == [times[n] for n in (0, 1, 3, 4, 6)]
         assert len(await tasks.history(ANN, limit=2)) == 2
         assert await tasks.history(str(uuid4())) == ()
         with pytest.raises(NotYourTasksError):

@@ -14,6 +14,8 @@ TodoError
 │   ├── TransactionPoolerError     a pooler changes the connection under our statements
 │   ├── TableMissingError          there is no table `tasks` yet
 │   └── TableUnfitError            the table `tasks` lacks what a task needs
+├── RequestKeyReusedError          a request_key that stood for another request
+├── RequestKeyTakenError           a request_key that stands for a request already
 ├── NotKeptError                   what the settings or a missing table keep from being recorded
 ├── DatabaseBusyError              too much at once
 └── TookTooLongError               no answer within the time that a caller gave
@@ -211,12 +213,33 @@ class NotKeptError(TodoError):
 
     reason = "not_kept"
 
-    def __init__(self, what: str, setting: str) -> None:
+    def __init__(self, what: str, setting: str | None = None) -> None:
+        wanted = f", and let {setting} be above 0" if setting else ""
         super().__init__(
-            f"This database keeps no {what}: run `todo-db-mcp migrate`,"
-            f" and let {setting} be above 0",
+            f"This database keeps no {what}: run `todo-db-mcp migrate`{wanted}",
             suggestions=["Run `todo-db-mcp migrate` once with the same url"],
         )
+
+
+class RequestKeyReusedError(TodoError):
+    """A request_key that stood for another request."""
+
+    reason = "request_key_reused"
+
+    def __init__(self, key: str) -> None:
+        super().__init__(
+            f"request_key {key!r} was used for another call",
+            suggestions=["Repeat that call with the same arguments, or use a new request_key"],
+        )
+
+
+class RequestKeyTakenError(TodoError):
+    """A request_key that stands for a request already; the store finds out for which."""
+
+    reason = "request_key_taken"
+
+    def __init__(self) -> None:
+        super().__init__("request_key was used already")
 
 
 class TookTooLongError(TodoError):

@@ -1,6 +1,7 @@
 """A task, and what may be asked of a list of them."""
 
 import base64
+import hashlib
 import json
 from dataclasses import dataclass
 from datetime import datetime
@@ -13,6 +14,7 @@ Status = Literal["all", "pending", "completed"]
 
 MAX_USER_ID = 255
 MAX_TITLE = 255
+MAX_KEY = 255
 MAX_DESCRIPTION = 10_000
 MAX_PAGE = 500
 MAX_HISTORY = 200
@@ -55,6 +57,25 @@ class TaskUpdate:
     @property
     def is_empty(self) -> bool:
         return self.title is None and self.description is None
+
+
+@dataclass(frozen=True, slots=True)
+class RequestKey:
+    """A caller's own name for a request, and a digest of what the request asks for."""
+
+    text: str
+    body: str
+
+    @classmethod
+    def of(cls, text: str | None, *asked: str | bool | None) -> Self | None:
+        """The key of a request; None for one without.
+
+        Raises `InvalidTaskError`.
+        """
+        if not text:
+            return None
+        storable_text("request_key", text, MAX_KEY)
+        return cls(text, hashlib.sha256(json.dumps(asked).encode()).hexdigest())
 
 
 @dataclass(frozen=True, slots=True)

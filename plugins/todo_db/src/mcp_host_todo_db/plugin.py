@@ -76,6 +76,7 @@ def mcp_host_errors() -> Mapping[type[Exception], str]:
         errors.NotYourTasksError: "permission_denied",
         errors.BadUrlError: "unavailable",
         errors.DatabaseUnavailableError: "unavailable",
+        errors.RequestKeyReusedError: "conflict",
         errors.NotKeptError: "unsupported",
         errors.DatabaseBusyError: "busy",
     }

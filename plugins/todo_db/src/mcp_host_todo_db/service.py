@@ -13,6 +13,7 @@ from .model import (
     MAX_USER_ID,
     Change,
     Position,
+    RequestKey,
     Status,
     TaskCreate,
     TaskPage,
@@ -40,6 +41,10 @@ class TaskService:
     used. A `user_id` that names somebody else is refused; None means the caller, else the only
     user, and raises `InvalidTaskError` where there is neither. `changed` hears whose tasks changed
     where nobody is known to call.
+
+    A change with a `key` is made at most once for its user: made again within a week it does
+    nothing and returns what it returned the first time. Of another change the same key raises
+    `RequestKeyReusedError`; where keys are not kept, `NotKeptError`.
     """
 
     def __init__(
@@ -56,18 +61,24 @@ class TaskService:
         self._now = now
 
     async def add(
-        self, user_id: str | None, task: TaskCreate, *, caller: str | None = None
+        self,
+        user_id: str | None,
+        task: TaskCreate,
+        *,
+        caller: str | None = None,
+        key: str | None = None,
     ) -> TaskRead:
         """Keep a new, pending task.
 
         Raises `NotYourTasksError`.
         """
+        request = RequestKey.of(key, "add", task.title, task.description or None)
         user = self._meant(user_id, caller)
         if not self._may_act_for(user, caller):
             raise NotYourTasksError
         made = TaskRead(str(uuid4()), task.title, task.description or None, False, self._now())
-        await self._store.add(user, made, actor=caller)
-        return self._told(user, caller, made)
+        kept = await self._store.add(user, made, actor=caller, request=request)
+        return self._told(user, caller, kept)
 
     async def page(
         self,
@@ -98,41 +109,60 @@ class TaskService:
         completed: bool | None = None,
         caller: str | None = None,
         within: float | None = None,
+        key: str | None = None,
     ) -> TaskRead:
         """Flip the state of a task, or set it, which is safe to repeat.
 
         Raises `TaskNotFoundError`, and `TookTooLongError` after `within` seconds.
         """
-        user, key = self._found(user_id, task_id, caller)
+        user, found = self._found(user_id, task_id, caller)
+        request = RequestKey.of(key, "complete", found, completed)
         try:
             async with asyncio.timeout(within):
-                task = await self._store.complete(user, key, completed, self._now(), actor=caller)
+                task = await self._store.complete(
+                    user, found, completed, self._now(), actor=caller, request=request
+                )
         except TimeoutError as error:
             raise TookTooLongError(within or 0) from error
         return self._told(user, caller, task)
 
     async def update(
-        self, user_id: str | None, task_id: str, changes: TaskUpdate, *, caller: str | None = None
+        self,
+        user_id: str | None,
+        task_id: str,
+        changes: TaskUpdate,
+        *,
+        caller: str | None = None,
+        key: str | None = None,
     ) -> TaskRead:
         """Change the given fields; with none given, nothing happens.
 
         Raises `TaskNotFoundError`.
         """
-        user, key = self._found(user_id, task_id, caller)
+        user, found = self._found(user_id, task_id, caller)
+        request = RequestKey.of(key, "update", found, changes.title, changes.description)
         if changes.is_empty:
-            return await self._store.read(user, key)
-        task = await self._store.update(user, key, changes, self._now(), actor=caller)
+            return await self._store.read(user, found, self._now(), request=request)
+        task = await self._store.update(
+            user, found, changes, self._now(), actor=caller, request=request
+        )
         return self._told(user, caller, task)
 
     async def delete(
-        self, user_id: str | None, task_id: str, *, caller: str | None = None
+        self,
+        user_id: str | None,
+        task_id: str,
+        *,
+        caller: str | None = None,
+        key: str | None = None,
     ) -> TaskRead:
         """Remove a task for good, and return it as it was.
 
         Raises `TaskNotFoundError`.
         """
-        user, key = self._found(user_id, task_id, caller)
-        task = await self._store.delete(user, key, self._now(), actor=caller)
+        user, found = self._found(user_id, task_id, caller)
+        request = RequestKey.of(key, "delete", found)
+        task = await self._store.delete(user, found, self._now(), actor=caller, request=request)
         return self._told(user, caller, task)
 
     async def restore(self, user_id: str, task_id: str) -> str:

@@ -16,6 +16,7 @@ from typing_extensions import TypedDict  # pydantic cannot use typing's before P
 from .errors import DatabaseUnavailableError, TookTooLongError
 from .model import (
     MAX_DESCRIPTION,
+    MAX_KEY,
     MAX_PAGE,
     MAX_TITLE,
     MAX_USER_ID,
@@ -53,6 +54,16 @@ Title = Annotated[
 ]
 
 
+Key = Annotated[
+    str | None,
+    Field(
+        description="Your own id of this request: a repetition with the same key does nothing"
+        " more and answers the same",
+        json_schema_extra={"maxLength": MAX_KEY},
+    ),
+]
+
+
 class Added(TypedDict):
     task_id: str
     status: Literal["created"]
@@ -78,7 +89,7 @@ class Deleted(TypedDict):
     title: str
 
 
-@tool(title="Add a task", destructive=False, open_world=False)
+@tool(key="request_key", title="Add a task", destructive=False, open_world=False)
 async def add_task(
     service: TaskService,
     /,
@@ -89,11 +100,12 @@ async def add_task(
         str | None,
         Field(description="More about it", json_schema_extra={"maxLength": MAX_DESCRIPTION}),
     ] = None,
+    request_key: Key = None,
 ) -> Added:
     """Add a task to a user's to-do list. Calling it twice adds two tasks."""
     new = TaskCreate(title, description)
-    with outcome_told(repeatable=False):
-        task = await service.add(user_id, new, caller=context.caller.subject)
+    with outcome_told(repeatable=context.key is not None):
+        task = await service.add(user_id, new, caller=context.caller.subject, key=context.key)
     return Added(task_id=task.id, status="created", title=task.title)
 
 
@@ -123,7 +135,13 @@ def sets_the_state(completed: bool | None) -> bool:
     return completed is not None
 
 
-@tool(title="Complete a task", destructive=False, idempotent=sets_the_state, open_world=False)
+@tool(
+    key="request_key",
+    title="Complete a task",
+    destructive=False,
+    idempotent=sets_the_state,
+    open_world=False,
+)
 async def complete_task(
     service: TaskService,
     /,
@@ -137,21 +155,27 @@ async def complete_task(
             " without it the state flips with every call"
         ),
     ] = None,
+    request_key: Key = None,
 ) -> Completed:
     """Mark a task as done, or as not done again."""
     # The host says of a tool what holds for all its calls; `completed` decides it for this one,
     # so this one ends before the host gives it up.
-    repeatable = completed is not None
+    repeatable = completed is not None or context.key is not None
     within = 0.9 * context.remaining if repeatable else None
     with outcome_told(repeatable=repeatable):
         task = await service.complete(
-            user_id, task_id, completed=completed, caller=context.caller.subject, within=within
+            user_id,
+            task_id,
+            completed=completed,
+            caller=context.caller.subject,
+            within=within,
+            key=context.key,
         )
     status: Literal["completed", "pending"] = "completed" if task.is_completed else "pending"
     return Completed(task_id=task.id, status=status, title=task.title)
 
 
-@tool(title="Update a task", destructive=True, idempotent=True, open_world=False)
+@tool(key="request_key", title="Update a task", destructive=True, idempotent=True, open_world=False)
 async def update_task(
     service: TaskService,
     /,
@@ -172,22 +196,32 @@ async def update_task(
             json_schema_extra={"maxLength": MAX_DESCRIPTION},
         ),
     ] = None,
+    request_key: Key = None,
 ) -> Updated:
     """Change a task's title or description; what is not given stays as it is."""
     changes = TaskUpdate(title, description)
     with outcome_told(repeatable=True):
-        task = await service.update(user_id, task_id, changes, caller=context.caller.subject)
+        task = await service.update(
+            user_id, task_id, changes, caller=context.caller.subject, key=context.key
+        )
     answer = Updated(task_id=task.id, status="updated", title=task.title)
     return {**answer, "changed": []} if changes.is_empty else answer
 
 
-@tool(title="Delete a task", destructive=True, idempotent=True, open_world=False)
+@tool(key="request_key", title="Delete a task", destructive=True, idempotent=True, open_world=False)
 async def delete_task(
-    service: TaskService, /, user_id: UserId, task_id: TaskId, context: Context
+    service: TaskService,
+    /,
+    user_id: UserId,
+    task_id: TaskId,
+    context: Context,
+    request_key: Key = None,
 ) -> Deleted:
     """Delete a task for good."""
     with outcome_told(repeatable=True):
-        task = await service.delete(user_id, task_id, caller=context.caller.subject)
+        task = await service.delete(
+            user_id, task_id, caller=context.caller.subject, key=context.key
+        )
     return Deleted(task_id=task.id, status="deleted", title=task.title)
 
 

@@ -6,7 +6,7 @@ from typing import Protocol
 
 from sqlalchemy.ext.asyncio import AsyncEngine, AsyncSession, async_sessionmaker
 
-from .statements import Row, Statement
+from .statement import Row, Statement
 
 
 class Database(Protocol):

@@ -10,9 +10,9 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from .address import Address, SqliteFile
 from .database import AsyncSessionLocal, Database
 from .postgres import PostgresDatabase
-from .records import find_records, make_records
+from .records import Keeping, find_records, make_records
 from .sqlite import SqliteDatabase
-from .statements import Keeping, Statements
+from .statements import Statements
 from .store import NOBODY, Health, TaskStore
 from .table import find_table, make_table
 

@@ -21,12 +21,14 @@ from ..errors import (
     DatabaseRefusedError,
     DatabaseUnreachableError,
     InvalidTaskError,
+    RequestKeyTakenError,
     TableMissingError,
     TodoError,
     TransactionPoolerError,
 )
 from .address import PostgresServer
-from .statements import Row, Statement
+from .records import KEYS
+from .statement import Row, Statement
 
 log = logging.getLogger(__name__)
 
@@ -38,6 +40,7 @@ STATEMENT_NAME_STATES = frozenset({"26000", "42P05"})
 CONNECTION_CLASS = "08"
 NO_TABLE = "42P01"
 TOO_LONG = "22001"
+DUPLICATE = "23505"
 CONSTRAINT_CLASS = "23"
 
 REST = 60.0
@@ -123,7 +126,7 @@ class PostgresDatabase:
         except ConnectionLostError as error:
             # The others of the pool may have gone with it.
             await self._pool.expire_connections()
-            if error.sent and not statement.only_reads:
+            if error.sent and not statement.repeatable:
                 raise
         return await self._run_once(statement, arguments)
 
@@ -259,6 +262,8 @@ def _of_answer(place: str, error: Any) -> TodoError | None:
         return TransactionPoolerError(place)
     if state == NO_TABLE:
         return TableMissingError(place)
+    if state == DUPLICATE and error.table_name == KEYS:
+        return RequestKeyTakenError()
     if state == TOO_LONG or state.startswith(CONSTRAINT_CLASS):
         return InvalidTaskError("task", f"The table does not take this task: {message}")
     return None

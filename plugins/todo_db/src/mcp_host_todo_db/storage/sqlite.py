@@ -17,11 +17,13 @@ from ..errors import (
     DatabaseRefusedError,
     DatabaseUnreachableError,
     InvalidTaskError,
+    RequestKeyTakenError,
     TableMissingError,
     TodoError,
 )
 from .address import SqliteFile
-from .statements import Row, Statement
+from .records import KEYS
+from .statement import Row, Statement
 from .turns import Turns
 
 LOCK_WAIT = 5.0
@@ -183,6 +185,8 @@ def explain(place: str, error: Exception) -> TodoError | None:
             return DatabaseUnreachableError(place, str(cause))
         case sqlite3.SQLITE_NOTADB:
             return DatabaseUnreachableError(place, "the file is no SQLite database")
+        case sqlite3.SQLITE_CONSTRAINT if f"{KEYS}." in str(cause):
+            return RequestKeyTakenError()
         case sqlite3.SQLITE_CONSTRAINT:
             return InvalidTaskError("task", f"The table does not take this task: {cause}")
         case sqlite3.SQLITE_READONLY | sqlite3.SQLITE_FULL | sqlite3.SQLITE_PERM:

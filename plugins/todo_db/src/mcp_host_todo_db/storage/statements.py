@@ -1,8 +1,8 @@
 """The SQL of every operation, compiled once for the table as it was found."""
 
 import uuid
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -11,6 +11,7 @@ from sqlalchemy import (
     ClauseElement,
     Column,
     ColumnElement,
+    Delete,
     Dialect,
     Insert,
     Integer,
@@ -36,55 +37,12 @@ from sqlalchemy import (
 from sqlalchemy.sql.compiler import SQLCompiler
 
 from ..model import MAX_TOTAL, Change, TaskRead
-from .records import Records
+from .records import Answered, Keeping
+from .statement import Convert, Row, Statement
 from .table import UtcTime
 
-Row = Sequence[Any]
-Convert = Callable[[Any], Any]
-
-
-@dataclass(frozen=True, slots=True)
-class Keeping:
-    """What is kept beside `tasks`, and how long; nothing where there are no tables for it."""
-
-    records: Records | None = None
-    history: timedelta = timedelta(0)
-    undo: timedelta = timedelta(0)
-
-    @property
-    def changes(self) -> Table | None:
-        """The table of changes, where they are kept."""
-        return self.records.history if self.records and self.history else None
-
-    @property
-    def rows(self) -> Table | None:
-        """The table of deleted rows, where they are kept."""
-        return self.records.deleted if self.records and self.undo else None
-
-
-@dataclass(frozen=True, slots=True)
-class Statement:
-    """One statement as its driver takes it.
-
-    `parameters` are its parameters in order, each with what makes the driver's value of ours;
-    `constants` are those that no call gives. `only_reads` statements change nothing. `before` and
-    `after` are run with it in one transaction, for a database that cannot say all in one statement.
-    """
-
-    sql: str
-    parameters: Sequence[tuple[str, Convert | None]]
-    constants: Mapping[str, Any]
-    only_reads: bool = False
-    before: Sequence["Statement"] = ()
-    after: Sequence["Statement"] = ()
-
-    def arguments(self, values: Mapping[str, Any]) -> list[Any]:
-        """Put the values in the order of the parameters, as the driver takes them."""
-        given = {**self.constants, **values}
-        return [
-            given[name] if convert is None else convert(given[name])
-            for name, convert in self.parameters
-        ]
+Beside = Sequence[tuple[Table, Select[Any]]]
+"""Rows for other tables, which are written with a change."""
 
 
 def _is(action: str) -> Callable[[Any], Any]:
@@ -106,10 +64,11 @@ class Statements:
 
     Rows of `page` begin with the total and end with the row's place in the list; the columns of a
     task stand between. All others give the columns of a task alone. Changes take their time as
-    `now` and as `at`, and who makes them as `actor`.
+    `now` and as `at`, and who makes them as `actor`; keyed ones take `request_key` and `body`, and
+    whose key it is as `key_owner`.
     """
 
-    def __init__(self, table: Table, dialect: Dialect, keeping: Keeping = Keeping()) -> None:
+    def __init__(self, table: Table, dialect: Dialect, keeping: Keeping) -> None:
         columns = table.c
         self.table = table
         self.keeping = keeping
@@ -127,7 +86,7 @@ class Statements:
         self._read_state = self._reader(columns.is_completed)
         self._read_time = self._reader(columns.created_at)
         self.add = self._changing(insert(table), _is("added"))
-        self.read = self._compiled(select(*self._row).where(*self._is_it), only_reads=True)
+        self.read = self._reading()
         self.delete = self._deleting()
         now = bindparam("now", type_=columns.updated_at.type)
         self.flip = self._changing(
@@ -155,6 +114,7 @@ class Statements:
             for fields in [("title",), ("description",), ("title", "description")]
         }
         self.history = self._latest()
+        self.answered = self._answered()
         self.forget = self._forgetting()
         self._pages = {
             (by_state, goes_on): self._page(by_state, goes_on)
@@ -194,6 +154,17 @@ class Statements:
         if self._read_time is not None:
             created_at = self._read_time(created_at)
         return TaskRead(task_id, title, description, is_completed, created_at)
+
+    def answer(self, row: Row) -> Answered:
+        """Make what was answered of a row that `answered` gave."""
+        body, at, task_id, title, description, is_completed, created_at = row
+        keys = self.keeping.keys
+        assert keys is not None
+        when = self._reader(keys.c.at) or (lambda moment: moment)
+        task = TaskRead(
+            str(uuid.UUID(task_id)), title, description, bool(is_completed), when(created_at)
+        )
+        return Answered(body, when(at), task)
 
     def _page(self, by_state: bool, goes_on: bool) -> Statement:
         """The rows of a page beside the total, which a page without rows has as well."""
@@ -243,47 +214,80 @@ class Statements:
     def _changing(
         self, change: Insert | Update, action: Callable[[Any], Any], fields: str | None = None
     ) -> Statement:
-        """A change, and beside it what the history says of it."""
+        """A change, and beside it what the history says of it where it changed something."""
         history = self.keeping.changes
-        if history is None:
-            return self._compiled(change.returning(*self._row))
-        if self.time_is_text:
-            touched = self.table.c.updated_at == bindparam(
-                "now", type_=self.table.c.updated_at.type
-            )
-            said = self._said(history, self.table.c, action, fields).where(*self._is_it, touched)
-            return replace(
-                self._compiled(change.returning(*self._row)),
-                after=[self._compiled(_into(history, said))],
-            )
-        changed = change.returning(*self._row, self.table.c.user_id, self.table.c.updated_at).cte(
-            "changed"
-        )
-        touched = changed.c.updated_at == bindparam("now", type_=self.table.c.updated_at.type)
-        said = self._said(history, changed.c, action, fields).where(touched)
-        shown = select(*(changed.c[column.name] for column in self._row))
-        return self._compiled(shown.add_cte(_into(history, said).cte("said")))
+        now = bindparam("now", type_=self.table.c.updated_at.type)
+
+        def beside(row: Any) -> Beside:
+            if history is None:
+                return []
+            return [
+                (history, self._said(history, row, action, fields).where(row.updated_at == now))
+            ]
+
+        return self._with_key(change, beside)
 
     def _deleting(self) -> Statement:
         """A deletion; the row, and what the history says of it, are kept beside it."""
         history, rows = self.keeping.changes, self.keeping.rows
-        gone = delete(self.table).where(*self._is_it)
-        if history is None and rows is None:
-            return self._compiled(gone.returning(*self._row))
-        removed = gone.returning(*self._row, self.table.c.user_id).cte("removed")
-        row = self.table.c if self.time_is_text else removed.c
-        beside = []
-        if rows is not None:
-            beside.append((rows, self._copied(rows, row)))
-        if history is not None:
-            beside.append((history, self._said(history, row, _is("deleted"), None)))
+
+        def beside(row: Any) -> Beside:
+            kept = [] if rows is None else [(rows, self._copied(rows, row))]
+            if history is None:
+                return kept
+            return [*kept, (history, self._said(history, row, _is("deleted"), None))]
+
+        return self._with_key(delete(self.table).where(*self._is_it), beside)
+
+    def _reading(self) -> Statement:
+        """One task, by a request that changes nothing of it and yet may have a key."""
+        read = self._with_key(None, lambda row: [])
+        return replace(read, only_reads=True, repeatable=True)
+
+    def _with_key(
+        self, change: Insert | Update | Delete | None, beside: Callable[[Any], Beside]
+    ) -> Statement:
+        """The statement with what is written beside it, and the same with the request's key."""
+        made = self._one(change, beside)
+        keys = self.keeping.keys
+        if keys is None:
+            return made
+
+        def and_key(row: Any) -> Beside:
+            return [*beside(row), (keys, self._asked(keys, row))]
+
+        return replace(made, keyed=replace(self._one(change, and_key), repeatable=True))
+
+    def _one(
+        self, change: Insert | Update | Delete | None, beside: Callable[[Any], Beside]
+    ) -> Statement:
+        """A change and what is written beside it, given the row that is changed.
+
+        On PostgreSQL it is one statement. SQLite runs several in one transaction: a row that leaves
+        is copied before.
+        """
+        columns = self.table.c
         if self.time_is_text:
-            before = [self._compiled(_into(to, one.where(*self._is_it))) for to, one in beside]
-            return replace(self._compiled(gone.returning(*self._row)), before=before)
-        shown = select(*(removed.c[column.name] for column in self._row))
-        for to, one in beside:
-            shown = shown.add_cte(_into(to, one).cte(to.name + "_row"))
-        return self._compiled(shown)
+            written = [
+                self._compiled(_into(to, rows.where(*self._is_it))) for to, rows in beside(columns)
+            ]
+            made = self._compiled(self._giving(change))
+            if isinstance(change, Delete):
+                return replace(made, before=written)
+            return replace(made, after=written)
+        changed = self._giving(change, columns.user_id, columns.updated_at).cte("changed")
+        shown = select(*(changed.c[column.name] for column in self._row))
+        written_to = beside(changed.c)
+        for to, rows in written_to:
+            shown = shown.add_cte(_into(to, rows).cte(to.name + "_row"))
+        return self._compiled(shown if written_to else self._giving(change))
+
+    def _giving(self, change: Insert | Update | Delete | None, *more: Column[Any]) -> Any:
+        """A change that gives the columns of its task, or the question for them."""
+        wanted = (*self._row, *more)
+        if change is None:
+            return select(*wanted).where(*self._is_it)
+        return change.returning(*wanted)
 
     def _latest(self) -> Statement | None:
         history = self.keeping.changes
@@ -310,12 +314,25 @@ class Statements:
         kept = (
             (self.keeping.changes, self.keeping.history),
             (self.keeping.rows, self.keeping.undo),
+            (self.keeping.keys, self.keeping.requests),
         )
         return [
             (self._compiled(delete(table).where(table.c.at < bindparam("before"))), time)
             for table, time in kept
             if table is not None
         ]
+
+    def _answered(self) -> Statement | None:
+        """What was asked with a key, when, and the task as it was answered."""
+        keys = self.keeping.keys
+        if keys is None:
+            return None
+        names = ("body", "at", "task_id", "title", "description", "is_completed", "created_at")
+        kept = select(*(keys.c[name] for name in names)).where(
+            keys.c.user_id == bindparam("key_owner"),
+            keys.c.request_key == bindparam("request_key"),
+        )
+        return self._compiled(kept, only_reads=True)
 
     def _said(
         self, history: Table, row: Any, action: Callable[[Any], Any], fields: str | None
@@ -333,10 +350,6 @@ class Statements:
 
     def _copied(self, rows: Table, row: Any) -> Select[Any]:
         """The task in `row` as it is kept when it leaves, in the order of the columns."""
-        created_at = row.created_at
-        kind = self.table.c.created_at.type
-        if not self.time_is_text and isinstance(kind, UtcTime) and not kind.timezone:
-            created_at = func.timezone("UTC", created_at)  # otherwise the session's zone counts
         return select(
             bindparam("at", type_=rows.c.at.type),
             cast(row.id, Text),
@@ -344,8 +357,28 @@ class Statements:
             row.title,
             row.description,
             row.is_completed,
-            created_at,
+            self._created_at(row),
         )
+
+    def _asked(self, keys: Table, row: Any) -> Select[Any]:
+        """What is kept of a request with a key, in the order of the columns."""
+        return select(
+            bindparam("key_owner", type_=Text),
+            bindparam("request_key", type_=Text),
+            bindparam("body", type_=Text),
+            bindparam("at", type_=keys.c.at.type),
+            cast(row.id, Text),
+            row.title,
+            row.description,
+            row.is_completed,
+            self._created_at(row),
+        )
+
+    def _created_at(self, row: Any) -> Any:
+        kind = self.table.c.created_at.type
+        if self.time_is_text or not isinstance(kind, UtcTime) or kind.timezone:
+            return row.created_at
+        return func.timezone("UTC", row.created_at)  # otherwise the session's zone counts
 
     def _compiled(self, statement: ClauseElement, *, only_reads: bool = False) -> Statement:
         compiled = statement.compile(dialect=self._dialect)
@@ -359,6 +392,7 @@ class Statements:
             ],
             constants=constants,
             only_reads=only_reads,
+            repeatable=only_reads,
         )
 
     def _reader(self, column: Column[Any]) -> Convert | None:

@@ -12,16 +12,20 @@ from sqlalchemy import Column, Uuid, delete, insert, select
 
 from ..errors import (
     BadCursorError,
+    DatabaseBusyError,
     DatabaseUnavailableError,
     InvalidTaskError,
     NotKeptError,
+    RequestKeyReusedError,
+    RequestKeyTakenError,
     TaskNotFoundError,
     TodoError,
     UnknownUserError,
 )
-from ..model import MAX_TOTAL, Change, Position, TaskPage, TaskRead, TaskUpdate
+from ..model import MAX_TOTAL, Change, Position, RequestKey, TaskPage, TaskRead, TaskUpdate
 from .database import AsyncSessionLocal, Database
-from .statements import Row, Statement, Statements
+from .statement import Row, Statement
+from .statements import Statements
 
 log = logging.getLogger(__name__)
 
@@ -67,8 +71,15 @@ class TaskStore:
         self._forgetting: asyncio.Task[None] | None = None
         self._forgot_at = datetime.min.replace(tzinfo=UTC)
 
-    async def add(self, user_id: str, task: TaskRead, *, actor: str | None = None) -> None:
-        """Keep a new task.
+    async def add(
+        self,
+        user_id: str,
+        task: TaskRead,
+        *,
+        actor: str | None = None,
+        request: RequestKey | None = None,
+    ) -> TaskRead:
+        """Keep a new task and return it.
 
         Raises `UnknownUserError` when the table belongs to a table of users that lacks this one.
         """
@@ -76,10 +87,11 @@ class TaskStore:
         if owner is None:
             raise UnknownUserError(user_id)
         try:
-            await self._change(
+            return await self._change(
                 self._statements.add,
                 task.created_at,
                 actor,
+                request,
                 owner=owner,
                 task_id=task.id,
                 id=task.id,
@@ -122,10 +134,14 @@ class TaskStore:
             more_than_total=total > MAX_TOTAL,
         )
 
-    async def read(self, user_id: str, task_id: str) -> TaskRead:
+    async def read(
+        self, user_id: str, task_id: str, now: datetime, *, request: RequestKey | None = None
+    ) -> TaskRead:
         """One task as it is."""
         owner = self._owner(user_id)
-        return self._task(await self._run(self._statements.read, owner=owner, task_id=task_id))
+        return await self._change(
+            self._statements.read, now, None, request, owner=owner, task_id=task_id
+        )
 
     async def complete(
         self,
@@ -135,23 +151,23 @@ class TaskStore:
         now: datetime,
         *,
         actor: str | None = None,
+        request: RequestKey | None = None,
     ) -> TaskRead:
         """Set the state of a task, or flip it when `completed` is None; return it as it is now."""
         owner = self._owner(user_id)
         if completed is None:
-            rows = await self._change(
-                self._statements.flip, now, actor, owner=owner, task_id=task_id
+            return await self._change(
+                self._statements.flip, now, actor, request, owner=owner, task_id=task_id
             )
-        else:
-            rows = await self._change(
-                self._statements.set,
-                now,
-                actor,
-                owner=owner,
-                task_id=task_id,
-                completed=completed,
-            )
-        return self._task(rows)
+        return await self._change(
+            self._statements.set,
+            now,
+            actor,
+            request,
+            owner=owner,
+            task_id=task_id,
+            completed=completed,
+        )
 
     async def update(
         self,
@@ -161,27 +177,34 @@ class TaskStore:
         now: datetime,
         *,
         actor: str | None = None,
+        request: RequestKey | None = None,
     ) -> TaskRead:
         """Change the given fields of a task; return it as it is now."""
         given = {"title": changes.title, "description": changes.description}
         new = {name: text for name, text in given.items() if text is not None}
-        rows = await self._change(
+        return await self._change(
             self._statements.update(tuple(new)),
             now,
             actor,
+            request,
             owner=self._owner(user_id),
             task_id=task_id,
             **{f"new_{name}": text or None for name, text in new.items()},
         )
-        return self._task(rows)
 
     async def delete(
-        self, user_id: str, task_id: str, now: datetime, *, actor: str | None = None
+        self,
+        user_id: str,
+        task_id: str,
+        now: datetime,
+        *,
+        actor: str | None = None,
+        request: RequestKey | None = None,
     ) -> TaskRead:
         """Remove a task for good; return it as it was."""
         owner = self._owner(user_id)
-        return self._task(
-            await self._change(self._statements.delete, now, actor, owner=owner, task_id=task_id)
+        return await self._change(
+            self._statements.delete, now, actor, request, owner=owner, task_id=task_id
         )
 
     async def restore(self, user_id: str, task_id: str, now: datetime) -> str:
@@ -258,13 +281,53 @@ class TaskStore:
         return self._statements.task(rows[0])
 
     async def _change(
-        self, statement: Statement, now: datetime, actor: str | None, **values: Any
-    ) -> Sequence[Row]:
-        rows = await self._run(statement, **values, now=now, at=now, actor=actor)
-        if now - self._forgot_at > FORGET_EVERY:
+        self,
+        statement: Statement,
+        now: datetime,
+        actor: str | None,
+        request: RequestKey | None,
+        **values: Any,
+    ) -> TaskRead:
+        values |= {"now": now, "at": now, "actor": actor}
+        if request is None:
+            task = self._task(await self._run(statement, **values))
+        else:
+            task = await self._once(statement, request, **values)
+        if now - self._forgot_at > FORGET_EVERY and not statement.only_reads:
             self._forgot_at = now
             self._forgetting = asyncio.create_task(self._forget(now))
-        return rows
+        return task
+
+    async def _once(self, statement: Statement, request: RequestKey, **values: Any) -> TaskRead:
+        """Run a change and keep its key with it; where the key is taken, change nothing.
+
+        The table of keys has a key of a user's once: a second call waits there for the first. What
+        was answered to the key is then the answer. Raises `RequestKeyReusedError`.
+        """
+        find = self._statements.answered
+        if statement.keyed is None or find is None:
+            raise NotKeptError("request keys")
+        key = {"key_owner": values["owner"], "request_key": request.text}
+        for _ in range(3):
+            refused: TodoError
+            try:
+                return self._task(
+                    await self._run(statement.keyed, **values, **key, body=request.body)
+                )
+            except (RequestKeyTakenError, TaskNotFoundError, InvalidTaskError) as error:
+                # A task that is gone, or an id that is there, may be this very request's work.
+                refused = error
+            found = await self._run(find, **key)
+            if found:
+                answered = self._statements.answer(found[0])
+                if answered.at >= values["now"] - self._statements.keeping.requests:
+                    if answered.body != request.body:
+                        raise RequestKeyReusedError(request.text)
+                    return answered.task
+                await self._forget(values["now"])
+            elif not isinstance(refused, RequestKeyTakenError):
+                raise refused
+        raise DatabaseBusyError(self._database.place)  # the key comes and goes under our hands
 
     async def _forget(self, now: datetime) -> None:
         """Remove what was kept for longer than it is to be; a failure is nobody's answer."""
