@@ -22,6 +22,8 @@ from mcp_host.declarations.demo import DemoModule
 from mcp_host.errors import BY_CODE
 from mcp_host.packs.conditions import State
 from mcp_host.packs.hooks import HOOKS
+from mcp_host.serving.transports import TRANSPORTS
+from mcp_host.startup.options import CHOICES
 
 REFERENCE = DOCS / "reference"
 CORE = ROOT / "core" / "src" / "mcp_host"
@@ -290,6 +292,13 @@ def test_every_option_of_a_stand_alone_server_is_told() -> None:
     section = of("commands.md")["A pack alone"]
 
     assert not {opt for opt in options(server.parser()) if f"`{opt}" not in section}
+
+
+def test_every_transport_can_be_chosen_and_is_told() -> None:
+    told = r"\|".join(TRANSPORTS)
+
+    assert tuple(TRANSPORTS) == CHOICES["--transport"]
+    assert f"| `--transport {told}` |" in (REFERENCE / "commands.md").read_text()
 
 
 def test_the_reference_has_no_section_for_a_command_that_does_not_exist() -> None:

@@ -1,8 +1,11 @@
 """The settings page tells of every key: its default and its meaning, as the models have them."""
 
 import json
+import re
+from pathlib import Path
 from typing import Any
 
+import mcp_host
 import pytest
 from docs_pages import DOCS, sections
 from mcp_host.settings.tables import (
@@ -62,3 +65,11 @@ def test_the_table_of_keys_is_that_of_the_model(heading: str) -> None:
 def test_every_table_of_the_file_has_a_section() -> None:
     assert set(FileTables.model_fields) == {"host", "http", "packs", "profiles"}
     assert set(TABLES) <= set(sections(PAGE))
+
+
+def test_every_variable_that_the_host_reads_is_told() -> None:
+    sources = Path(mcp_host.__file__).parent.rglob("*.py")
+    read = {name for one in sources for name in re.findall(r"MCP_HOST_[A-Z_]+", one.read_text())}
+    told = re.findall(r"^\| `(MCP_HOST_\w+)` ", sections(PAGE)["Environment variables"], re.M)
+
+    assert read == set(told)

@@ -121,7 +121,7 @@ def _port(text: str) -> int:
 
 def identity(program: str, source: str | None, given: Given) -> Identity | None:
     """Which saved catalogue belongs to a command line; None where it wants none."""
-    if given.no_catalogue or given.transport == "http":
+    if given.no_catalogue or given.transport != "stdio":
         return None
     root = absolute(given.root) if given.root else working_folder()
     return Identity(program, source, root, given.profile or "")

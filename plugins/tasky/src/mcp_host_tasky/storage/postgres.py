@@ -19,19 +19,19 @@ from .readiness import hold_up_all
 from .sql import (
     FEW,
     SHORTEST_PREFIX,
+    STEPS,
     SUMMARY,
     TABLES,
-    TO_FORMAT_3,
-    TO_FORMAT_4,
+    VERSION,
     SqlView,
     Where,
     common_conditions,
     status_word,
+    steps_from,
     summary_of,
 )
 from .store import COUNTED, Changes, Guard, no_guard
 
-VERSION = 4
 _STATEMENT_MS = 30_000
 _LONGEST_WORD = 500
 # So many tasks are looked at to count those that fulfil other conditions as well.
@@ -200,10 +200,9 @@ class Postgres:
             names.SQL("SELECT version FROM {}.format").format(schema)
         ).fetchone()
         version = row[0] if row else None
-        if version in (2, 3):
+        if version in STEPS:
             connection.execute("SELECT set_config('search_path', %s, true)", (self._schema,))
-            steps = (TO_FORMAT_3, TO_FORMAT_4)[version - 2 :]
-            connection.execute("".join(steps).format(text=_TEXT).encode())
+            connection.execute(steps_from(version).format(text=_TEXT).encode())
             hold_up_all(PostgresView(connection, datetime.now(UTC)))
             connection.execute("UPDATE format SET version = %s", (VERSION,))
         elif version != VERSION:

@@ -1,7 +1,7 @@
 """What the two SQL stores share."""
 
 from .rows import SUMMARY, summary_of
-from .tables import TABLES, TO_FORMAT_3, TO_FORMAT_4
+from .tables import STEPS, TABLES, VERSION, steps_from
 from .view import FEW, SqlView
 from .where import Where, common_conditions
 from .words import SHORTEST_PREFIX, indexed, says, status_word
@@ -9,15 +9,16 @@ from .words import SHORTEST_PREFIX, indexed, says, status_word
 __all__ = [
     "FEW",
     "SHORTEST_PREFIX",
+    "STEPS",
     "SUMMARY",
     "TABLES",
-    "TO_FORMAT_3",
-    "TO_FORMAT_4",
+    "VERSION",
     "SqlView",
     "Where",
     "common_conditions",
     "indexed",
     "says",
     "status_word",
+    "steps_from",
     "summary_of",
 ]

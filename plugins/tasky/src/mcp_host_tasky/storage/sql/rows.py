@@ -11,7 +11,7 @@ TASK = (
     "subtask_of, created_at, updated_at, revision, last_event, claimant, claim_token, "
     "claimed_until, holder, claims, notes, done_when, discovered_from, source"
 )
-_TASK_COLUMNS = TASK.split(", ")
+TASK_COLUMNS = TASK.split(", ")
 EVENT = (
     "event_id, batch, item, at, caller, action, task_id, name, revision, changes, previous, "
     "undoes, undone_by, actor, undo_key"
@@ -51,7 +51,7 @@ def task_row(task: Task) -> tuple[Any, ...]:
 
 
 def changed_columns(old: Task, new: Task) -> tuple[tuple[str, ...], list[Any]]:
-    compared = zip([*_TASK_COLUMNS, "sort_key"], task_row(old), task_row(new), strict=True)
+    compared = zip([*TASK_COLUMNS, "sort_key"], task_row(old), task_row(new), strict=True)
     changed = [(column, after) for column, before, after in compared if before != after]
     return tuple(column for column, _ in changed), [after for _, after in changed]
 

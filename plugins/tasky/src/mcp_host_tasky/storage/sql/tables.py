@@ -123,3 +123,13 @@ CREATE INDEX tasks_unblocking ON tasks (unblocks DESC, sort_key)
     WHERE status = 'pending' AND open_blockers = 0 AND held_up = 0;
 CREATE INDEX tasks_discovered ON tasks (discovered_from) WHERE discovered_from IS NOT NULL;
 """
+
+STEPS = {2: TO_FORMAT_3, 3: TO_FORMAT_4}
+"""The statements that bring each earlier format to the next one."""
+VERSION = max(STEPS) + 1
+"""The format that is read and written."""
+
+
+def steps_from(version: int) -> str:
+    """Return the statements that bring a format to the newest one."""
+    return "".join(STEPS[number] for number in range(version, VERSION))

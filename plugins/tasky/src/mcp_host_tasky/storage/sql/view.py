@@ -17,6 +17,7 @@ from .rows import (
     EVENT,
     SUMMARY,
     TASK,
+    TASK_COLUMNS,
     changed_columns,
     event_of,
     event_row,
@@ -183,7 +184,9 @@ class SqlView:
     def summaries(self, numbers: Collection[int], wanted: Wanted) -> list[Summary]:
         """Return these tasks as rows of a list, in its order."""
         clause, value = self.among(numbers)
-        sql = f"SELECT {SUMMARY}, details FROM tasks WHERE number {clause} ORDER BY sort_key"
+        # Details are long, and read for a snippet alone.
+        columns = f"{SUMMARY}, details" if wanted.words else SUMMARY
+        sql = f"SELECT {columns} FROM tasks WHERE number {clause} ORDER BY sort_key"
         return [summary_of(row, wanted) for row in self.rows(sql, (value,))]
 
     def from_few(
@@ -314,7 +317,7 @@ class SqlView:
         if not tasks:
             return
         self.run(
-            f"INSERT INTO tasks ({TASK}, sort_key) VALUES ({_marks(25)})",
+            f"INSERT INTO tasks ({TASK}, sort_key) VALUES ({_marks(len(TASK_COLUMNS) + 1)})",
             [task_row(task) for task in tasks],
         )
         self._relate(tasks)

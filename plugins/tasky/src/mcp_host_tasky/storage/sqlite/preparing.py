@@ -8,13 +8,11 @@ from pathlib import Path
 
 from ...errors import UnavailableError
 from ..readiness import hold_up_all
-from ..sql import TABLES, TO_FORMAT_3, TO_FORMAT_4
+from ..sql import STEPS, TABLES, VERSION, steps_from
 from ..upgrade import Backup, refuse_foreign, upgrade_sqlite
 from .connecting import begin, connect
 from .trouble import explained
 from .view import SqliteView
-
-VERSION = 4
 
 _SCHEMA = (
     TABLES.format(text="TEXT").replace("BIGINT NOT NULL PRIMARY KEY", "INTEGER PRIMARY KEY")
@@ -68,10 +66,9 @@ def prepare(connection: sqlite3.Connection, path: Path) -> None:
     try:
         # Another process may have made or upgraded it while this one waited.
         found = connection.execute("PRAGMA user_version").fetchone()[0]
-        if found in (2, 3):
+        if found in STEPS:
             Backup(path, str(found)).copy_database()
-            steps = (TO_FORMAT_3, TO_FORMAT_4)[found - 2 :]
-            for statement in _statements("".join(steps).format(text="TEXT")):
+            for statement in _statements(steps_from(found).format(text="TEXT")):
                 connection.execute(statement)
             hold_up_all(SqliteView(connection))
         elif found < VERSION:
