@@ -60,14 +60,16 @@ class Control:
         except PlaceError as error:
             log.info("commands cannot reach this host: %s", error)
             return
-        listening = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_CLOEXEC)
+        listening: socket.socket | None = None
         try:
+            listening = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_CLOEXEC)
             listening.bind(place.address(self._name))
             self._server = await asyncio.start_unix_server(
                 self._answer, sock=listening, limit=LONGEST
             )
         except OSError as error:
-            listening.close()
+            if listening is not None:
+                listening.close()
             log.info("commands cannot reach this host: %s", error)
         finally:
             place.close()
