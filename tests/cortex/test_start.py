@@ -293,3 +293,9 @@ def test_a_remote_that_fails_is_told_with_its_cause(ctx: Ctx, repo: Repo) -> Non
     run = ctx.fails("tasks", "pr", "-m", "Work", at=repo.folder)
     assert "'/nowhere/app.git' does not appear to be a git repository" in run.data["error"]
     assert "and the repository exists" not in run.data["error"]
+
+
+def test_a_repository_without_a_commit_is_named_as_such(ctx: Ctx, tmp_path: Path) -> None:
+    git(tmp_path, "init", "-q", "-b", "main", "empty")
+    run = ctx.fails("tasks", "start", str(ctx.new()), at=tmp_path / "empty")
+    assert (run.reason, "no commit yet" in run.data["error"]) == ("no_commits", True)

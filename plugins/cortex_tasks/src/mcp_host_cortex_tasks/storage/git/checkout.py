@@ -272,6 +272,12 @@ class Checkout:
         for name in (self.config("init.defaultBranch"), "main", "master", _only(local)):
             if name and (name in local or (base is not None and base.tracked(name))):
                 return name
+        if not local and not self.refs("refs/remotes"):
+            raise RefusedError(
+                "This repository has no commit yet.",
+                reason="no_commits",
+                suggestions=["Commit something first: git commit --allow-empty -m Begin"],
+            )
         raise RefusedError(
             "It is not clear which branch is the main one.",
             reason="no_main_branch",
