@@ -326,7 +326,7 @@ async def test_a_file_that_is_no_database_stops_the_start_and_is_left_alone(
 
 async def test_a_file_that_another_program_holds_is_busy_and_then_usable(tmp_path: Path) -> None:
     file = tmp_path / "todo.db"
-    async with open_store(read_url(f"sqlite:///{file}")) as store:
+    async with open_store(read_url(f"sqlite:///{file}"), statement_timeout=0.2) as store:
         tasks = TaskService(store)
         other = sqlite3.connect(file, isolation_level=None)
         other.execute("BEGIN IMMEDIATE")
@@ -338,6 +338,19 @@ async def test_a_file_that_another_program_holds_is_busy_and_then_usable(tmp_pat
         other.execute("ROLLBACK")
         other.close()
         await tasks.add("ann", TaskCreate("t"))
+
+
+async def test_stores_that_open_a_new_file_at_once_all_serve(tmp_path: Path) -> None:
+    address = read_url(f"sqlite:///{tmp_path / 'todo.db'}")
+
+    async def added(n: int) -> None:
+        async with open_store(address, connect_timeout=60) as store:
+            await TaskService(store).add("ann", TaskCreate(str(n)))
+
+    await asyncio.gather(*(added(n) for n in range(6)))
+
+    async with open_store(address) as store:
+        assert (await TaskService(store).page("ann")).total == 6
 
 
 async def test_pages_of_a_table_with_times_of_another_program_end(tmp_path: Path) -> None:

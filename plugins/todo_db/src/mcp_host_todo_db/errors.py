@@ -13,7 +13,8 @@ TodoError
 │   ├── DatabaseRefusedError       it does not let us do that
 │   ├── TransactionPoolerError     a pooler changes the connection under our statements
 │   ├── TableMissingError          there is no table `tasks` yet
-│   └── TableUnfitError            the table `tasks` lacks what a task needs
+│   ├── TableUnfitError            the table `tasks` lacks what a task needs
+│   └── RowSecurityMissingError    row-level security is wanted and does not hold
 ├── RequestKeyReusedError          a request_key that stood for another request
 ├── RequestKeyTakenError           a request_key that stands for a request already
 ├── NotKeptError                   what the settings or a missing table keep from being recorded
@@ -195,6 +196,23 @@ class TableUnfitError(DatabaseUnavailableError):
             place,
             f"The table tasks of the database at {place} cannot be used: {why}",
             suggestions=["Use a database whose table tasks has the columns of the README"],
+        )
+
+
+class RowSecurityMissingError(DatabaseUnavailableError):
+    """Row-level security is wanted and does not hold."""
+
+    reason = "row_security_missing"
+    lasting = True
+
+    def __init__(self, place: str, why: str) -> None:
+        super().__init__(
+            place,
+            f"row_security is set, but row-level security does not hold at {place}: {why}",
+            suggestions=[
+                "Run `todo-db-mcp migrate --row-security` as the owner of the tables, and serve"
+                " as a role that neither owns them nor may bypass row-level security"
+            ],
         )
 
 

@@ -39,6 +39,7 @@ async def open_service(settings: TodoDbSettings, pack: PackHandle) -> AsyncItera
         pool_size=settings.pool_size,
         history_days=settings.history_days,
         undo_days=settings.undo_days,
+        row_security=settings.row_security,
         health=health,
     ) as store:
 

@@ -41,11 +41,22 @@ class TodoDbSettings(BaseModel):
     statement_timeout: Annotated[
         # Below the 30 seconds of a tool: the database ends a statement before the call is given up.
         float,
-        Field(gt=0, description="Seconds that a statement may take on PostgreSQL"),
+        Field(
+            gt=0,
+            description="Seconds that a statement may take on PostgreSQL, or wait on SQLite for"
+            " other programs that write",
+        ),
     ] = 25.0
     pool_size: Annotated[
         int, Field(ge=1, le=100, description="Connections to PostgreSQL at most")
     ] = 10
+    row_security: Annotated[
+        bool,
+        Field(
+            description="Whether PostgreSQL itself must keep each user to their own rows"
+            " (row-level security); the pack does not start where that does not hold"
+        ),
+    ] = False
     history_days: Annotated[
         float,
         Field(ge=0, description="Days for which it is kept who changed what; 0 for not at all"),

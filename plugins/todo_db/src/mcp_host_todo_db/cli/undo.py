@@ -24,6 +24,7 @@ def main(server: Standalone, arguments: Sequence[str]) -> int:
             connect_timeout=settings.connect_timeout,
             history_days=settings.history_days,
             undo_days=settings.undo_days,
+            row_security=settings.row_security,
         ) as store:
             title = await TaskService(store).restore(given.user, given.task)
         return f"restored {title!r} of {given.user}"

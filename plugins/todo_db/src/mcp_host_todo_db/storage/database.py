@@ -13,13 +13,14 @@ class Database(Protocol):
     """A database that is not connected yet.
 
     `place` names it for people. `engine` is SQLAlchemy's way to it, for its schema and for
-    `AsyncSessionLocal`; it keeps no connection. All methods raise a `TodoError` for what a driver
-    reports, unless it is a fault of ours.
+    `AsyncSessionLocal`; it keeps no connection. With `row_security` the database itself keeps users
+    apart. All methods raise a `TodoError` for what a driver reports, unless it is a fault of ours.
     """
 
     place: str
     engine: AsyncEngine
     makes_its_table: bool
+    row_security: bool
 
     async def try_out(self) -> None:
         """Find out whether there is a database at all."""
@@ -30,8 +31,10 @@ class Database(Protocol):
     def serving(self) -> AbstractAsyncContextManager[None]:
         """Open the connections of `run`, and close them after what has begun."""
 
-    async def run(self, statement: Statement, values: Mapping[str, object]) -> Sequence[Row]:
-        """Run a statement in a transaction of its own and return its rows.
+    async def run(
+        self, statement: Statement, values: Mapping[str, object], user_id: str | None = None
+    ) -> Sequence[Row]:
+        """Run a statement in a transaction of its own, for a user, and return its rows.
 
         A call that is cancelled leaves no connection behind.
         """

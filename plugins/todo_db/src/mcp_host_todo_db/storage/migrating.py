@@ -7,6 +7,7 @@ not.
 import asyncio
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 from alembic import command
 from alembic.config import Config
@@ -16,6 +17,7 @@ from sqlalchemy import Connection, inspect, text
 from .address import Address
 from .opening import connected, database_at
 from .records import VERSION, VERSION_TABLE
+from .row_security import is_raised, raise_wall
 from .table import find_table, missing_indexes
 
 SCRIPTS = Path(__file__).parent / "migrations"
@@ -28,12 +30,13 @@ class Standing:
     """How far a database is: `version` is None before the first migration.
 
     `has_table` says whether there are tasks at all; `missing_indexes` are the statements that make
-    what pages are read by.
+    what pages are read by. `has_wall` says whether row-level security is forced on the tasks.
     """
 
     version: str | None
     has_table: bool
     missing_indexes: tuple[str, ...]
+    has_wall: bool
 
     @property
     def is_due(self) -> bool:
@@ -41,9 +44,16 @@ class Standing:
         return self.version != VERSION
 
 
-async def migrate(address: Address, *, connect_timeout: float = 5.0) -> Standing:
+async def migrate(
+    address: Address,
+    *,
+    connect_timeout: float = 5.0,
+    row_security: Literal["leave", "keep", "force"] = "leave",
+) -> Standing:
     """Make the newest version of all tables from whatever is there; return how it stood before.
 
+    Row-level security is left as it is; kept on every table where `tasks` is made here or has it;
+    or forced on what is there.
     On PostgreSQL everything happens in one transaction; on SQLite an interrupted migration goes on
     when it is run again. Raises `DatabaseUnavailableError`.
     """
@@ -56,6 +66,10 @@ async def migrate(address: Address, *, connect_timeout: float = 5.0) -> Standing
             if before.has_table:
                 await connection.run_sync(find_table, database.place)  # nothing beside one unfit
             await connection.run_sync(_upgrade)
+            if row_security == "force" or (
+                row_security == "keep" and (before.has_wall or not before.has_table)
+            ):
+                await connection.run_sync(raise_wall, database.place)
             return before
 
 
@@ -78,6 +92,7 @@ def _standing(connection: Connection) -> Standing:
         version=context.get_current_revision(),
         has_table=has_table,
         missing_indexes=missing_indexes(connection) if has_table else (),
+        has_wall=connection.dialect.name == "postgresql" and is_raised(connection),
     )
 
 

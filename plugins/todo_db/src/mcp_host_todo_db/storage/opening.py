@@ -11,6 +11,7 @@ from .address import Address, SqliteFile
 from .database import AsyncSessionLocal, Database
 from .postgres import PostgresDatabase
 from .records import Keeping, find_records, make_records
+from .row_security import must_be_raised
 from .sqlite import SqliteDatabase
 from .statements import Statements
 from .store import NOBODY, Health, TaskStore
@@ -26,20 +27,24 @@ async def open_store(
     pool_size: int = 10,
     history_days: float = 30,
     undo_days: float = 7,
+    row_security: bool = False,
     health: Health = NOBODY,
 ) -> AsyncIterator[TaskStore]:
     """Connect, look at the tables, serve; an SQLite file and its tables are made when missing.
 
     Changes and deleted rows are kept for `history_days` and `undo_days`, 0 for not at all, where
-    there are tables for them. Raises `DatabaseUnavailableError` within `connect_timeout` seconds.
+    there are tables for them. With `row_security` the database itself must keep users apart. Raises
+    `DatabaseUnavailableError` within `connect_timeout` seconds.
     """
-    database = _database(address, connect_timeout, statement_timeout, pool_size)
+    database = _database(address, connect_timeout, statement_timeout, pool_size, row_security)
     async with connected(database, connect_timeout) as connection:
         if database.makes_its_table:
             await connection.run_sync(make_table)
             await connection.run_sync(make_records)
         table = await connection.run_sync(find_table, database.place)
         records = await connection.run_sync(find_records)
+        if row_security:
+            await connection.run_sync(must_be_raised, database.place)
     keeping = Keeping(records, timedelta(days=history_days), timedelta(days=undo_days))
     async with database.serving():
         store = TaskStore(
@@ -81,13 +86,18 @@ def database_at(address: Address, connect_timeout: float) -> Database:
 
 
 def _database(
-    address: Address, connect_timeout: float, statement_timeout: float, pool_size: int
+    address: Address,
+    connect_timeout: float,
+    statement_timeout: float,
+    pool_size: int,
+    row_security: bool = False,
 ) -> Database:
     if isinstance(address, SqliteFile):
-        return SqliteDatabase(address)
+        return SqliteDatabase(address, statement_timeout=statement_timeout)
     return PostgresDatabase(
         address,
         connect_timeout=connect_timeout,
         statement_timeout=statement_timeout,
         pool_size=pool_size,
+        row_security=row_security,
     )

@@ -28,6 +28,7 @@ from ..errors import (
 )
 from .address import PostgresServer
 from .records import KEYS
+from .row_security import seen_by
 from .statement import Row, Statement
 
 log = logging.getLogger(__name__)
@@ -71,8 +72,10 @@ class PostgresDatabase:
         connect_timeout: float,
         statement_timeout: float,
         pool_size: int,
+        row_security: bool = False,
     ) -> None:
         self.place = server.place
+        self.row_security = row_security
         self._server = server
         self._connect_timeout = server.connect_timeout or connect_timeout
         own = {"statement_timeout": f"{statement_timeout * 1000:.0f}"}
@@ -118,27 +121,35 @@ class PostgresDatabase:
             except TimeoutError:
                 self._pool.terminate()
 
-    async def run(self, statement: Statement, values: Mapping[str, object]) -> Sequence[Row]:
+    async def run(
+        self, statement: Statement, values: Mapping[str, object], user_id: str | None = None
+    ) -> Sequence[Row]:
         arguments = statement.arguments(values)
         await self._hear_of_ends()
         try:
-            return await self._run_once(statement, arguments)
+            return await self._run_once(statement, arguments, user_id)
         except ConnectionLostError as error:
             # The others of the pool may have gone with it.
             await self._pool.expire_connections()
             if error.sent and not statement.repeatable:
                 raise
-        return await self._run_once(statement, arguments)
+        return await self._run_once(statement, arguments, user_id)
 
     async def _hear_of_ends(self) -> None:
         """Let the event loop read which connections have ended while it slept or was busy."""
         await asyncio.sleep(0)  # the end is read
         await asyncio.sleep(0)  # and told to the connection
 
-    async def _run_once(self, statement: Statement, arguments: Sequence[object]) -> Sequence[Row]:
+    async def _run_once(
+        self, statement: Statement, arguments: Sequence[object], user_id: str | None
+    ) -> Sequence[Row]:
         connection = await self._acquired()
         try:
+            if self.row_security:
+                await connection.execute(f"BEGIN; {seen_by(user_id)}")
             rows: Sequence[Row] = await connection.fetch(statement.sql, *arguments)
+            if self.row_security:
+                await connection.execute("COMMIT")
             return rows
         except Exception as error:
             explained = explain_running(self.place, error)
@@ -161,7 +172,12 @@ class PostgresDatabase:
         """Give the connection back; where that fails, the pool has closed it, and what the
         statement did stands."""
         try:
-            await self._pool.release(connection, timeout=self._connect_timeout)
+            try:
+                # Row-level security has a call begin a transaction, which it may not have ended.
+                if not connection.is_closed() and connection.is_in_transaction():
+                    await connection.execute("ROLLBACK")
+            finally:
+                await self._pool.release(connection, timeout=self._connect_timeout)
         except (OSError, asyncpg.InterfaceError, asyncpg.PostgresError) as error:
             log.warning("a connection to %s was given up: %s", self.place, error)
 

@@ -26,20 +26,21 @@ from .records import KEYS
 from .statement import Row, Statement
 from .turns import Turns
 
-LOCK_WAIT = 5.0
-"""Seconds that a write waits for another process's."""
+OPENING_WAIT = 5.0
+"""Seconds that whoever opens or looks at a file waits for another process's write."""
 
 
 class SqliteDatabase:
     """An SQLite file. Those who read do not wait for the one who writes."""
 
     makes_its_table = True
+    row_security = False
 
-    def __init__(self, file: SqliteFile) -> None:
+    def __init__(self, file: SqliteFile, *, statement_timeout: float) -> None:
         self.place = file.place
         self._file = file
-        self._reader = Lane(file)
-        self._writer = Lane(file)
+        self._reader = Lane(file, statement_timeout)
+        self._writer = Lane(file, statement_timeout)
         self.engine = make_engine(file)
 
     async def try_out(self) -> None:
@@ -68,7 +69,9 @@ class SqliteDatabase:
             await self._reader.close()
             await self._writer.close()
 
-    async def run(self, statement: Statement, values: Mapping[str, object]) -> Sequence[Row]:
+    async def run(
+        self, statement: Statement, values: Mapping[str, object], _user_id: str | None = None
+    ) -> Sequence[Row]:
         lane = self._reader if statement.only_reads else self._writer
         async with self.failures_explained():
             return await lane.run(statement, values)
@@ -81,8 +84,9 @@ class Lane:
     is fairer than its polling.
     """
 
-    def __init__(self, file: SqliteFile) -> None:
+    def __init__(self, file: SqliteFile, wait: float) -> None:
         self._file = file
+        self._wait = wait
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="todo-db-sqlite")
         self._turns = Turns()
         self._connection: sqlite3.Connection | None = None
@@ -102,7 +106,7 @@ class Lane:
 
     def _fetch(self, statement: Statement, values: Mapping[str, object]) -> Sequence[Row]:
         if self._connection is None:
-            self._connection = connect(self._file)
+            self._connection = connect(self._file, self._wait)
         connection = self._connection
         if not (statement.before or statement.after):
             return fetch(connection, statement, values)
@@ -131,12 +135,14 @@ def fetch(
     return connection.execute(statement.sql, statement.arguments(values)).fetchall()
 
 
-def connect(file: SqliteFile) -> sqlite3.Connection:
+def connect(file: SqliteFile, wait: float) -> sqlite3.Connection:
     """Connect to a file; every statement is a transaction of its own.
 
+    A statement waits `wait` seconds for another process's write. SQLite asks again and again and
+    keeps no line, so that one of many writers may have bad luck for several seconds.
     Raises `sqlite3.Error`.
     """
-    connection = sqlite3.connect(file.path, timeout=LOCK_WAIT, isolation_level=None)
+    connection = sqlite3.connect(file.path, timeout=wait, isolation_level=None)
     be_durable(connection)
     return connection
 
@@ -146,7 +152,7 @@ def make_engine(file: SqliteFile) -> AsyncEngine:
     engine = create_async_engine(
         URL.create("sqlite+aiosqlite", database=str(file.path)),
         poolclass=NullPool,
-        connect_args={"timeout": LOCK_WAIT},
+        connect_args={"timeout": OPENING_WAIT},
         hide_parameters=True,
     )
     event.listen(engine.sync_engine, "connect", lambda connection, _: be_durable(connection))
@@ -166,7 +172,7 @@ def try_out(file: SqliteFile) -> None:
     It is made when missing. Readers and the writer do not wait for each other from here on.
     Raises `sqlite3.Error`.
     """
-    with closing(sqlite3.connect(file.path, timeout=LOCK_WAIT)) as connection:
+    with closing(sqlite3.connect(file.path, timeout=OPENING_WAIT)) as connection:
         connection.execute("PRAGMA journal_mode = WAL")
 
 

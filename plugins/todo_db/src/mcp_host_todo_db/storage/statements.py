@@ -65,7 +65,7 @@ class Statements:
     Rows of `page` begin with the total and end with the row's place in the list; the columns of a
     task stand between. All others give the columns of a task alone. Changes take their time as
     `now` and as `at`, and who makes them as `actor`; keyed ones take `request_key` and `body`, and
-    whose key it is as `key_owner`.
+    whose it is as `kept_owner`.
     """
 
     def __init__(self, table: Table, dialect: Dialect, keeping: Keeping) -> None:
@@ -329,7 +329,7 @@ class Statements:
             return None
         names = ("body", "at", "task_id", "title", "description", "is_completed", "created_at")
         kept = select(*(keys.c[name] for name in names)).where(
-            keys.c.user_id == bindparam("key_owner"),
+            keys.c.user_id == bindparam("kept_owner"),
             keys.c.request_key == bindparam("request_key"),
         )
         return self._compiled(kept, only_reads=True)
@@ -363,7 +363,7 @@ class Statements:
     def _asked(self, keys: Table, row: Any) -> Select[Any]:
         """What is kept of a request with a key, in the order of the columns."""
         return select(
-            bindparam("key_owner", type_=Text),
+            bindparam("kept_owner", type_=Text),
             bindparam("request_key", type_=Text),
             bindparam("body", type_=Text),
             bindparam("at", type_=keys.c.at.type),

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from sqlalchemy import Column, Uuid, delete, insert, select
+from sqlalchemy import Column, Uuid, delete, insert, select, text
 
 from ..errors import (
     BadCursorError,
@@ -24,6 +24,7 @@ from ..errors import (
 )
 from ..model import MAX_TOTAL, Change, Position, RequestKey, TaskPage, TaskRead, TaskUpdate
 from .database import AsyncSessionLocal, Database
+from .row_security import seen_by
 from .statement import Row, Statement
 from .statements import Statements
 
@@ -216,11 +217,14 @@ class TaskStore:
         if kept is None:
             raise NotKeptError("deleted tasks", "undo_days")
         columns = self.table.c
+        owner = _as_kept(columns.user_id, self._owner(user_id))
         mine = (
-            kept.c.user_id == _as_kept(columns.user_id, self._owner(user_id)),
+            kept.c.user_id == owner,
             kept.c.task_id == _as_kept(columns.id, task_id),
         )
         async with self._database.failures_explained(), self.sessions.begin() as session:
+            if self._database.row_security:
+                await session.execute(text(seen_by(owner)))
             newest = select(kept).where(*mine).order_by(kept.c.number.desc()).limit(1)
             row = (await session.execute(newest.with_for_update())).first()
             if row is None:
@@ -259,8 +263,8 @@ class TaskStore:
         latest = self._statements.history
         if latest is None:
             raise NotKeptError("history", "history_days")
-        kept_owner = _as_kept(self.table.c.user_id, self._owner(user_id))
-        rows = await self._run(latest, kept_owner=kept_owner, limit=limit)
+        owner = self._owner(user_id)
+        rows = await self._run(latest, owner=owner, limit=limit)
         return tuple(self._statements.change(row) for row in rows)
 
     async def finish(self) -> None:
@@ -307,12 +311,12 @@ class TaskStore:
         find = self._statements.answered
         if statement.keyed is None or find is None:
             raise NotKeptError("request keys")
-        key = {"key_owner": values["owner"], "request_key": request.text}
+        key = {"owner": values["owner"], "request_key": request.text}
         for _ in range(3):
             refused: TodoError
             try:
                 return self._task(
-                    await self._run(statement.keyed, **values, **key, body=request.body)
+                    await self._run(statement.keyed, **{**values, **key}, body=request.body)
                 )
             except (RequestKeyTakenError, TaskNotFoundError, InvalidTaskError) as error:
                 # A task that is gone, or an id that is there, may be this very request's work.
@@ -350,8 +354,11 @@ class TaskStore:
 
     async def _run(self, statement: Statement, **values: Any) -> Sequence[Row]:
         """The rows; `health` is told when the database is gone, and when it is back."""
+        kept_owner = _as_kept(self.table.c.user_id, values["owner"])
         try:
-            rows = await self._database.run(statement, values)
+            rows = await self._database.run(
+                statement, {**values, "kept_owner": kept_owner}, kept_owner
+            )
         except DatabaseUnavailableError as error:
             if not self._lost:
                 self._lost = True
