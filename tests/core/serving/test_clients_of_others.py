@@ -3,6 +3,7 @@
 import json
 import shutil
 import subprocess
+import sys
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from core_home import Home
 from mcp import Client, StdioServerParameters
 from mcp.shared.exceptions import MCPError
 from mcp_host.testing import HttpServer
+from warm_home import WarmHome
 
 MODES = ["legacy", "auto", "2026-07-28"]
 TOOLS = Path(__file__).resolve().parents[3] / ".tools"
@@ -25,7 +27,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::mcp.shared.exceptions.MCPDeprec
 @pytest.fixture(scope="module")
 def desk(make_home: Callable[[], Home]) -> Home:
     home = make_home()
-    home.write("[packs.desk]\n")
+    home.write('[packs.desk]\nsessions = "shared"\n')
     return home
 
 
@@ -35,16 +37,47 @@ async def served(desk: Home) -> AsyncIterator[HttpServer]:
         yield server
 
 
-def command(desk: Home) -> StdioServerParameters:
+@pytest.fixture(scope="module")
+async def front(desk: Home) -> AsyncIterator[None]:
+    """Whoever asks for it is served through a front of the warm host from now on."""
+    warm = WarmHome(desk)
+    shutil.rmtree(desk.folder / "cache", ignore_errors=True)  # of those who were served alone
+    await warm.learn()
+    yield
+    try:
+        assert len(warm.hosts()) == 1
+        assert warm.alone() == ""
+    finally:
+        warm.end()
+
+
+TRANSPORTS = [
+    "http",
+    "stdio",
+    pytest.param("front", marks=pytest.mark.skipif(sys.platform != "linux", reason="Linux only")),
+]
+
+
+@pytest.fixture
+def transport(request: pytest.FixtureRequest) -> str:
+    """`http`, `stdio`, or `front`: stdio through a front of the warm host."""
+    if request.param == "front":
+        request.getfixturevalue("front")
+    return str(request.param)
+
+
+def command(desk: Home, transport: str) -> StdioServerParameters:
     python, *arguments = desk.argv("serve")
     return StdioServerParameters(
-        command=python, args=arguments, env=with_file(desk), cwd=str(desk.project)
+        command=python, args=arguments, env=with_file(desk, transport), cwd=str(desk.project)
     )
 
 
-def with_file(desk: Home) -> dict[str, str]:
+def with_file(desk: Home, transport: str) -> dict[str, str]:
     """The settings file by its variable: some clients take `--config` for an option of theirs."""
-    return desk.environment({"MCP_HOST_CONFIG": str(desk.project / "mcp-host.toml")})
+    warm = "1" if transport == "front" else "0"
+    file = str(desk.project / "mcp-host.toml")
+    return desk.environment({"MCP_HOST_CONFIG": file, "MCP_HOST_WARM": warm})
 
 
 async def agrees(context: Any, asked: Any) -> types.ElicitResult:
@@ -53,7 +86,7 @@ async def agrees(context: Any, asked: Any) -> types.ElicitResult:
 
 
 @pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize("transport", ["http", "stdio"])
+@pytest.mark.parametrize("transport", TRANSPORTS, indirect=True)
 async def test_the_sdks_client_lists_calls_asks_and_hears(
     desk: Home, served: HttpServer, transport: str, mode: str
 ) -> None:
@@ -66,7 +99,7 @@ async def test_the_sdks_client_lists_calls_asks_and_hears(
     async def progress(done: float, total: float | None, message: str | None) -> None:
         steps.append((done, total, message))
 
-    server: Any = served.url if transport == "http" else command(desk)
+    server: Any = served.url if transport == "http" else command(desk, transport)
     async with Client(
         server, mode=mode, elicitation_callback=agrees, logging_callback=log, log_level="warning"
     ) as client:
@@ -101,17 +134,22 @@ async def test_the_sdks_client_lists_calls_asks_and_hears(
     assert proposed.completion.values == ["tea"]
 
 
-@pytest.mark.parametrize("transport", ["http", "stdio"])
+@pytest.mark.parametrize("transport", TRANSPORTS, indirect=True)
 async def test_the_agents_sdk_lists_and_calls(
     desk: Home, served: HttpServer, transport: str
 ) -> None:
     server: Any = MCPServerStreamableHttp(
         {"url": served.url}, client_session_timeout_seconds=20, use_structured_content=True
     )
-    if transport == "stdio":
+    if transport != "http":
         python, *arguments = desk.argv("serve")
         server = MCPServerStdio(
-            {"command": python, "args": arguments, "env": with_file(desk), "cwd": desk.project},
+            {
+                "command": python,
+                "args": arguments,
+                "env": with_file(desk, transport),
+                "cwd": desk.project,
+            },
             client_session_timeout_seconds=20,
         )
 
@@ -156,14 +194,21 @@ def inspector() -> list[str]:
 
 
 @pytest.mark.xdist_group("inspector")  # it is installed once
-@pytest.mark.parametrize("transport", ["http", "stdio"])
+@pytest.mark.parametrize("transport", TRANSPORTS, indirect=True)
 async def test_the_inspector_lists_and_calls(
     desk: Home, served: HttpServer, inspector: list[str], transport: str
 ) -> None:
     target = [served.url, "--transport", "http"]
-    if transport == "stdio":
-        given = with_file(desk)  # the Inspector hands a server only what it is told to
-        wanted = ("MCP_HOST_CONFIG", "PYTHONPATH", "HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME")
+    if transport != "http":
+        given = with_file(desk, transport)  # the Inspector hands a server only what it is told to
+        wanted = (
+            "MCP_HOST_CONFIG",
+            "MCP_HOST_WARM",
+            "PYTHONPATH",
+            "HOME",
+            "XDG_CONFIG_HOME",
+            "XDG_CACHE_HOME",
+        )
         environment = [part for name in wanted for part in ("-e", f"{name}={given[name]}")]
         target = [*environment, *desk.argv("serve")]
 
@@ -171,7 +216,7 @@ async def test_the_inspector_lists_and_calls(
         done = subprocess.run(
             [*inspector, *target, "--method", *arguments],
             cwd=desk.project,
-            env=with_file(desk),
+            env=with_file(desk, transport),
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,

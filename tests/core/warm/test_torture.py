@@ -15,7 +15,7 @@ from typing import Any
 import psutil
 import pytest
 import warm_home
-from mcp_host.testing import CallFailed
+from mcp_host.testing import CallFailed, clients
 from mcp_host.testing.clients import ServerExited
 from warm_home import WarmHome, eventually
 
@@ -72,6 +72,9 @@ async def _session(warm: WarmHome, number: int, told: Told, rounds: int) -> None
                 else:
                     assert failed.envelope["code"] in ("unavailable", "busy"), failed.envelope
                     told.unavailable.append(text)
+            except TimeoutError:
+                about = await asyncio.to_thread(warm.hosts)
+                raise AssertionError(client.stderr[-3000:], warm.alone(), about) from None
             except (ServerExited, ConnectionError):
                 assert is_last, (client.process.returncode, client.stderr[-3000:], warm.alone())
                 told.unknown.append(text)
@@ -132,8 +135,9 @@ async def _killed_client(warm: WarmHome) -> None:
     ids=["a few", "many"],
 )
 async def test_every_call_is_answered_truthfully_and_nobody_is_left(
-    warm: WarmHome, sessions: int, rounds: int, seconds: float
+    warm: WarmHome, monkeypatch: pytest.MonkeyPatch, sessions: int, rounds: int, seconds: float
 ) -> None:
+    monkeypatch.setattr(clients, "WAIT", 180)  # hosts that are killed again and again start slowly
     await warm.learn()
     edited = next(warm.home.folder.glob("packs/*/probe_pack_plugin.py"))
     told, over = Told(), asyncio.Event()
