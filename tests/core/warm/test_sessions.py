@@ -308,6 +308,20 @@ async def test_after_a_restart_another_host_goes_on_with_a_session(
         assert await client.value("probe_process") != before
 
 
+@pytest.mark.torture
+async def test_a_front_passes_on_that_settings_are_to_be_read_again(warm: WarmHome) -> None:
+    await warm.learn()
+    warm.home.write(warm_home.SETTINGS + "[packs.probe.tools.say]\nhidden = true\n", "new.toml")
+
+    async with warm.stdio() as client:
+        before = await client.value("probe_process")
+        (warm.home.project / "new.toml").replace(warm.home.project / "mcp-host.toml")
+        client.process.send_signal(signal.SIGUSR1)
+        await client.notified("notifications/tools/list_changed")
+        assert "probe_say" not in {tool["name"] for tool in await client.tools()}
+        assert await client.value("probe_process") == before
+
+
 async def test_a_front_imports_nothing_that_takes_long_or_much(warm: WarmHome) -> None:
     await warm.learn()
     program = "from mcp_host.__main__ import main; main()"

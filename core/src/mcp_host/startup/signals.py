@@ -25,6 +25,21 @@ def on_reload() -> None:
         signal.signal(RELOAD, lambda *_: None)
 
 
+def pass_reload_on(process: int) -> None:
+    """Have that signal sent on to a process, by its descriptor, while that is there."""
+    number = RELOAD
+    if number is None:
+        return
+
+    def send(*_: object) -> None:
+        try:
+            signal.pidfd_send_signal(process, number)
+        except OSError:
+            return  # it is no more, and the next one reads its settings anew
+
+    signal.signal(number, send)
+
+
 def on_end(handler: Callable[..., None]) -> None:
     """Have a function called, in the main thread, where a signal asks the process to end.
 

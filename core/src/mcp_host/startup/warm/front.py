@@ -84,6 +84,7 @@ class Front:
         if why := why_alone():
             raise ServeAlone(why)
         signals.on_end(self._on_signal)
+        signals.on_reload()
         try:
             while True:
                 self._serve_once()
@@ -102,9 +103,11 @@ class Front:
             raise ServeAlone("no host could be started")
         try:
             process, heart = self._greeted(peer)
+            signals.pass_reload_on(process)
             try:
                 self._serve_by(peer, process, heart)
             finally:
+                signals.on_reload()
                 os.close(process)
         finally:
             peer.close()
