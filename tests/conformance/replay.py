@@ -25,7 +25,7 @@ from typing import Any
 
 from relay import Line, Message
 
-PATIENCE = 10.0
+PATIENCE = 60.0
 LONGEST_LINE = 1 << 24
 UUID = re.compile(r"[0-9a-f]{8}-?(?:[0-9a-f]{4}-?){3}[0-9a-f]{12}")
 ERA_IS_SET = -32022
@@ -216,7 +216,8 @@ class _Conversation:
     def _say(self, line: Line) -> None:
         message = line.message
         if "method" not in message:
-            self._link.tell(message | {"id": self._host_asked[message["id"]]})
+            if message["id"] in self._host_asked:  # else it never asked, which is told already
+                self._link.tell(message | {"id": self._host_asked[message["id"]]})
         elif "id" not in message:
             self._link.tell(message)
         else:

@@ -24,6 +24,8 @@ ROUNDS = 40
 SECONDS = float(os.environ.get("WARM_SECONDS", "600"))
 """How long sessions come and go in the long run."""
 AT_ONCE, SESSIONS = 10, 50
+EVERY = 3.0
+"""Seconds between two troubles."""
 GROWTH = 8 * 2**20
 """Bytes that a host may have taken more after a hundred sessions than after the first ones."""
 CLIENT = """
@@ -87,7 +89,7 @@ async def _trouble(warm: WarmHome, until: asyncio.Event, edited: Path) -> None:
     """Kill hosts, edit the pack and change the settings, until told to stop."""
     for number in range(10_000):
         with suppress(TimeoutError):
-            await asyncio.wait_for(until.wait(), 2)
+            await asyncio.wait_for(until.wait(), EVERY)
         if until.is_set():
             return
         what = number % 5
@@ -98,13 +100,21 @@ async def _trouble(warm: WarmHome, until: asyncio.Event, edited: Path) -> None:
                 with suppress(ProcessLookupError):
                     os.kill(host["process"], signal.SIGKILL)
         elif what == 1:
-            edited.write_text(edited.read_text() + f"\nEDITED_{number} = True\n")
+            whole_at_once(edited, edited.read_text() + f"\nEDITED_{number} = True\n")
             await warm.learn()
         elif what == 2:
-            warm.home.write(f"[host]\npage_size = {900 + number % 90}\n" + warm_home.SETTINGS)
+            settings = f"[host]\npage_size = {900 + number % 90}\n" + warm_home.SETTINGS
+            whole_at_once(warm.home.project / "mcp-host.toml", settings)
             await warm.learn()
         else:
             await asyncio.to_thread(warm.home.run, "warm", "restart")
+
+
+def whole_at_once(file: Path, text: str) -> None:
+    """Write a file as an installer does: nobody may read half of it."""
+    draft = file.with_suffix(".draft")
+    draft.write_text(text)
+    draft.replace(file)
 
 
 async def _killed_client(warm: WarmHome) -> None:
