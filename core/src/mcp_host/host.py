@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import os
 import uuid
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
-from pathlib import Path
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 from pydantic_core import to_json
 
 from .declarations.context import Caller, ClientChannel, Context
-from .declarations.handle import PackHandle
 from .declarations.resource import Resource
 from .errors import (
     INVALID_PARAMS,
@@ -39,41 +36,32 @@ from .middleware.opening import Opening, unavailable, wait_until_open
 from .middleware.outcomes import Listener as OutcomeListener, Outcomes
 from .middleware.policy import policy
 from .middleware.questions import Questions
-from .middleware.request_id import request_id
+from .middleware.request_id import new_request_id, request_id
 from .middleware.run import Run
 from .middleware.search import Search
 from .middleware.slots import Slots
 from .middleware.transforms import transforms
 from .middleware.usage import UsageAccount
 from .packs.access import allows, check, may_read
-from .packs.apart import DeclaredApart
-from .packs.catalog import Entry, Naming, What
+from .packs.catalog import Entry, What
 from .packs.conditions import Condition
-from .packs.declared import Declared, Outcome
+from .packs.declared import Outcome
 from .packs.inventory import Inventory, Pack
 from .packs.own_pack import PACKS_URI
 from .packs.renewal import Renewal
-from .runtime.bounds import text
 from .runtime.health import Health
-from .runtime.lifecycle import Lifecycle, Limits
-from .runtime.mailbox import Mailbox
+from .runtime.lifecycle import Lifecycle
 from .runtime.messages import Answered, ListChange, ProposalsMessage, Proposed
 from .runtime.offered import OfferedEntries
-from .runtime.offers import Offers
-from .runtime.process_worker import ProcessWorker
-from .runtime.programs import ProgramRunner
+from .runtime.running import RunningPacks
 from .runtime.side import as_call_error
-from .runtime.turns import open_in_turn
-from .runtime.worker import ThreadWorker, Worker
 from .settings.tables import RESERVED_PACK_NAME
-from .startup import folders
 
 log = logging.getLogger("mcp_host")
 
 COMPLETION_LIMIT = 100
 COMPLETION_TIMEOUT = 5.0
 LISTS_CHANGED = "lists"
-UNEXPECTED = "see to what the reason names; the log of `mcp-host serve` has the traceback"
 
 Listener = Callable[[str], None]
 """Hears the URI of a resource that changed, or `LISTS_CHANGED`; called on the host's loop."""
@@ -84,9 +72,9 @@ class Host:
 
     `retries` opens a pack again that could not be opened; a command that ends soon does without.
 
-    Every pack of the inventory that has been loaded has a lifecycle in `running` and a task in
-    `_openings` from `open` on; a pack that is imported late gets both when it arrives. All methods
-    belong to the loop that `open` was called on, but for `changed`.
+    Every pack of the inventory that has been loaded is among the running ones from `open` on; one
+    that is imported late from when it arrives. All methods belong to the loop that `open` was
+    called on.
     """
 
     def __init__(self, inventory: Inventory, *, retries: bool = True) -> None:
@@ -95,18 +83,14 @@ class Host:
         self.alone = inventory.alone
         self.packs = inventory.packs
         self.catalog = inventory.catalog
-        self.running: dict[str, Lifecycle] = {}
-        self._retries = retries
+        self._running = RunningPacks(
+            inventory, partial(_PackListener, self), self._condition_changed, retries=retries
+        )
         self._fatal = asyncio.Event()
         self._listeners: list[Listener] = []
-        self._watched: dict[str, frozenset[str]] = {}
-        self._offers: dict[str, _Offers] = {}
-        self._openings: dict[str, asyncio.Task[None]] = {}
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._turns: asyncio.Task[None] | None = None
         host = self.settings.host
         self.is_closing = False
-        self._draining: set[asyncio.Task[None]] = set()
         self.cache = Cache()
         self._slots = Slots(self.settings.packs, host.max_concurrency)
         self._accounts: list[OutcomeListener] = [log_calls, UsageAccount(inventory.usage)]
@@ -132,7 +116,7 @@ class Host:
                 policy,
                 Names(self._known_names, self._why_missing),
                 transforms,
-                Opening(self.running.__getitem__),
+                Opening(self._running.lifecycles.__getitem__),
                 Questions(host.asking_timeout),
                 Confirm(host.confirm),
                 cache,
@@ -141,6 +125,11 @@ class Host:
             ],
             Run(host.max_answer_bytes, settings.secrets, inventory.sends),
         )
+
+    @property
+    def running(self) -> dict[str, Lifecycle]:
+        """The lifecycles of the packs that serve, by their names."""
+        return self._running.lifecycles
 
     # What is known without an open pack is the inventory's to tell.
 
@@ -191,22 +180,8 @@ class Host:
         With `in_turn` packs open one after the other, before all those that a call waits for.
         """
         self._loop = asyncio.get_running_loop()
-        for pack in self.packs.values():
-            self._start(pack)
-        if in_turn and (held := self._held()):
-            self._turns = asyncio.create_task(open_in_turn(held))
+        self._running.open(in_turn=in_turn)
         self.inventory.follow(partial(self._on_loop, self._arrived))
-
-    def _held(self) -> list[Lifecycle]:
-        """Hold the packs that nobody waits for yet, and return them."""
-        held = []
-        for name, lifecycle in self.running.items():
-            declared = self.packs[name].declared
-            changes_lists = declared is not None and declared.needs.changes_lists
-            if not changes_lists and not self.inventory.is_required(self.packs[name]):
-                lifecycle.hold()
-                held.append(lifecycle)
-        return held
 
     async def imported(self) -> bool:
         """Wait until every pack is imported, or has failed to be; return whether one was late."""
@@ -229,13 +204,7 @@ class Host:
     async def close(self) -> None:
         """Close every pack, all at once, each within its time."""
         self.is_closing = True
-        if self._turns is not None:
-            self._turns.cancel()
-        for task in (*self._openings.values(), *self._draining):
-            task.cancel()
-        await asyncio.gather(*self._openings.values(), *self._draining, return_exceptions=True)
-        closing = (lifecycle.close() for lifecycle in self.running.values())
-        await asyncio.gather(*closing, return_exceptions=True)
+        await self._running.close()
         await asyncio.to_thread(self.inventory.close)
         if self._audit is not None:
             await asyncio.to_thread(self._audit.close)
@@ -251,7 +220,7 @@ class Host:
         changed = [*renewal.gone, *renewal.loaded]
         if renewal.searches_anew and self.alone is None:
             changed.append(RESERVED_PACK_NAME)
-        old = {name: self._replaced(name) for name in changed}
+        old = {name: self._running.replace(name) for name in changed}
         self.inventory.renew(renewal)
         self.settings = self.inventory.settings
         self._slots.renew(self.settings.packs, self.settings.host.max_concurrency)
@@ -260,7 +229,7 @@ class Host:
         self._chain = self._made_chain()
         for name in changed:
             if name in self.packs:
-                self._start(self.packs[name], after=old[name])
+                self._running.start(self.packs[name], after=old[name])
         self._tell_if_fatal()
         self.emit(PACKS_URI)
         self.forget_lists()
@@ -269,25 +238,9 @@ class Host:
         """Wait until these packs are open, or have failed to be."""
         await self._decided([self.packs[name] for name in names if name in self.packs])
 
-    def _replaced(self, name: str) -> asyncio.Task[None] | None:
-        """Let a pack end with its last call; return what ends then, where there is anything."""
-        lifecycle, opening = self.running.pop(name, None), self._openings.pop(name, None)
-        if lifecycle is None or opening is None:
-            return None
-        self._clear_offers(self.packs[name])
-        del self._offers[name]
-        lifecycle.replaced()
-        draining = asyncio.create_task(_drained(lifecycle, opening))
-        self._draining.add(draining)
-        draining.add_done_callback(self._draining.discard)
-        return draining
-
     async def _decided(self, packs: Sequence[Pack]) -> None:
         await self._loaded(packs)
-        running = [self.running[pack.name] for pack in packs if pack.name in self.running]
-        for lifecycle in running:
-            lifecycle.begin()
-        await asyncio.gather(*(lifecycle.health.decided() for lifecycle in running))
+        await self._running.decided(packs)
 
     async def _loaded(self, packs: Sequence[Pack]) -> bool:
         """Wait until these packs are imported; return whether there was anything to wait for."""
@@ -307,100 +260,26 @@ class Host:
         """Take in a pack that was imported late."""
         self.inventory.take_in(name, outcome)
         self._tell_if_fatal()
-        self._start(self.packs[name])
+        self._running.start(self.packs[name])
         self.emit(PACKS_URI)
         self.forget_lists()
-
-    def _start(self, pack: Pack, after: asyncio.Task[None] | None = None) -> None:
-        """Open a pack; `after` something has ended, for which it waits no longer than `grace`."""
-        if pack.declared is not None and pack.name not in self._openings:
-            lifecycle = self.running[pack.name] = self._lifecycle(pack, pack.declared)
-            grace = self.settings.host.grace
-            running = lifecycle.run() if after is None else _after(after, grace, lifecycle.run)
-            self._openings[pack.name] = asyncio.create_task(running)
-
-    def _lifecycle(self, pack: Pack, declared: Declared) -> Lifecycle:
-        health = Health(partial(self._condition_changed, pack))
-        entries = OfferedEntries(
-            self.catalog,
-            declared,
-            Naming(declared, self.alone is None),
-            lambda key: worker.forget(key),
-        )
-        mailbox = Mailbox(_PackListener(self, pack, health, entries), asyncio.get_running_loop())
-        self._offers[pack.name] = _Offers(entries, mailbox)
-        host = self.settings.host
-        folder = (Path(folders.data()) / pack.name, Path(folders.cache()) / pack.name)
-        worker: Worker
-        if isinstance(declared, DeclaredApart):
-            worker = ProcessWorker(
-                declared, declared.process, folder, mailbox, health.abandoned, let_go=host.grace
-            )
-        else:
-            offers = Offers(declared, mailbox.list_change)
-            handle = self._handle(pack, declared, offers, mailbox, folder)
-            worker = ThreadWorker(
-                declared, handle, offers, mailbox, health.abandoned, self.inventory.flight
-            )
-        worker.watched(self._watched.get(pack.name, frozenset()))
-        is_retried = self._retries and not self.inventory.is_required(pack)
-        return Lifecycle(
-            pack.name,
-            worker,
-            health,
-            Limits(host.start_timeout, host.grace, host.retry_after if is_retried else None),
-            hint="" if self.alone else UNEXPECTED,
-        )
-
-    def _handle(
-        self,
-        pack: Pack,
-        declared: Declared,
-        offers: Offers,
-        mailbox: Mailbox,
-        folder: tuple[Path, Path],
-    ) -> PackHandle:
-        return PackHandle(
-            pack.name,
-            changed=mailbox.changed,
-            lists_changed=mailbox.lists_changed,
-            offer=offers.offer,
-            withdraw=offers.withdraw,
-            watched=lambda: self._watched.get(pack.name, frozenset()),
-            degraded=lambda code, reason, remedy: mailbox.report(
-                Condition("degraded", text(code, 64), text(reason), text(remedy))
-            ),
-            recovered=lambda: mailbox.report(None),
-            public_name=Naming(declared, self.alone is None).public_tool,
-            folders=folder,
-            programs=ProgramRunner(
-                lambda: self.settings.secrets.variables, tuple(declared.needs.child_environment)
-            ),
-        )
 
     def _condition_changed(self, pack: Pack, condition: Condition) -> None:
         if self.packs.get(pack.name) is not pack:
             return  # another has its place
         was_listed = pack.condition.listed
         if condition.state == "failed":
-            self._clear_offers(pack)
+            self._running.clear_offers(pack.name)
         self.inventory.change(pack, condition)
         self._tell_if_fatal()
         self.emit(PACKS_URI)
         if condition.listed != was_listed:
             self.forget_lists()
 
-    def _clear_offers(self, pack: Pack) -> None:
-        """Forget what a pack has offered that is not open any more."""
-        offers = self._offers[pack.name]
-        offers.mailbox.empty()  # what it still said belongs to what it was
-        offers.entries.clear()
-
     def left(self, whose: str) -> None:
         """Forget what was offered to a caller whose connection has ended; on the host's loop."""
         self.inventory.usage.forget(whose)
-        left = [offers.entries.leave(whose) for offers in self._offers.values()]
-        if any(left):
+        if self._running.left(whose):
             self.inventory.lists.forget()
 
     def _tell_if_fatal(self) -> None:
@@ -435,7 +314,7 @@ class Host:
         self, caller: Caller | None = None, channel: ClientChannel | None = None
     ) -> Context:
         """Make a context for a new call, with a request id of its own."""
-        return Context(_request_id(), caller or Caller(), channel=channel)
+        return Context(new_request_id(), caller or Caller(), channel=channel)
 
     async def call_tool(
         self,
@@ -501,13 +380,7 @@ class Host:
         Return whether there was anything to wait for.
         """
         waited = await self._loaded(packs)
-        for pack in packs:
-            changes = pack.declared is not None and pack.declared.needs.changes_lists
-            if changes and pack.condition.state == "opening" and pack.name in self.running:
-                await self.running[pack.name].health.decided()
-                self._offers[pack.name].mailbox.empty()
-                waited = True
-        return waited
+        return await self._running.offered(packs) or waited
 
     async def _pass(self, call: Call) -> Answered:
         result = await self._chain(call)
@@ -587,9 +460,7 @@ class Host:
 
     def watched(self, pack: str, uris: frozenset[str]) -> None:
         """Let a pack know which of its resources clients watch now; on the host's loop."""
-        self._watched[pack] = uris
-        if pack in self.running:
-            self.running[pack].worker.watched(uris)
+        self._running.watched(pack, uris)
 
     def check_access(self, uri: str, caller: Caller) -> None:
         """Raise `PermissionDenied` where this caller may not watch this resource."""
@@ -624,13 +495,6 @@ class Host:
         return None
 
 
-class _Offers(NamedTuple):
-    """What one pack offers while it serves, and where more of it may wait."""
-
-    entries: OfferedEntries
-    mailbox: Mailbox
-
-
 class _PackListener:
     """Passes on what one pack says outside its answers."""
 
@@ -661,43 +525,3 @@ class _PackListener:
         log.warning(
             "pack %s: %d changes were too many at once, and dropped", self._pack.name, count
         )
-
-
-async def _drained(lifecycle: Lifecycle, opening: asyncio.Task[None]) -> None:
-    """Close a pack that was replaced, once its last call has ended; at once where cancelled."""
-    try:
-        await lifecycle.drained()
-    finally:
-        opening.cancel()
-        await asyncio.wait({opening})
-        await lifecycle.close()
-
-
-async def _after(
-    other: asyncio.Task[None], seconds: float, following: Callable[[], Awaitable[None]]
-) -> None:
-    """Go on once a task has ended, or so many seconds later."""
-    await asyncio.wait({other}, timeout=seconds)
-    await following()
-
-
-async def until_answered(
-    call: Callable[[Asking], Awaitable[Answered]],
-    answer: Callable[[Mapping[str, Any]], Mapping[str, Any]] | None,
-) -> dict[str, Any]:
-    """Make a call, and again with the answers to what it asks, until it has a result.
-
-    `answer` gives the client's raw answer to one question; without it, questions are the result.
-    """
-    result = (await call(Asking())).data
-    while answer is not None and result.get("resultType") == "input_required":
-        answers = {name: answer(asked) for name, asked in result["inputRequests"].items()}
-        result = (await call(Asking(answers, result["requestState"]))).data
-    return result
-
-
-def _request_id() -> str:
-    """A new UUID of version 4, in a third of the time that `uuid.uuid4` takes."""
-    digits = os.urandom(16).hex()
-    variant = "89ab"[int(digits[16], 16) & 3]
-    return f"{digits[:8]}-{digits[8:12]}-4{digits[13:16]}-{variant}{digits[17:20]}-{digits[20:]}"

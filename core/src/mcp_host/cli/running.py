@@ -12,7 +12,8 @@ import typer
 
 from ..declarations.context import Caller, Context, Level
 from ..errors import ERROR_KEY, MissingCapability, ProtocolError
-from ..host import Host, until_answered
+from ..host import Host
+from ..middleware.call import until_answered
 from .common import Output, chosen_settings, loaded, quiet_logs, say
 from .questions import Answering
 from .results import as_text, complain

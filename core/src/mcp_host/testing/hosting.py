@@ -12,7 +12,8 @@ from typing import Any, Literal
 
 from ..declarations.context import Caller, Level
 from ..errors import ERROR_KEY, ProtocolError
-from ..host import LISTS_CHANGED, Host, until_answered
+from ..host import LISTS_CHANGED, Host
+from ..middleware.call import until_answered
 from ..packs.declared import Offer
 from ..packs.inventory import Inventory
 from ..settings.loading import parse

@@ -1,0 +1,228 @@
+"""The packs that serve: opened, one in another's place while calls run, and closed."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
+from pathlib import Path
+from typing import NamedTuple
+
+from ..declarations.handle import PackHandle
+from ..packs.apart import DeclaredApart
+from ..packs.catalog import Naming
+from ..packs.conditions import Condition
+from ..packs.declared import Declared
+from ..packs.inventory import Inventory, Pack
+from ..startup import folders
+from .bounds import text
+from .health import Health
+from .lifecycle import Lifecycle, Limits
+from .mailbox import Listener, Mailbox
+from .offered import OfferedEntries
+from .offers import Offers
+from .process_worker import ProcessWorker
+from .programs import ProgramRunner
+from .turns import open_in_turn
+from .worker import ThreadWorker, Worker
+
+UNEXPECTED = "see to what the reason names; the log of `mcp-host serve` has the traceback"
+
+
+class _Offers(NamedTuple):
+    """What one pack offers while it serves, and where more of it may wait."""
+
+    entries: OfferedEntries
+    mailbox: Mailbox
+
+
+class RunningPacks:
+    """The loaded packs of an inventory, each with a lifecycle, and what runs it, by its name.
+
+    `listener` makes what hears one pack, and `changed` hears of another condition of one.
+    `retries` opens a pack again that could not be opened. All methods belong to the host's loop.
+    """
+
+    def __init__(
+        self,
+        inventory: Inventory,
+        listener: Callable[[Pack, Health, OfferedEntries], Listener],
+        changed: Callable[[Pack, Condition], None],
+        *,
+        retries: bool,
+    ) -> None:
+        self.lifecycles: dict[str, Lifecycle] = {}
+        self._inventory = inventory
+        self._listener = listener
+        self._changed = changed
+        self._retries = retries
+        self._watched: dict[str, frozenset[str]] = {}
+        self._offers: dict[str, _Offers] = {}
+        self._openings: dict[str, asyncio.Task[None]] = {}
+        self._draining: set[asyncio.Task[None]] = set()
+        self._turns: asyncio.Task[None] | None = None
+
+    def open(self, *, in_turn: bool) -> None:
+        """Begin to open every loaded pack, `in_turn` one after the other where nobody waits."""
+        for pack in self._inventory.packs.values():
+            self.start(pack)
+        if in_turn and (held := self._held()):
+            self._turns = asyncio.create_task(open_in_turn(held))
+
+    def start(self, pack: Pack, after: asyncio.Task[None] | None = None) -> None:
+        """Begin to open a pack, unless it is not loaded or has begun.
+
+        `after` is something that ends before, for which it waits no longer than `grace`.
+        """
+        if pack.declared is not None and pack.name not in self._openings:
+            lifecycle = self.lifecycles[pack.name] = self._lifecycle(pack, pack.declared)
+            grace = self._inventory.settings.host.grace
+            running = lifecycle.run() if after is None else _after(after, grace, lifecycle.run)
+            self._openings[pack.name] = asyncio.create_task(running)
+
+    def replace(self, name: str) -> asyncio.Task[None] | None:
+        """Let a pack end with its last call; return what ends then, where there is anything."""
+        lifecycle, opening = self.lifecycles.pop(name, None), self._openings.pop(name, None)
+        if lifecycle is None or opening is None:
+            return None
+        self.clear_offers(name)
+        del self._offers[name]
+        lifecycle.replaced()
+        draining = asyncio.create_task(_drained(lifecycle, opening))
+        self._draining.add(draining)
+        draining.add_done_callback(self._draining.discard)
+        return draining
+
+    async def decided(self, packs: Sequence[Pack]) -> None:
+        """Wait until these packs, which are loaded, are open or have failed to be."""
+        running = [self.lifecycles[pack.name] for pack in packs if pack.name in self.lifecycles]
+        for lifecycle in running:
+            lifecycle.begin()
+        await asyncio.gather(*(lifecycle.health.decided() for lifecycle in running))
+
+    async def offered(self, packs: Sequence[Pack]) -> bool:
+        """Wait for those of these packs that add to their lists as they open; return whether any
+        had to be waited for."""
+        waited = False
+        for pack in packs:
+            changes = pack.declared is not None and pack.declared.needs.changes_lists
+            if changes and pack.condition.state == "opening" and pack.name in self.lifecycles:
+                await self.lifecycles[pack.name].health.decided()
+                self._offers[pack.name].mailbox.empty()
+                waited = True
+        return waited
+
+    def clear_offers(self, name: str) -> None:
+        """Forget what a pack has offered that is not open any more."""
+        offers = self._offers[name]
+        offers.mailbox.empty()  # what it still said belongs to what it was
+        offers.entries.clear()
+
+    def left(self, whose: str) -> bool:
+        """Forget what was offered to a caller who has left; return whether there was anything."""
+        left = [offers.entries.leave(whose) for offers in self._offers.values()]  # every one
+        return any(left)
+
+    def watched(self, name: str, uris: frozenset[str]) -> None:
+        """Let a pack know which of its resources clients watch now."""
+        self._watched[name] = uris
+        if name in self.lifecycles:
+            self.lifecycles[name].worker.watched(uris)
+
+    async def close(self) -> None:
+        """Close every pack, all at once, each within its time."""
+        if self._turns is not None:
+            self._turns.cancel()
+        for task in (*self._openings.values(), *self._draining):
+            task.cancel()
+        await asyncio.gather(*self._openings.values(), *self._draining, return_exceptions=True)
+        closing = (lifecycle.close() for lifecycle in self.lifecycles.values())
+        await asyncio.gather(*closing, return_exceptions=True)
+
+    def _held(self) -> list[Lifecycle]:
+        """Hold the packs that nobody waits for yet, and return them."""
+        held = []
+        for name, lifecycle in self.lifecycles.items():
+            pack = self._inventory.packs[name]
+            changes_lists = pack.declared is not None and pack.declared.needs.changes_lists
+            if not changes_lists and not self._inventory.is_required(pack):
+                lifecycle.hold()
+                held.append(lifecycle)
+        return held
+
+    def _lifecycle(self, pack: Pack, declared: Declared) -> Lifecycle:
+        inventory, host = self._inventory, self._inventory.settings.host
+        naming = Naming(declared, inventory.alone is None)
+        health = Health(partial(self._changed, pack))
+        entries = OfferedEntries(
+            inventory.catalog, declared, naming, lambda key: worker.forget(key)
+        )
+        listener = self._listener(pack, health, entries)
+        mailbox = Mailbox(listener, asyncio.get_running_loop())
+        self._offers[pack.name] = _Offers(entries, mailbox)
+        folder = (Path(folders.data()) / pack.name, Path(folders.cache()) / pack.name)
+        worker: Worker
+        if isinstance(declared, DeclaredApart):
+            worker = ProcessWorker(
+                declared, declared.process, folder, mailbox, health.abandoned, let_go=host.grace
+            )
+        else:
+            offers = Offers(declared, mailbox.list_change)
+            handle = self._handle(declared, naming, offers, mailbox, folder)
+            worker = ThreadWorker(
+                declared, handle, offers, mailbox, health.abandoned, inventory.flight
+            )
+        worker.watched(self._watched.get(pack.name, frozenset()))
+        is_retried = self._retries and not inventory.is_required(pack)
+        return Lifecycle(
+            pack.name,
+            worker,
+            health,
+            Limits(host.start_timeout, host.grace, host.retry_after if is_retried else None),
+            hint="" if inventory.alone else UNEXPECTED,
+        )
+
+    def _handle(
+        self,
+        declared: Declared,
+        naming: Naming,
+        offers: Offers,
+        mailbox: Mailbox,
+        folder: tuple[Path, Path],
+    ) -> PackHandle:
+        return PackHandle(
+            declared.name,
+            changed=mailbox.changed,
+            lists_changed=mailbox.lists_changed,
+            offer=offers.offer,
+            withdraw=offers.withdraw,
+            watched=lambda: self._watched.get(declared.name, frozenset()),
+            degraded=lambda code, reason, remedy: mailbox.report(
+                Condition("degraded", text(code, 64), text(reason), text(remedy))
+            ),
+            recovered=lambda: mailbox.report(None),
+            public_name=naming.public_tool,
+            folders=folder,
+            programs=ProgramRunner(
+                lambda: self._inventory.settings.secrets.variables,
+                tuple(declared.needs.child_environment),
+            ),
+        )
+
+
+async def _drained(lifecycle: Lifecycle, opening: asyncio.Task[None]) -> None:
+    """Close a pack that was replaced, once its last call has ended; at once where cancelled."""
+    try:
+        await lifecycle.drained()
+    finally:
+        opening.cancel()
+        await asyncio.wait({opening})
+        await lifecycle.close()
+
+
+async def _after(
+    other: asyncio.Task[None], seconds: float, following: Callable[[], Awaitable[None]]
+) -> None:
+    """Go on once a task has ended, or so many seconds later."""
+    await asyncio.wait({other}, timeout=seconds)
+    await following()
