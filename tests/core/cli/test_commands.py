@@ -226,6 +226,25 @@ def test_the_help_of_serve_has_every_option_that_a_start_takes(home: Home) -> No
         assert re.search(rf"{option} .*{re.escape(told)}", shown), option
 
 
+def test_doctor_says_what_the_settings_make_of_tools_without_secrets(desk: Home) -> None:
+    desk.write(
+        "[packs.desk.tools.greet]\nname = 'hello'\ncache = 5\n"
+        "[packs.desk.tools.greet.arguments.name]\nvalue = { env = 'WHO' }\nhidden = true\n",
+        "changed.toml",
+    )
+    doctor = [
+        desk.run("doctor", "--config", "changed.toml", *more, env={"WHO": "s3cret-Ann"})
+        for more in ((), ("--json",))
+    ]
+
+    assert 'greet, by the settings: name = "hello", cache = 5.0, ' in doctor[0].out
+    (told,) = [
+        pack["tools_by_settings"] for pack in doctor[1].json["packs"] if pack["name"] == "desk"
+    ]
+    assert told["greet"]["arguments"]["name"]["hidden"] is True
+    assert "s3cret-Ann" not in doctor[0].out + doctor[1].out
+
+
 def test_an_error_of_a_call_is_told_on_standard_error_and_ends_with_1(desk: Home) -> None:
     unfit = desk.run("call", "desk_greet", "nmae=Ann", *DESK)
     unknown = desk.run("call", "desk_great", "--json", *DESK)

@@ -6,6 +6,7 @@ import signal
 
 import pytest
 from core_home import Home
+from core_web import Web, frames
 from mcp_host.testing import StdioClient
 
 pytestmark = pytest.mark.anyio
@@ -80,6 +81,28 @@ async def test_a_command_reloads_and_a_stdio_client_hears_of_it(
         assert await client.value("two_say") == "hello"
         _, said = await command(talking, "doctor", "--config", "host.toml")
         assert f"process {client.process.pid} serves what the file says" in said
+
+
+async def test_clients_over_http_hear_of_a_reload_in_both_eras(talking: Home) -> None:
+    wanted = {"notifications": {"toolsListChanged": True}}
+    async with talking.http("--config", "host.toml") as server, Web(server.url) as web:
+        session = await web.session()
+        async with (
+            session.listen() as of_session,
+            web.stream("subscriptions/listen", **wanted) as news,
+        ):
+            await anext(news)  # that it listens
+            rewrite(talking, BOTH)
+            code, _ = await command(talking, "reload")
+            async with asyncio.timeout(30):
+                told = [await anext(news), await anext(of_session)]
+        modern = await web.ask("tools/list")
+        legacy = frames((await session.request("tools/list")).text)[-1]
+
+    assert code == 0
+    assert [frame["method"] for frame in told] == ["notifications/tools/list_changed"] * 2
+    for listed in (modern, legacy):
+        assert names(listed["result"]["tools"]) == ["one_say", "two_say"]
 
 
 async def test_a_broken_file_changes_nothing_and_the_answer_the_log_and_doctor_say_why(

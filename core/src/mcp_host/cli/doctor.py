@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import platform
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from datetime import datetime
 from typing import Any
 
@@ -44,7 +45,14 @@ def doctor(config: ConfigOption = None, as_json: JsonOption = False) -> None:
     host = Host(loaded(settings), retries=False)
     warnings = [*host.inventory.warnings, *filter(None, [over_budget(host.inventory)])]
     findings = asyncio.run(_examine(host))
-    reports = [{**r, "findings": findings.get(r["name"], [])} for r in host.report()]
+    reports = [
+        {
+            **report,
+            "findings": findings.get(report["name"], []),
+            "tools_by_settings": _by_settings(settings, report["name"]),
+        }
+        for report in host.report()
+    ]
     healthy = all(_is_well(report) for report in reports)
     if as_json:
         output.json(
@@ -93,6 +101,24 @@ async def _checks(pack: Pack, host: Host) -> list[dict[str, str]]:
         {"problem": redact(found.problem), "remedy": redact(found.remedy)}
         for found in await host.running[pack.name].worker.check()
     ]
+
+
+def _by_settings(settings: Settings, pack: str) -> dict[str, dict[str, Any]]:
+    """What the settings make of a pack's tools, by each tool's own name, secrets masked."""
+    table = settings.packs.get(pack)
+    tools = {} if table is None else table.tools
+    told = {name: tool.model_dump(mode="json", exclude_unset=True) for name, tool in tools.items()}
+    masked: dict[str, dict[str, Any]] = settings.secrets.redact_data(told)
+    return masked
+
+
+def _settled(said: Mapping[str, Any], within: str = "") -> Iterator[str]:
+    """What the settings say of a tool, as the keys of the file have it."""
+    for key, value in said.items():
+        if isinstance(value, Mapping) and key != "value":
+            yield from _settled(value, f"{within}{key}.")
+        else:
+            yield f"{within}{key} = {json.dumps(value, ensure_ascii=False)}"
 
 
 def _is_well(report: dict[str, Any]) -> bool:
@@ -146,6 +172,9 @@ def _show(
                 output.styled(f"  {escaped(text)}")
         if last := report.get("last_end"):
             output.styled(f"  {escaped(_told(last))}")
+        for tool, said in report["tools_by_settings"].items():
+            words = ", ".join(_settled(said))
+            output.styled(f"  {escaped(f'{tool}, by the settings: {words}')}")
         for finding in report["findings"]:
             output.styled(f"  {escaped(finding['problem'])}")
             if finding["remedy"]:
