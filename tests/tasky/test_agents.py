@@ -266,19 +266,19 @@ def test_a_wrong_clock_deletes_nobodys_keys_and_takes_no_time_back(
 
 
 def test_the_database_says_what_time_it_is(plans: Plans, monkeypatch: pytest.MonkeyPatch) -> None:
-    from mcp_host_tasky.storage import sql
+    from mcp_host_tasky.storage.sql import view
 
     plan = Tasks(open_store(plans.location("postgresql")), Plan(name="Test"))
     plans.opened.append(plan)
     (task,) = create(plan, "Dig")
     held = one(plan, ANN, "claim", task, lease_seconds=600)
 
-    class Ahead(sql.datetime):
+    class Ahead(view.datetime):
         @classmethod
         def now(cls, tz: Any = None) -> Any:
             return super().now(tz) + timedelta(days=10)
 
-    monkeypatch.setattr(sql, "datetime", Ahead)
+    monkeypatch.setattr(view, "datetime", Ahead)
 
     assert reason(plan, BEN, "claim", task) == "claimed"
     assert get(plan, task)["claimed_until"] == held["claimed_until"]
