@@ -121,7 +121,7 @@ async def test_a_full_disk_stops_no_call_leaves_whole_lines_and_is_said_once(
         while not (file.exists() and len(records(file)) >= 3):
             await client.call("sample_echo")
         size = file.stat().st_size
-        resource.prlimit(client.process.pid, resource.RLIMIT_FSIZE, (size + 500, -1))
+        resource.prlimit(client.process.pid, resource.RLIMIT_FSIZE, (size, -1))
         await echoes(client, 20)
         while "cannot be written" not in client.stderr:
             await echoes(client, 1)
