@@ -8,7 +8,7 @@ EDITABLE := -e core -e plugins/todo_db -e "plugins/tasky[postgresql]" -e plugins
 WORKERS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test compiled check format lint types docs conformance oracle torture bench profile wheels clean
+.PHONY: help setup demo test test-again compiled check format lint types docs conformance oracle torture bench profile wheels clean
 
 help: ## show what can be made
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -27,6 +27,11 @@ demo: setup ## start the host and watch every pack at work
 
 test: setup compiled ## run the tests
 	$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup -m "not torture"
+
+test-again: setup ## run what failed in the last run once more, alone; it may be three tests at most
+	$(BIN)/python -c 'import json; failed = json.load(open(".pytest_cache/v/cache/lastfailed")); \
+	    print("failed before:", *failed, sep="\n  "); assert len(failed) <= 3, "these are too many"'
+	$(BIN)/python -m pytest --last-failed --last-failed-no-failures none -m "not torture"
 
 compiled: setup # else each of the thousand servers that the tests start would compile what is new
 	@$(BIN)/python -m compileall -q core/src plugins/*/src

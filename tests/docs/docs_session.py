@@ -8,11 +8,14 @@ import socket
 import subprocess
 import sys
 import threading
+import time
 import tomllib
 import venv
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
+from urllib.error import HTTPError
+from urllib.request import urlopen
 
 from docs_pages import ROOT, Block
 from mcp_host.settings.loading import parse
@@ -130,8 +133,24 @@ class Session:
             said += line
             if b"listening on" in line:
                 threading.Thread(target=server.stderr.read, daemon=True).start()
+                self._wait_until_opened()
                 return
         raise AssertionError(f"{where}: {command} ended:\n{said.decode()}")
+
+    def _wait_until_opened(self) -> None:
+        """Wait until no pack is on its way any more, as whoever types the next command does."""
+        patience = time.monotonic() + PATIENCE
+        while time.monotonic() < patience:
+            try:
+                with urlopen(f"http://127.0.0.1:{self._port}/readyz", timeout=PATIENCE) as answer:
+                    told = answer.read()
+            except HTTPError as error:
+                told = error.read()
+            except OSError:  # it listens elsewhere
+                return
+            if b"opening" not in told and b"loading" not in told:
+                return
+            time.sleep(0.02)
 
     def _make_environment(self, folder: Path) -> Mapping[str, str]:
         """A virtual environment of the page's own that also sees what the tests' has."""
