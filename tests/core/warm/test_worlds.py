@@ -115,6 +115,20 @@ async def test_a_host_of_another_world_is_sent_nothing(warm: WarmHome) -> None:
     place.close()
 
 
+def in_the_place_of_a_host(warm: WarmHome) -> tuple[int, socket.socket]:
+    """The host that served and has ended, by process, and a socket of ours under its name."""
+    host = served(warm)
+    (name,) = [path.name for path in warm.place.iterdir() if len(path.name) == hosts.NAME_LENGTH]
+    warm.hosts("restart")
+    warm_home.eventually(lambda: has_ended(host))
+    listening = socket.socket(socket.AF_UNIX)
+    folder = os.open(warm.place, os.O_RDONLY)
+    listening.bind(f"/proc/self/fd/{folder}/{name}")
+    os.close(folder)
+    listening.listen()
+    return host, listening
+
+
 HOSTILE = [b"", b"\n", b"=\0\0\0\1", b"x\0", b"+", b"+=", b"\xff" * 5000]
 
 
@@ -123,14 +137,7 @@ async def test_a_hostile_socket_is_told_nothing_and_the_session_is_served(
     warm: WarmHome, words: bytes
 ) -> None:
     await warm.learn()
-    host = await asyncio.to_thread(served, warm)
-    (name,) = [path.name for path in warm.place.iterdir() if len(path.name) == hosts.NAME_LENGTH]
-    warm.hosts("restart")
-    warm_home.eventually(lambda: has_ended(host))
-    listening = socket.socket(socket.AF_UNIX)
-    folder = os.open(warm.place, os.O_RDONLY)
-    listening.bind(f"/proc/self/fd/{folder}/{name}")
-    listening.listen()
+    host, listening = await asyncio.to_thread(in_the_place_of_a_host, warm)
     heard = asyncio.create_task(asyncio.to_thread(answer_with, listening, words))
 
     own = await asyncio.to_thread(served, warm)
@@ -138,7 +145,6 @@ async def test_a_hostile_socket_is_told_nothing_and_the_session_is_served(
     assert await heard == b""
     assert own != host and warm.alone() != ""
     listening.close()
-    os.close(folder)
 
 
 def answer_with(listening: socket.socket, words: bytes) -> bytes:
@@ -286,14 +292,7 @@ async def test_another_user_is_refused_even_where_the_folder_lets_it_in(warm: Wa
 @ROOT
 async def test_a_host_of_another_user_is_sent_nothing(warm: WarmHome) -> None:
     await warm.learn()
-    host = await asyncio.to_thread(served, warm)
-    (name,) = [path.name for path in warm.place.iterdir() if len(path.name) == hosts.NAME_LENGTH]
-    warm.hosts("restart")
-    warm_home.eventually(lambda: has_ended(host))
-    listening = socket.socket(socket.AF_UNIX)
-    folder = os.open(warm.place, os.O_RDONLY)
-    listening.bind(f"/proc/self/fd/{folder}/{name}")
-    listening.listen()
+    host, listening = await asyncio.to_thread(in_the_place_of_a_host, warm)
 
     def greet() -> bytes:
         peer, _ = listening.accept()
@@ -306,7 +305,6 @@ async def test_a_host_of_another_user_is_sent_nothing(warm: WarmHome) -> None:
     assert await asyncio.to_thread(result, *heard) == b""
     assert own != host and "another world" in warm.alone()
     listening.close()
-    os.close(folder)
 
 
 OWN_PIDS = ("unshare", "--pid", "--fork", "--mount-proc")

@@ -112,11 +112,11 @@ def _by_settings(settings: Settings, pack: str) -> dict[str, dict[str, Any]]:
     return masked
 
 
-def _settled(said: Mapping[str, Any], within: str = "") -> Iterator[str]:
+def _in_keys(said: Mapping[str, Any], within: str = "") -> Iterator[str]:
     """What the settings say of a tool, as the keys of the file have it."""
     for key, value in said.items():
         if isinstance(value, Mapping) and key != "value":
-            yield from _settled(value, f"{within}{key}.")
+            yield from _in_keys(value, f"{within}{key}.")
         else:
             yield f"{within}{key} = {json.dumps(value, ensure_ascii=False)}"
 
@@ -173,7 +173,7 @@ def _show(
         if last := report.get("last_end"):
             output.styled(f"  {escaped(_told(last))}")
         for tool, said in report["tools_by_settings"].items():
-            words = ", ".join(_settled(said))
+            words = ", ".join(_in_keys(said))
             output.styled(f"  {escaped(f'{tool}, by the settings: {words}')}")
         for finding in report["findings"]:
             output.styled(f"  {escaped(finding['problem'])}")

@@ -31,8 +31,7 @@ def reload(
     if sys.platform != "linux":
         raise SettingsError("on this system, use `mcp-host serve --watch`, or send SIGUSR1")
     output, wanted = Output(), None if config is None else named_file(config)
-    found = [_of_file(told, wanted) for told in ask("reload", wanted)]
-    found = [told for told in found if told["hosts"] or "problem" in told]
+    found = [told for told in ask("reload", wanted) if told.get("hosts") or "problem" in told]
     if as_json:
         output.json({"processes": found})
     for told in found if not as_json else ():
@@ -40,7 +39,7 @@ def reload(
             output.text(line)
     if not found and not as_json:
         output.text(NONE)
-    hosts = [host for told in found for host in told["hosts"]]
+    hosts = [host for told in found for host in told.get("hosts", ())]
     are_good = all(host["reloaded"] for host in hosts)
     raise typer.Exit(0 if found and are_good and not any("problem" in t for t in found) else 1)
 
@@ -64,11 +63,6 @@ def running_lines(settings: Path | None, digest: str) -> list[str]:
                 says += f"; the last reload changed nothing: {host['error']}"
             lines.append(f"{who} {says}")
     return lines
-
-
-def _of_file(told: dict[str, Any], wanted: str | None) -> dict[str, Any]:
-    hosts = told.get("hosts", [])
-    return {**told, "hosts": [h for h in hosts if wanted is None or h["settings"] == wanted]}
 
 
 def _lines(told: dict[str, Any]) -> list[str]:

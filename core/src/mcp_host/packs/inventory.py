@@ -243,9 +243,9 @@ class Inventory:
 
     def _take_in_own(self) -> None:
         """Serve what the host contributes itself."""
-        own = own_pack(self.report, self._usage)
-        if (tools := self.search_tools) is not None:
-            own = own_pack(self.report, self._usage, tools.tools, tools.instructions)
+        tools = self.search_tools
+        more = () if tools is None else (tools.tools, tools.instructions)
+        own = own_pack(self.report, self._usage, *more)
         self.packs[own.name] = Pack(own.name, own.table, OPENING)
         self.take_in(own.name, own)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from contextlib import suppress
 
 from .lifecycle import Lifecycle
 
@@ -24,10 +25,9 @@ async def open_in_turn(packs: Sequence[Lifecycle]) -> None:
         for pack in packs:
             at_work = [each for each in packs if each.has_begun]
             if not pack.has_begun and at_work:
-                settling = [asyncio.ensure_future(each.unused()) for each in at_work]
-                _, late = await asyncio.wait(settling, timeout=PATIENCE)
-                for each in late:
-                    each.cancel()
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(PATIENCE):
+                        await asyncio.gather(*(each.unused() for each in at_work))
             pack.begin()
     finally:
         for task in begun:

@@ -11,7 +11,6 @@ import json
 import logging
 import os
 import socket
-import struct
 import sys
 import time
 from collections.abc import Awaitable, Callable
@@ -20,6 +19,7 @@ from typing import Any
 
 from ...startup import folders
 from ...startup.version import VERSION
+from ...startup.warm.world import peer_of
 
 log = logging.getLogger("mcp_host.server")
 
@@ -28,7 +28,6 @@ SUFFIX = ".sock"
 LONGEST = 65536
 ANSWERED, RELOADED = 5.0, 300.0
 """Seconds in which a host must have told how it is, and must have reloaded."""
-_UCRED = struct.Struct("3i")
 
 
 class Control:
@@ -84,7 +83,8 @@ class Control:
 
     async def _answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
-            if _user(writer.get_extra_info("socket")) != os.getuid():
+            _, user = peer_of(writer.get_extra_info("socket"))
+            if user != os.getuid():
                 return
             question = json.loads(await asyncio.wait_for(reader.readline(), ANSWERED))
             if question["do"] == "reload":
@@ -142,7 +142,7 @@ def _asked(place: Any, name: str, question: dict[str, Any]) -> dict[str, Any] | 
             return None
         except OSError as error:
             return {"process": int(name.partition("-")[0]), "problem": str(error)}
-        process = _UCRED.unpack(_credentials(peer))[0]
+        process, _ = peer_of(peer)
         try:
             peer.sendall(json.dumps(question).encode() + b"\n")
             with peer.makefile("rb") as answer:
@@ -150,13 +150,3 @@ def _asked(place: Any, name: str, question: dict[str, Any]) -> dict[str, Any] | 
         except (OSError, ValueError) as error:
             return {"process": process, "problem": f"it does not answer: {error or 'it ended'}"}
     return told
-
-
-def _credentials(peer: socket.socket) -> bytes:
-    return peer.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _UCRED.size)
-
-
-def _user(peer: Any) -> int:
-    """Return the user at the other end of a connection."""
-    user: int = _UCRED.unpack(_credentials(peer))[1]
-    return user

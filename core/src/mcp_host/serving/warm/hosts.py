@@ -21,7 +21,7 @@ from ...startup.catalogue import Catalogue
 from ...startup.options import Options
 from ...startup.protocol import LISTS
 from ...startup.warm.wire import Request
-from ..reload.reloading import Reloading
+from ..reload.reloading import Reloading, states
 from ..start import Serving
 from .logs import WarmLog
 
@@ -56,7 +56,7 @@ class OpenHost:
         self.is_own = False
         self.reloading: Reloading | None = None
         self.watching: asyncio.Task[None] | None = None
-        self.secret_files = _states(host.settings.secrets.files)
+        self.secret_files = states(host.settings.secrets.files)
 
     def about(self) -> dict[str, Any]:
         """Return what `mcp-host warm status` tells of it."""
@@ -92,7 +92,7 @@ class OpenHost:
     @property
     def is_current(self) -> bool:
         """Whether a new session may have it: nothing has failed for good, no secret is another."""
-        return self.host.fatal is None and self.secret_files == _states(self.secret_files)
+        return self.host.fatal is None and self.secret_files == states(self.secret_files)
 
 
 class OpenHosts:
@@ -138,7 +138,7 @@ class OpenHosts:
 
     async def _reload(self, found: OpenHost, reloading: Reloading) -> dict[str, Any]:
         told = await reloading.reload()
-        found.secret_files = _states(found.host.settings.secrets.files)
+        found.secret_files = states(found.host.settings.secrets.files)
         for key, task in list(self._open.items()):
             if task.done() and not task.cancelled() and not task.exception():
                 now = key._replace(content=found.host.settings.digest)
@@ -247,15 +247,3 @@ def _is_good(task: asyncio.Task[OpenHost]) -> bool:
 
 def _is_idle(found: OpenHost, since: float) -> bool:
     return found.sessions == 0 and (found.is_own or found.left_at < since)
-
-
-def _states(files: Any) -> dict[str, tuple[int, int, int] | None]:
-    """Return size, time and number of each file, None where it is not there."""
-    found: dict[str, tuple[int, int, int] | None] = {}
-    for name in files:
-        try:
-            about = Path(name).stat()
-            found[name] = (about.st_size, about.st_mtime_ns, about.st_ino)
-        except OSError:
-            found[name] = None
-    return found

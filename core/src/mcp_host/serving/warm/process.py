@@ -21,7 +21,7 @@ from ...startup.version import VERSION
 from ...startup.warm import wire
 from ...startup.warm.hosts import BACKLOG
 from ...startup.warm.place import Place
-from ...startup.warm.world import UCRED, credentials, is_same_world
+from ...startup.warm.world import is_same_world, peer_of
 from .. import logs as all_logs
 from ..reload.control import Control
 from ..start import EXIT_OK, PATIENCE, SWITCH_INTERVAL
@@ -183,8 +183,7 @@ class WarmProcess:
     def _asked(self, peer: socket.socket) -> tuple[wire.Request, list[int]] | str:
         """Greet whoever has connected, when that may be trusted, and hear what it wants."""
         peer.settimeout(TALK)
-        data = peer.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, UCRED)
-        process, user = credentials(data)
+        process, user = peer_of(peer)
         if user != os.getuid() or not is_same_world(process):
             peer.sendall(wire.REFUSED + FOREIGN.encode())
             raise PermissionError(FOREIGN)

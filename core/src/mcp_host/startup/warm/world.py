@@ -6,8 +6,19 @@ host that was started outside, nor be handed the environment of sessions outside
 
 from __future__ import annotations
 
+import _socket
 import os
 import sys
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Protocol
+
+    class Connected(Protocol):
+        """A connected socket, of whichever class."""
+
+        def getsockopt(self, level: int, name: int, length: int, /) -> bytes: ...
+
 
 SPACES = ("mnt", "user", "pid", "net", "ipc")
 LINES = (
@@ -49,6 +60,11 @@ def credentials(data: bytes) -> tuple[int, int]:
     return tuple(  # type: ignore[return-value]  # two of them
         int.from_bytes(data[at : at + 4], sys.byteorder, signed=True) for at in (0, 4)
     )
+
+
+def peer_of(connection: Connected) -> tuple[int, int]:
+    """The process and the user at the other end of a connected socket; on Linux alone."""
+    return credentials(connection.getsockopt(_socket.SOL_SOCKET, _socket.SO_PEERCRED, UCRED))
 
 
 def why_alone() -> str:

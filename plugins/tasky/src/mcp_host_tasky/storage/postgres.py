@@ -341,10 +341,6 @@ class PostgresView(SqlView):
 
 def _conditions(wanted: Wanted) -> Where:
     where = common_conditions(wanted, "number")
-    if wanted.priority:
-        # As a range of the sort key, whose index has the order as well.
-        level = str(5 - wanted.priority)
-        where.need("sort_key >= ? AND sort_key < ?", level, level + "~")
     if wanted.due_until:
         where.need("due_at <= ?", wanted.due_until)
     if wanted.created_after:

@@ -60,4 +60,8 @@ def common_conditions(wanted: Wanted, number: str) -> Where:
             where.need(f"EXISTS ({tagged})", tag)
         else:
             where.need(f"{number} IN (SELECT number FROM tagged WHERE tag = ?)", tag)
+    if wanted.priority:
+        # As a range of the sort key, whose index has the order as well.
+        level = str(5 - wanted.priority)
+        where.need("sort_key >= ? AND sort_key < ?", level, level + "~")
     return where

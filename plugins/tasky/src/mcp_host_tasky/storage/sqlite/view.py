@@ -176,9 +176,6 @@ class SqliteView(SqlView):
     def _conditions(self, wanted: Wanted) -> Where:
         """Return the WHERE clause; what it needs stands in the index of the walk (see sort_key)."""
         where = common_conditions(wanted, "+number")
-        if wanted.priority:
-            level = str(5 - wanted.priority)
-            where.need("sort_key >= ? AND sort_key < ?", level, level + "~")
         if wanted.due_until:
             where.need("substr(sort_key, 2, 20) <= ?", wanted.due_until)
         if wanted.created_after:
