@@ -52,12 +52,20 @@ def packages(folder: Path) -> list[str]:
     return sorted(path.name for path in found if (path / "__init__.py").exists())
 
 
-PACKS = {folder.name: packages(folder) for folder in PLUGINS if (folder / "src").is_dir()}
+def has_pack(folder: Path) -> bool:
+    """Whether a distribution has a pack; others bring commands, workers or extensions."""
+    project = tomllib.loads((folder / "pyproject.toml").read_text("utf-8"))["project"]
+    return "mcp_host.packs" in project.get("entry-points", {})
+
+
+FOUND = {folder.name: packages(folder) for folder in PLUGINS if (folder / "src").is_dir()}
+PACKS = {name: found for name, found in FOUND.items() if has_pack(ROOT / "plugins" / name)}
+BESIDE = {name: found for name, found in FOUND.items() if name not in PACKS}
 
 
 @pytest.fixture(scope="module")
 def graph() -> grimp.ImportGraph:
-    everything = [package for found in PACKS.values() for package in found]
+    everything = [package for found in FOUND.values() for package in found]
     return grimp.build_graph("mcp_host", *everything, include_external_packages=True)
 
 
@@ -81,6 +89,7 @@ def room(module: str) -> str:
 def test_every_pack_of_the_folder_is_looked_at(graph: grimp.ImportGraph) -> None:
     assert set(PACKS) == {"cortex_tasks", "tasky", "openspec", "todo_db"}
     assert all(f"{found[0]}.plugin" in graph.modules or len(found) > 1 for found in PACKS.values())
+    assert set(BESIDE) == {"dev"}
 
 
 def test_the_rooms_of_the_core_point_one_way(graph: grimp.ImportGraph) -> None:
@@ -96,21 +105,23 @@ def test_the_rooms_of_the_core_point_one_way(graph: grimp.ImportGraph) -> None:
 
 
 def test_the_core_imports_no_pack(graph: grimp.ImportGraph) -> None:
-    packs = {package for found in PACKS.values() for package in found}
+    packs = {package for found in FOUND.values() for package in found}
 
     assert [pair for pair in imports(graph, "mcp_host") if top(pair[1]) in packs] == []
 
 
-@pytest.mark.parametrize("pack", PACKS)
-def test_a_pack_imports_no_other_pack_and_of_the_host_only_the_public_api(
-    graph: grimp.ImportGraph, pack: str
+@pytest.mark.parametrize("name", FOUND)
+def test_a_distribution_imports_no_other_one_and_of_the_host_only_the_public_api(
+    graph: grimp.ImportGraph, name: str
 ) -> None:
-    others = {package for name, found in PACKS.items() if name != pack for package in found}
+    others = {package for other, found in FOUND.items() if other != name for package in found}
+    kit = {"mcp_host.testing"} if name in BESIDE else set()
 
     wrong = [
         (module, imported)
-        for module, imported in imports(graph, *PACKS[pack])
-        if top(imported) in others | SDK or imported.startswith("mcp_host.")
+        for module, imported in imports(graph, *FOUND[name])
+        if top(imported) in others | SDK
+        or (imported.startswith("mcp_host.") and imported not in kit)
     ]
 
     assert wrong == []
