@@ -3,12 +3,13 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
+SITE_STAMP := $(VENV)/.installed-site
 MANIFESTS := pyproject.toml constraints.txt core/pyproject.toml $(wildcard plugins/*/pyproject.toml)
 EDITABLE := -e core -e plugins/todo_db -e "plugins/tasky[postgresql]" -e plugins/openspec -e plugins/dev -e "plugins/cortex_tasks[backend,keyring]"
 WORKERS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-again compiled check format lint types docs conformance oracle torture bench profile wheels clean
+.PHONY: help setup demo test test-again compiled check format lint types docs conformance oracle torture bench profile wheels sbom site picture clean
 
 help: ## show what can be made
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -67,7 +68,25 @@ profile: setup compiled ## say where the microseconds of a call go
 	$(BIN)/python -m benchmarks.profile
 
 wheels: setup ## build the wheels of all distributions into dist/
+	@rm -f dist/mcp_host*.whl
 	@for d in core plugins/*; do $(BIN)/python -m build --quiet --wheel --outdir dist $$d; done
+
+sbom: wheels ## write what the wheels bring with them, as CycloneDX, into build/sbom.cdx.json
+	@mkdir -p build && rm -rf build/sbom-venv
+	$(PYTHON) -m venv build/sbom-venv
+	build/sbom-venv/bin/python -m pip install --quiet --constraint constraints.txt dist/mcp_host*.whl
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --group release
+	$(BIN)/cyclonedx-py environment --output-reproducible --output-file build/sbom.cdx.json build/sbom-venv/bin/python
+
+$(SITE_STAMP): $(STAMP)
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --group site
+	@touch $@
+
+site: $(SITE_STAMP) ## build the documentation site into build/site/html, its links checked
+	$(BIN)/python -m tools.site
+
+picture: setup ## draw the terminal at the top of the README from the demo
+	$(BIN)/python -m tools.picture
 
 clean:
 	rm -rf $(VENV) dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis

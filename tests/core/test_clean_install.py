@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 import venv
@@ -77,6 +78,70 @@ def test_the_host_finds_the_pack(programs: Path, tmp_path: Path) -> None:
 
     (pack,) = json.loads(done.stdout)["packs"]
     assert (pack["name"], pack["distribution"]) == ("todo_db", "mcp-host-todo-db")
+
+
+@pytest.mark.parametrize("later", ["mcp_host", "mcp_host_todo_db"], ids=["host", "pack"])
+def test_a_later_host_and_an_earlier_pack_are_not_installed_together_nor_the_reverse(
+    programs: Path, tmp_path: Path, later: str
+) -> None:
+    wheels = programs.parents[1] / "wheels"
+    of_later = as_version(wheels, later, "1.0.0", tmp_path)
+    earlier = "mcp_host" if later == "mcp_host_todo_db" else "mcp_host_todo_db"
+    (of_earlier,) = wheels.glob(f"{earlier}-0*.whl")
+
+    done = subprocess.run(
+        [
+            *(sys.executable, "-m", "pip", "--python", programs / "python"),
+            *("install", "--dry-run", "--no-index", of_earlier, of_later),
+        ],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    told = done.stdout + done.stderr
+    assert done.returncode == 1
+    assert "conflicting dependencies" in told
+    assert re.search(r"mcp-host-todo-db \S+ depends on mcp-host<[12] and >=[01]", told), told
+
+
+def test_a_later_pack_that_was_forced_beside_an_earlier_host_is_refused_by_it(
+    programs: Path, tmp_path: Path
+) -> None:
+    later = as_version(programs.parents[1] / "wheels", "mcp_host_todo_db", "1.0.0", tmp_path)
+    there = tmp_path / "there"
+    pip("install", "--no-index", "--no-deps", "--no-compile", "--target", there, later)
+    (tmp_path / "mcp-host.toml").write_text("[packs.todo_db]\n")
+
+    done = subprocess.run(
+        [programs / "mcp-host", "packs", "--json", "--config", "mcp-host.toml"],
+        env={**account(tmp_path), "PYTHONPATH": str(there)},
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+
+    (pack,) = json.loads(done.stdout)["packs"]
+    assert pack["code"] == "host_unfit"
+    assert "made for mcp-host <2,>=1.0.0, and this is mcp-host 0.1.0" in pack["reason"]
+
+
+def as_version(wheels: Path, name: str, version: str, folder: Path) -> Path:
+    """A distribution's wheel as one of another version, with the bounds that it would have then."""
+    (wheel,) = wheels.glob(f"{name}-0*.whl")
+    made = folder / f"{name}-{version}-py3-none-any.whl"
+    upper = int(version.partition(".")[0]) + 1
+    with zipfile.ZipFile(wheel) as old, zipfile.ZipFile(made, "w") as new:
+        for member in old.infolist():
+            data = old.read(member)
+            if member.filename.endswith(".dist-info/METADATA"):
+                text = data.decode().replace("\nVersion: 0.1.0\n", f"\nVersion: {version}\n")
+                data = text.replace("<1,>=0.1.0", f"<{upper},>={version}").encode()
+            if member.filename.endswith(".dist-info/RECORD"):
+                data = b""  # it held the checksum of what has changed
+            new.writestr(member.filename.replace("-0.1.0.dist-info", f"-{version}.dist-info"), data)
+    return made
 
 
 @pytest.mark.anyio

@@ -25,7 +25,7 @@ PATIENCE = 60
 DOCS_PORT = "8000"
 ENDS_WITH = re.compile(r"ends with (\d+)")
 NOT_RUN = ("text", "markdown", "diff", "mermaid", "yaml", "nginx", "ini", "sql", "")
-SET_UP = re.compile(r'(pip install .*"?mcp-host(\[|"|$)|make |git clone )')
+SET_UP = re.compile(r'(pip install (dist/|.*"?mcp-host(\[|"|$))|make |git clone )')
 
 
 class Session:

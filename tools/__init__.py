@@ -1,0 +1,1 @@
+"""What releases the project and shows it to people: the site, the picture, the checks of a tag."""
