@@ -147,6 +147,9 @@ def as_version(wheels: Path, name: str, version: str, folder: Path) -> Path:
 @pytest.mark.anyio
 async def test_the_pack_serves_alone(programs: Path, tmp_path: Path) -> None:
     environment = {**account(tmp_path), "DATABASE_URL": ""}
+    # The time to open is for opening: what is imported then is compiled before.
+    imports = "import aiosqlite, alembic, mcp_host_todo_db.plugin, sqlalchemy.ext.asyncio"
+    subprocess.run([programs / "python", "-c", imports], env=environment, check=True)
     async with stdio_client([programs / "todo-db-mcp"], environment=environment) as client:
         assert len(await client.tools()) == 5
         await client.value("add_task", user_id="ann", title="t")
@@ -170,4 +173,5 @@ def pip(*arguments: str | Path) -> None:
 def account(folder: Path) -> Mapping[str, str]:
     """The variables of an account in which nothing was set up."""
     kinds = ("CONFIG", "DATA", "CACHE")
-    return {**os.environ, **{f"XDG_{kind}_HOME": str(folder / kind) for kind in kinds}}
+    compiled = {**os.environ, "PYTHONDONTWRITEBYTECODE": ""}
+    return {**compiled, **{f"XDG_{kind}_HOME": str(folder / kind) for kind in kinds}}
