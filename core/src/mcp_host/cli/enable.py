@@ -10,7 +10,7 @@ from ..errors import SettingsError
 from ..packs.discovery import discover
 from .common import ConfigOption, chosen_file
 from .completion import installed_packs
-from .settings_file import set_enabled
+from .settings_file import brings_itself, set_enabled
 
 
 def enable(
@@ -20,7 +20,7 @@ def enable(
     """Enable a pack."""
     path = chosen_file(config)
     offers = discover()
-    if name not in offers:
+    if name not in offers and not brings_itself(path, name):
         known = ", ".join(offers) or "none"
         raise SettingsError(f"no pack '{name}' is installed; installed are: {known}")
     set_enabled(path, name, True)

@@ -6,8 +6,15 @@ from pathlib import Path
 
 import tomlkit
 
-from ..settings.loading import loads, read, trust_bytes
+from ..settings.loading import load, loads, read, trust_bytes
 from ..startup.trust import is_trusted, write_atomically
+
+
+def brings_itself(path: Path, name: str) -> bool:
+    """Whether a settings file says itself what a pack is, so that none need be installed."""
+    settings = load(path)
+    table = settings.packs.get(name)
+    return name in settings.workers or (table is not None and table.file is not None)
 
 
 def set_enabled(path: Path, name: str, enabled: bool) -> None:

@@ -12,7 +12,7 @@ import signal
 import sys
 import threading
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -77,9 +77,7 @@ class Apart:
         offer, settings, table = self._offer, self._settings, self._table
         return {
             "declare": self.name,
-            "offer": None
-            if offer is None
-            else [offer.name, offer.module, offer.distribution, offer.version, offer.requires],
+            "offer": None if offer is None else list(astuple(offer)),
             "table": table.model_dump(mode="json", exclude={"settings"}, exclude_unset=True),
             "settings": with_dates_marked(table.settings),
             "worker": None if self._worker is None else self._worker.value,
@@ -170,7 +168,8 @@ class Apart:
     def _declared(self, about: Mapping[str, Any]) -> Declared:
         own = about.get("settings")
         words = (str(about.get(key, "")) for key in ("module", "distribution", "version"))
-        offer = Offer(self.name, *words)
+        file = self._offer if self._offer is not None and self._offer.file else None
+        offer = file or Offer(self.name, *words)
         self.told = about
         return DeclaredApart(
             name=self.name,

@@ -25,7 +25,9 @@ from .words import cut
 class Offer:
     """An installed distribution that offers a pack; read from metadata, nothing is imported.
 
-    `requires` are the versions of the host that it is made for, empty where it does not say.
+    `requires` are the versions of the host that it is made for, empty where it does not say. A pack
+    that is a `file` has no distribution and no version, but the file's `digest`; `instead_of` are
+    the distributions that offer an installed pack of its name.
     """
 
     name: str
@@ -33,6 +35,21 @@ class Offer:
     distribution: str
     version: str
     requires: str = ""
+    file: str = ""
+    digest: str = ""
+    instead_of: str = ""
+
+    @property
+    def source(self) -> str:
+        """Where the pack is from, for people."""
+        return self.file or self.distribution or self.module
+
+    @property
+    def about(self) -> dict[str, str]:
+        """The same as plain data: a file, or a distribution and its version."""
+        if self.file:
+            return {"file": self.file}
+        return {"distribution": self.distribution, "version": self.version}
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,6 +81,8 @@ class Declared:
     @property
     def file(self) -> str | None:
         """The file of the outermost module that the pack is in."""
+        if self.offer.file:
+            return self.offer.file
         module = sys.modules.get(self.offer.module.partition(":")[0].partition(".")[0])
         return getattr(module, "__file__", None)
 

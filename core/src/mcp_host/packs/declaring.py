@@ -32,7 +32,7 @@ def declare(offer: Offer, settings: Settings, hooks: Hooks, step: Step) -> Decla
     What fails leaves nothing of the pack registered.
     """
     check_host(offer)
-    step(f"importing {offer.module}")
+    step(f"importing {offer.file or offer.module}")
     plugin = _imported(offer)
     step("reading its hooks")
     hooks.register(offer, plugin)
@@ -70,15 +70,20 @@ def declare(offer: Offer, settings: Settings, hooks: Hooks, step: Step) -> Decla
 
 def _imported(offer: Offer) -> Any:
     try:
+        if offer.file:
+            from .single_file import imported_file  # few hosts have such a pack
+
+            return imported_file(offer)
         return imported(offer.module)
+    except LoadError:
+        raise
     except BaseException as error:
         of_it = {"traceback": trace(error)}
         log.warning("pack %s could not be imported", offer.name, extra=of_it)
         raise LoadError(
             "import_failed",
-            f"importing {offer.module} raised {told(error)}",
-            f"the fault is in {offer.distribution or offer.module}; the log of `mcp-host serve` "
-            "has the traceback",
+            f"importing {offer.file or offer.module} raised {told(error)}",
+            f"the fault is in {offer.source}; the log of `mcp-host serve` has the traceback",
         ) from error
 
 

@@ -22,7 +22,7 @@ def dependencies(inventory: Inventory, variables: Iterable[str] = ()) -> Depende
     loaded = [declared for declared in packs if declared is not None]
     offers = [declared.offer for declared in loaded]
     sources = _Sources()
-    for name in (*OWN_DISTRIBUTIONS, *(offer.distribution for offer in offers)):
+    for name in filter(None, (*OWN_DISTRIBUTIONS, *(offer.distribution for offer in offers))):
         sources.files += _metadata_file(name)
     sources.add(Path(__file__).with_name("__init__.py"), "mcp-host")
     for declared in loaded:
@@ -108,6 +108,6 @@ def _is_copy(module: Path, distribution: str) -> bool:
     `module` is the package's own file, or the one file of a pack that has no more.
     """
     place = module.parent if module.name == "__init__.py" else module
-    about = _metadata_file(distribution)
+    about = _metadata_file(distribution) if distribution else []
     is_beside = place.parent.name in ("site-packages", "dist-packages")
     return bool(about) and is_beside and Path(about[0]).parent.parent == place.parent

@@ -91,6 +91,10 @@ def summary(offer: Offer) -> str:
 
 def chosen(name: str, table: PackTable, offers: Mapping[str, Sequence[Offer]]) -> Offer:
     """Return the one offer of a pack that the settings mean; `LoadError` names what is wrong."""
+    if table.file is not None:
+        from .single_file import offer_of_file  # few hosts have such a pack
+
+        return offer_of_file(name, table.file, offers.get(name, ()))
     found = offers.get(name, ())
     if table.distribution:
         wanted = _normal(table.distribution)

@@ -86,8 +86,7 @@ class Pack:
         """What a person wants to know of it, as plain data."""
         about: dict[str, Any] = {"name": self.name, **self.condition.as_data()}
         if self.declared is not None:
-            about["distribution"] = self.declared.offer.distribution
-            about["version"] = self.declared.offer.version
+            about.update(self.declared.offer.about)
             about["tools"] = len(self.declared.tools)
             about["resources"] = len(self.declared.resources)
             about["prompts"] = len(self.declared.prompts)
@@ -365,7 +364,12 @@ class Inventory:
             if pack.declared is not None
             for problem in pack.declared.skills.problems
         ]
-        return [*self.settings.warnings, *self.catalog.warnings, *skills]
+        hidden = [
+            f"pack {pack.name}: {offer.file} is served, and not the pack of {offer.instead_of}"
+            for pack in self.packs.values()
+            if pack.declared is not None and (offer := pack.declared.offer).instead_of
+        ]
+        return [*self.settings.warnings, *self.catalog.warnings, *skills, *hidden]
 
     def is_required(self, pack: Pack) -> bool:
         """Whether the host must not serve without it."""

@@ -103,8 +103,9 @@ def _files(table: PackTable, name: str, settings: str) -> _Files:
     about: list[str] = []
     with suppress(LoadError, ImportError, ValueError, AttributeError, OSError):
         offer = chosen(name, table, discover({name}))
-        about += [offer.distribution, offer.version, offer.module]
-        found += _times(offer.module.partition(":")[0].partition(".")[0])
+        about += [offer.distribution, offer.version, offer.module, offer.file]
+        package = offer.module.partition(":")[0].partition(".")[0]
+        found += [_time(Path(offer.file))] if offer.file else _times(package)
     changed = max((mtime for _, mtime, _ in found), default=0) / 1e9
     own = table.model_dump(mode="json", exclude={"isolation"})
     text = json.dumps([own, found, about, settings], default=str)
@@ -120,8 +121,12 @@ def _times(package: str) -> Iterator[tuple[str, int, int]]:
     for place in places:
         for file in sorted([Path(place), *Path(place).rglob("*")]):
             if "__pycache__" not in file.parts and file.is_file():
-                about = file.stat()
-                yield str(file), about.st_mtime_ns, about.st_size
+                yield _time(file)
+
+
+def _time(file: Path) -> tuple[str, int, int]:
+    about = file.stat()
+    return str(file), about.st_mtime_ns, about.st_size
 
 
 def _kept(path: Path) -> dict[str, LastEnd]:

@@ -98,7 +98,8 @@ class Loading:
         """Return what loads a pack; a condition where that cannot be."""
         offer: Offer | None = None
         try:
-            if table.python is None and name not in self._settings.workers:  # which know it
+            knows_itself = table.python is not None and table.file is None
+            if not knows_itself and name not in self._settings.workers:
                 offer = chosen(name, table, offers)
         except LoadError as error:
             return error.condition

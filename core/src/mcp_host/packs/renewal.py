@@ -14,6 +14,7 @@ from ..settings.tables import HostTable, HttpTable, PackTable
 from .catalog import Catalog, Naming
 from .conditions import Condition
 from .declared import Declared, LoadError, Outcome
+from .single_file import is_as_offered
 
 if TYPE_CHECKING:
     from .inventory import Inventory, Pack
@@ -117,6 +118,8 @@ def _is_same_pack(pack: Pack, old: Settings, new: Settings) -> bool:
     if before is None or old.is_apart(name) != new.is_apart(name):
         return False
     if old.problems.get(name) != new.problems.get(name) or _worker(old, name) != _worker(new, name):
+        return False
+    if declared.offer.file and not is_as_offered(declared.offer):
         return False
     if old.host.root != new.host.root and _has_project(declared.settings_model):
         return False

@@ -7,7 +7,6 @@ which stay where they are.
 from __future__ import annotations
 
 import copy
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
@@ -113,12 +112,11 @@ def tell(declared: Declared) -> dict[str, Any]:
             "schema": model.model_json_schema(ref_template=template),
             "reads_environment": list(getattr(model, "reads_environment", ())),
         }
-    top = sys.modules.get(declared.offer.module.partition(":")[0].partition(".")[0])
     return {
         "module": declared.offer.module,
         "distribution": declared.offer.distribution,
         "version": declared.offer.version,
-        "file": getattr(top, "__file__", None),
+        "file": declared.file,
         "settings": own_settings,
         "tools": [tell_one(tool) for tool in declared.tools],
         "resources": [tell_one(resource) for resource in declared.resources],

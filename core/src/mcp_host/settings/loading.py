@@ -163,7 +163,9 @@ def parse(
         host=host,
         http=tables.http,
         packs={
-            name: table.model_copy(update={"settings": own.settings.get(name, {})})
+            name: table.model_copy(
+                update={"settings": own.settings.get(name, {}), **_placed(name, table, folder)}
+            )
             for name, table in tables.packs.items()
         },
         profiles=tables.profiles,
@@ -186,6 +188,16 @@ def _with_absolute_paths(host: HostTable, where: str, source: Path | None) -> Ho
             except RuntimeError as error:  # "~nobody/x"
                 raise SettingsError(f"{where}: host.{key}: {error}") from None
     return host.model_copy(update=absolute) if absolute else host
+
+
+def _placed(name: str, table: PackTable, folder: Path) -> dict[str, str]:
+    """The file that is the pack, where it is one, by its absolute path."""
+    if table.file is None:
+        return {}
+    try:
+        return {"file": os.path.normpath(folder / Path(table.file).expanduser())}
+    except RuntimeError as error:  # "~nobody/x"
+        raise SettingsError(f"packs.{name}.file: {error}") from None
 
 
 class _Own(NamedTuple):

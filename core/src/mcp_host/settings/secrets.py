@@ -138,7 +138,7 @@ class SecretReader:
             if isinstance(value.get("env"), str) and set(value) <= {"env", "default"}:
                 found = self._from_environment(value, keys)
                 return text(found) if isinstance(found, str) else found
-            if set(value) == {"file"} and isinstance(value["file"], str):
+            if set(value) == {"file"} and isinstance(value["file"], str) and not _is_pack(keys):
                 return text(self._from_file(value["file"], keys))
             return {key: self.resolve(item, (*keys, key), text) for key, item in value.items()}
         if isinstance(value, list):
@@ -186,6 +186,11 @@ class SecretReader:
             frozenset({variable}) if variable else frozenset(),
         )
         return value
+
+
+def _is_pack(keys: Keys) -> bool:
+    """Whether a table is one of [packs.X], whose `file` is the pack's own."""
+    return len(keys) == 2 and keys[0] == "packs"
 
 
 def may_be_read_by_others(path: Path, mode: int) -> bool:

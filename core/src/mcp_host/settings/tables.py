@@ -269,6 +269,11 @@ class PackTable(_Table):
     distribution: str | None = Field(
         None, description="Which distribution, where several offer a pack of this name."
     )
+    file: str | None = Field(
+        None,
+        min_length=1,
+        description="A file of Python that is the pack, in place of an installed one.",
+    )
     prefix: str | None = Field(
         None,
         pattern=r"^[A-Za-z0-9_-]{0,32}$",
@@ -318,6 +323,12 @@ class PackTable(_Table):
     settings: dict[str, Any] = Field(
         {}, description="The pack's own settings, checked by its model."
     )
+
+    @model_validator(mode="after")
+    def _has_one_source(self) -> Self:
+        if self.file is not None and self.distribution is not None:
+            raise ValueError("file must not stand beside distribution: a file is the whole pack")
+        return self
 
     @property
     def memory_bytes(self) -> int | None:

@@ -51,8 +51,9 @@ def without_workers(
         for key, point in points.items():
             chosen[name] = WorkerChoice(key, packs[name][key], point)
             rest[name] = {k: value for k, value in packs[name].items() if k != key}
-            if "python" in rest[name]:
-                raise SettingsError(f"packs.{name}: python must not stand beside {key}")
+            for other in ("file", "python"):
+                if other in rest[name]:
+                    raise SettingsError(f"packs.{name}: {other} must not stand beside {key}")
     return {**data, "packs": rest}, chosen
 
 

@@ -31,8 +31,13 @@ def refuse_what_cannot_start(settings_file: Path, client: Client, entry: Entry |
             f"--force and set {'it' if len(needed) == 1 else 'them'} under `env` in the entry"
         )
     offers = discover()
-    packs = load(settings_file, {**os.environ, **given}).packs.items()
-    missing = [name for name, table in packs if table.enabled and name not in offers]
+    settings = load(settings_file, {**os.environ, **given})
+    known = {*offers, *settings.workers}
+    missing = [
+        name
+        for name, table in settings.packs.items()
+        if table.enabled and table.file is None and name not in known
+    ]
     if missing:
         raise SettingsError(
             f"{settings_file} enables {_listed(missing)}, and no installed distribution offers "

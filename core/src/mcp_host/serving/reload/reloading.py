@@ -82,7 +82,9 @@ class Reloading:
             return {**about, "reloaded": True, **told}
 
     async def watch(self, reload: Callable[[], Awaitable[Any]] | None = None) -> None:
-        """Reload whenever the settings file, or a file that it reads secrets from, has changed."""
+        """Reload whenever the settings file has changed, or one that it reads secrets from, or
+        one that is a pack.
+        """
         while True:
             await asyncio.sleep(BEAT)
             if await asyncio.to_thread(self._states) != self._seen:
@@ -124,8 +126,10 @@ class Reloading:
         }
 
     def _states(self) -> dict[str, tuple[int, int, int] | None]:
+        settings = self._host.settings
+        packs = [table.file for table in settings.packs.values() if table.file is not None]
         files = filter(None, [self.source, trust.record_file()])
-        return states([*files, *self._host.settings.secrets.files])
+        return states([*files, *settings.secrets.files, *packs])
 
 
 def in_words(told: Mapping[str, Any]) -> str:
