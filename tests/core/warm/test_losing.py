@@ -296,3 +296,65 @@ async def test_a_client_that_takes_nothing_holds_up_nobody_when_its_session_ends
 
     assert b"yy" not in begin + rest
     assert (begin + rest).endswith(b"}\n")
+
+
+LATE = """
+import time
+from pathlib import Path
+from mcp_host import Needs, hookimpl, tool
+
+mark = Path({mark!r})
+if mark.exists():
+    mark.with_suffix(".begun").touch()
+    while mark.exists():
+        time.sleep(0.01)
+
+
+@tool
+def old() -> str:
+    '''Tell which code this is.'''
+    return "old"
+
+
+@hookimpl
+def mcp_host_needs():
+    return Needs(reads_environment=())
+
+
+@hookimpl
+def mcp_host_tools():
+    return [old]
+"""
+"""A pack whose import waits while a file is there."""
+
+
+@pytest.mark.parametrize("trouble", ["killed", "edited"])
+async def test_a_host_that_is_lost_while_it_opens_is_followed_by_another(
+    warm: WarmHome, trouble: str
+) -> None:
+    mark = warm.home.project / "mark"
+    warm.home.add_pack("late", LATE.format(mark=str(mark)))
+    warm.home.write(warm_home.SETTINGS + "[packs.late]\nenabled = true\n")
+    await warm.learn()
+    mark.touch()
+
+    async with warm.stdio() as client:
+        assert "late_old" in {tool["name"] for tool in await client.tools()}
+        call = asyncio.create_task(client.value("probe_process"))
+        await asyncio.to_thread(eventually, mark.with_suffix(".begun").exists)
+        (first,) = warm.hosts()
+        if trouble == "killed":
+            kill(warm)
+        else:
+            file = next(warm.home.folder.glob("packs/*/late_pack_plugin.py"))
+            file.write_text(file.read_text().replace("old", "new"))
+        mark.unlink()
+        served_by = await call
+        await asyncio.to_thread(eventually, lambda: len(warm.hosts()) == 1)
+        (host,) = warm.hosts()
+        if trouble == "edited":
+            assert await client.value("late_new") == "new"
+            assert await client.notified("notifications/tools/list_changed")
+
+    assert served_by == host["process"] != first["process"]
+    assert warm.alone() == ""

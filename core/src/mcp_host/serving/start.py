@@ -12,6 +12,7 @@ import gc
 import os
 import sys
 import threading
+import time
 
 from ..startup import saved, signals
 from ..startup.catalogue import Catalogue
@@ -115,6 +116,7 @@ class _Start:
         self._version = ""
         self._inventory: Inventory | None = None
         self._error: BaseException | None = None
+        self._began = 0.0
         self._shown: Catalogue | None = None
         self._saved = Saved(None, "it is switched off")
         self._saving = threading.Lock()
@@ -139,6 +141,7 @@ class _Start:
         from . import logs, prints
 
         spare_plugin_search()
+        self._began = time.time()
         what = self._what
         self._version = what.version()
         settings = self._read_settings()
@@ -259,6 +262,8 @@ class _Start:
                 return  # a name or a URI was made of it: the file would give it away
             if now != self._saved.catalogue or not self._saved.is_good:
                 depends = dependencies(inventory, self._what.variables)
+                if saved.was_edited(depends, self._began, time.time()):
+                    return  # of which code this is the catalogue, the next start can tell
                 saved.write(
                     identity,
                     now,

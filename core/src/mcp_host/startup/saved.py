@@ -31,6 +31,10 @@ LARGEST = 8 * 1024 * 1024
 FOLDER = "catalogues"
 DRAFT = ".catalogue-"
 DAMAGED = "it is damaged"
+FILES, SETTINGS = "installed files", "settings file"
+"""Parts of a fingerprint: which code is there, and what the settings file says."""
+COARSE = 0.02
+"""Seconds by which a file's time may be behind."""
 OLD_DRAFT, OLD = 3600, 90 * 86400
 """Seconds after which a draft is that of a process that was killed, and a catalogue nobody's."""
 
@@ -76,12 +80,13 @@ class Saved(Record):
 
     `is_warm` says that the settings want the warm host, and `apart` names the packs that a session
     shares with no other there. `owners` tells the pack of each tool and each prompt, by its public
-    name. `fingerprint` is what the lists depend on as it is now. `text` is a catalogue that has
-    still to be `opened`.
+    name. `fingerprint` is what the lists depend on as it is now, and `changed` the parts that are
+    no longer as they were saved. `text` is a catalogue that has still to be `opened`.
     """
 
     catalogue: Catalogue | None
     refusal: str
+    changed: tuple[str, ...] = ()
     must_stay: bool = False
     dependencies: Dependencies = Dependencies()
     time: float = 0
@@ -132,9 +137,11 @@ def look(identity: Identity, environment: Mapping[str, str] | None = None) -> Sa
         return Saved(None, str(error))
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return Saved(None, DAMAGED)
-    changed = [part for part in sorted({*now, *saved}) if now.get(part) != saved.get(part)]
+    changed = tuple(p for p in sorted({*now, *saved}) if now.get(p) != saved.get(p))
     refusal = f"changed since: {', '.join(changed)}" if changed else ""
-    return Saved(None, refusal, must_stay, depends, when, is_warm, apart, owners, now, text)
+    return Saved(
+        None, refusal, changed, must_stay, depends, when, is_warm, apart, owners, now, text
+    )
 
 
 def write(
@@ -193,7 +200,7 @@ def fingerprint(
     return {
         "host and Python versions": _digest([FORMAT, VERSION, sys.version, sys.prefix]),
         "Python path": _digest([*sys.path, *_times(_site_folders())]),
-        "settings file": _digest(_content(identity.source)),
+        SETTINGS: _digest(_content(identity.source)),
         "project": _digest([identity.root]),
         "environment": _digest([salt, *(f"{n}={environment.get(n)}" for n in names)]),
         "secrets": _digest(
@@ -202,8 +209,20 @@ def fingerprint(
                 *(f"{n} {os.path.exists(n)}" for n in depends.secret_files),
             ]
         ),
-        "installed files": _digest([*_times(depends.files), *map(names_in, depends.folders)]),
+        FILES: _digest([*_times(depends.files), *map(names_in, depends.folders)]),
     }
+
+
+def was_edited(depends: Dependencies, began: float, now: float) -> bool:
+    """Whether a file was changed between two moments, while it was loaded perhaps."""
+    for name in depends.files:
+        try:
+            changed = os.stat(name).st_mtime
+        except OSError:
+            continue
+        if began - COARSE <= changed <= now:
+            return True
+    return False
 
 
 class _NotOurs(Exception):

@@ -51,6 +51,12 @@ def on_end(handler: Callable[..., None]) -> None:
             signal.signal(number, handler)
 
 
+def after(seconds: float, function: Callable[[], object]) -> None:
+    """Have a function called in the main thread after some seconds; not at all where they are 0."""
+    signal.signal(signal.SIGALRM, lambda *_: function())
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+
+
 def off_end(handler: Callable[..., None]) -> None:
     """Have a function called no more that `on_end` was given."""
     for number in NUMBERS:

@@ -12,7 +12,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ...declarations.context import Caller
+from ...errors import McpHostError
 from ...host import Host
+from ...packs.dependencies import apart
 from ...packs.flight import Flight
 from ...packs.importing import take_turns
 from ...packs.inventory import Inventory, RequiredPackError
@@ -20,6 +22,7 @@ from ...settings.loading import Settings
 from ...startup.catalogue import Catalogue
 from ...startup.options import Options
 from ...startup.protocol import LISTS
+from ...startup.saved import FILES, Identity, look
 from ...startup.warm.wire import Request
 from ..reload.reloading import Reloading, states
 from ..start import Serving
@@ -27,6 +30,14 @@ from .logs import WarmLog
 
 OF_SESSION = {"log_level": None, "log_format": None}
 """Options that are a session's own, and none of its host's."""
+
+
+class CodeChangedError(McpHostError):
+    """Code was loaded that is not what this process is to serve; the message says so."""
+
+
+class NotToBeSharedError(McpHostError):
+    """A pack says that sessions must not share it; the message names it."""
 
 
 class Key(NamedTuple):
@@ -178,6 +189,7 @@ class OpenHosts:
         flight = self._flights.setdefault(inventory.flight.owner, inventory.flight)
         inventory.flight = flight
         await asyncio.to_thread(_load, inventory)
+        await asyncio.to_thread(_check, request, inventory)
         gc.freeze()  # what is loaded stays; looking at it for garbage costs calls their time
         host = Host(inventory)
         await host.open()
@@ -191,6 +203,19 @@ class OpenHosts:
                 watching = reloading.watch(lambda: self._reload(opened, reloading))
                 opened.watching = asyncio.create_task(watching)
         return opened
+
+
+def _check(request: Request, inventory: Inventory) -> None:
+    """Make sure that what was loaded is what the front has seen, and its name stands for.
+
+    Raises `CodeChangedError` where a file was changed meanwhile, and `NotToBeSharedError` where a
+    pack must not be shared that the front knows nothing of.
+    """
+    found = look(Identity(*request.identity), request.environment)
+    if found.fingerprint.get(FILES) != request.code:
+        raise CodeChangedError("the code of the host or of a pack was changed meanwhile")
+    if others := {*apart(inventory)} - {*request.apart}:
+        raise NotToBeSharedError(f"sessions must not share {', '.join(sorted(others))}")
 
 
 def _load(inventory: Inventory) -> None:

@@ -10,6 +10,7 @@ import resource
 import socket
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from ...declarations.environment import session_environment
@@ -26,7 +27,7 @@ from .. import logs as all_logs
 from ..reload.control import Control
 from ..start import EXIT_OK, PATIENCE, SWITCH_INTERVAL
 from . import logs
-from .hosts import OpenHosts
+from .hosts import CodeChangedError, OpenHosts
 from .logs import WarmLog
 from .session import Session
 
@@ -36,6 +37,8 @@ IDLE = 600.0
 """Seconds without a session after which a host is closed, and the process leaves."""
 LOOK = 5.0
 """Seconds between two looks at what is idle."""
+MOST_AT_ONCE = 64
+"""How many fronts are heard at once; they must not wait for packs that load, nor those for them."""
 TALK = 10.0
 """Seconds in which a front must have sent its request."""
 VARIABLE = "MCP_HOST_WARM_IDLE"
@@ -50,6 +53,9 @@ class WarmProcess:
         self._name = name
         self._lock: int | None = lock
         self._listening = socket.socket(fileno=listening)
+        for held in (lock, listening):  # else what a pack leaves behind would hold them
+            os.set_inheritable(held, False)
+        os.register_at_fork(after_in_child=self._after_fork)
         self._log = WarmLog(self._place, name)
         self._hosts = OpenHosts(self._log)
         self._control = Control(self._about, self._hosts.reload)
@@ -58,6 +64,7 @@ class WarmProcess:
         self._left_at = time.monotonic()
         self._idle = float(os.environ.get(VARIABLE, IDLE))
         self._leaving = asyncio.Event()
+        self._fronts = ThreadPoolExecutor(MOST_AT_ONCE, "front")
         self._heart = os.memfd_create("mcp-host-heart")
         os.ftruncate(self._heart, mmap.PAGESIZE)
         self._beats = memoryview(mmap.mmap(self._heart, mmap.PAGESIZE)).cast("Q")
@@ -73,6 +80,9 @@ class WarmProcess:
         watchdog.watch()
         loop = asyncio.get_running_loop()
         self._listening.listen(BACKLOG)  # whoever connects from now on sees this process behind it
+        if self._lock is not None:
+            os.ftruncate(self._lock, 0)
+            os.pwrite(self._lock, str(os.getpid()).encode(), 0)
         self._listening.setblocking(False)
         loop.add_reader(self._listening, self._accept)
         self._beat()
@@ -98,6 +108,12 @@ class WarmProcess:
         self._listening.close()
         os.close(self._lock)
         self._lock = None
+
+    def _after_fork(self) -> None:
+        """Let go, in a copy of this process, of what makes it the host."""
+        if self._lock is not None:
+            os.close(self._lock)
+            os.close(self._listening.fileno())
 
     def _watchdog(self) -> Watchdog:
         return Watchdog(
@@ -152,7 +168,8 @@ class WarmProcess:
 
     async def _serve(self, peer: socket.socket) -> None:
         try:
-            asked = await asyncio.to_thread(self._asked, peer)
+            loop = asyncio.get_running_loop()
+            asked = await loop.run_in_executor(self._fronts, self._asked, peer)
         except (OSError, ValueError, TypeError) as error:
             logs.log.info("a front was not served: %s", error)
             peer.close()
@@ -169,6 +186,10 @@ class WarmProcess:
         session_environment.set(request.environment)
         try:
             found = await self._hosts.of(request)
+        except CodeChangedError:
+            self.withdraw()
+            session.close(wire.MOVED)
+            return
         except (McpHostError, OSError) as error:
             session.close(wire.REFUSED + str(error).encode("utf-8", "replace")[:4096])
             return

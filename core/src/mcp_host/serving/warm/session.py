@@ -51,7 +51,7 @@ class Session:
 
     def about(self) -> dict[str, Any]:
         """Return what `mcp-host warm status` tells of it."""
-        program, source, root = self.request.identity
+        program, source, root, _ = self.request.identity
         return {"program": program, "settings": source, "root": root, "began": self.began}
 
     def move(self) -> None:
@@ -96,7 +96,7 @@ class Session:
         host = found.host
         before = self.request.before(host.settings.host.max_message_bytes)
         catalogue = found.catalogue()
-        sdk = SdkSide(host, found.catalogue, stateless=False, stale=False)
+        sdk = SdkSide(host, found.catalogue, stateless=False, stale=self.request.stale)
         _restore(sdk.connections.stdio, before.lines)
         source, sink, _ = self._streams
         serving = asyncio.create_task(

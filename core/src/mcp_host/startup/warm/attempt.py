@@ -59,10 +59,9 @@ def attempt(
         digest=digest,
         folder=os.getcwd(),
         environment=dict(os.environ),
-        identity=(identity.program, None if source is None else str(source), identity.root),
-        apart=found.apart,
+        identity=(identity.program, source, identity.root, identity.profile),
     )
-    front = Front(request, found)
+    front = Front(request, identity, found)
     try:
         front.run()
     except ServeAlone as why:

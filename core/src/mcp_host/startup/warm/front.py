@@ -14,15 +14,16 @@ import select
 import stat
 import time
 
-from .. import signals
+from .. import saved, signals
 from ..first_answers import FirstAnswers
 from ..first_loop import FirstLoop
 from ..flight_record import LENGTH, named
 from ..handover import Handover
 from ..resuming import resumed
+from ..saved import FILES, SETTINGS
 from . import hosts, wire
 from .lost import sequel
-from .place import Place, PlaceError
+from .place import HostGoneError, Place, PlaceError
 from .unfinished import begun, unfinished
 from .world import why_alone
 
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from typing import NoReturn
 
     from ..catalogue import Catalogue
-    from ..saved import Saved
+    from ..saved import Identity, Saved
     from .journal import Journal
 
 LIMIT = 4 * 1024 * 1024
@@ -53,6 +54,10 @@ class HostLost(Exception):
     """The host is no more, or does not move."""
 
 
+class NotTaken(Exception):
+    """The host has read nothing of the session, and will not; the message says why."""
+
+
 class SessionMoved(Exception):
     """The host has let go of the session, which another one is to go on with."""
 
@@ -60,14 +65,16 @@ class SessionMoved(Exception):
 class Front:
     """One session's front.
 
-    `request` is what is to be served, and `saved` the catalogue that was found good. `before` is
-    what has come before the next host, for it or for this process to go on with.
+    `request` is what is to be served, and `saved` the catalogue of that `identity` which was found
+    good. `before` is what has come before the next host, for it or for this process to go on with.
     """
 
-    def __init__(self, request: wire.Request, saved: Saved) -> None:
+    def __init__(self, request: wire.Request, identity: Identity, saved: Saved) -> None:
         self.before = Handover()
         self._request = request
+        self._identity = identity
         self._saved = saved
+        self._is_stale = False
         self._peer: _socket.socket | None = None
         self._grace = MOMENT
         self._ends_at: float | None = None
@@ -95,14 +102,22 @@ class Front:
 
     def _serve_once(self) -> None:
         """Have one host serve; returns where it was lost, and `before` tells how to go on."""
+        if self._lost_at:
+            self._look_again()
         place = Place.opened()
         name = hosts.name_of(place, self._saved, self._request.environment)
         peer = hosts.connected(place, name, self._saved)
-        place.close()
         if peer is None:
             raise ServeAlone("no host could be started")
+        there = hosts.process_behind(place, name, peer)
+        place.close()
         try:
-            process, heart = self._greeted(peer)
+            process, heart = self._greeted(peer, there)
+        except (ConnectionError, HostGoneError) as error:
+            peer.close()
+            self._lost(str(error), 1)
+            return
+        try:
             signals.pass_reload_on(process)
             try:
                 self._serve_by(peer, process, heart)
@@ -112,12 +127,26 @@ class Front:
         finally:
             peer.close()
 
+    def _look_again(self) -> None:
+        """See which code and settings there are now: others than those of the lost host, perhaps.
+
+        The next host has those; what is saved of the ones before tells enough to find it.
+        """
+        found = saved.look(self._identity)
+        if not found.is_good and not (found.changed and {*found.changed} <= {FILES, SETTINGS}):
+            raise ServeAlone(f"no saved catalogue could be used: {found.refusal}")
+        self._is_stale |= not found.is_good or found.text != self._saved.text
+        self._saved = found
+
     def _serve_by(self, peer: _socket.socket, process: int, heart: mmap.mmap) -> None:
         _write(self.before.unsent)
+        self.before.unsent = b""
         journal = begun(self.before)
         try:
-            self._hand_over(peer, journal)
+            self._hand_over(peer, process, heart, journal)
             self._watch(peer, process, heart)
+        except NotTaken as why:
+            self._lost(str(why))
         except HostLost:
             _end(process)
             self._recover(journal, self._named())
@@ -138,17 +167,24 @@ class Front:
 
     # -- before the host has the streams
 
-    def _greeted(self, peer: _socket.socket) -> tuple[int, mmap.mmap]:
+    def _greeted(self, peer: _socket.socket, there: int | None) -> tuple[int, mmap.mmap]:
         """Wait until a host is there that may be trusted; its process, and its heartbeat.
 
+        Where a process is `there` already, by its descriptor, it must not be silent for long.
         Meanwhile the client's first questions are answered from the saved catalogue.
         """
         wait = select.poll()
         wait.register(peer, select.POLLIN)
-        if not wait.poll(0 if self._ends_at is not None else 15):
-            self._answer_first(peer)
-        peer.settimeout(hosts.PATIENCE)
-        heart, process = hosts.greeted(peer)
+        patience = hosts.PATIENCE if there is None else hosts.SILENCE
+        signals.after(patience, lambda: _give_up(peer, there))
+        try:
+            if not wait.poll(0 if self._ends_at is not None else 15):
+                self._answer_first(peer)
+            heart, process = hosts.greeted(peer)
+        finally:
+            signals.after(0, _nothing)
+            if there is not None:
+                os.close(there)
         try:
             return process, mmap.mmap(heart, mmap.PAGESIZE, prot=mmap.PROT_READ)
         finally:
@@ -173,15 +209,37 @@ class Front:
             os._exit(0)
         loop.stopping = True
 
-    def _hand_over(self, peer: _socket.socket, journal: Journal) -> None:
-        told = self._request.__replace__(**wire.handed_over(self.before))
-        wire.send_request(peer, told, (0, 1, 2, journal.memory, *journal.pipe))
-        answer, ancillary, _, _ = peer.recvmsg(1, hosts.GREETING)
+    def _hand_over(
+        self, peer: _socket.socket, process: int, heart: mmap.mmap, journal: Journal
+    ) -> None:
+        """Send the host what it is to serve; `NotTaken` where it is lost before it takes that."""
+        told = self._request.__replace__(
+            apart=self._saved.apart,
+            code=self._saved.fingerprint[FILES],
+            stale=self._is_stale and self.before.listed,
+            **wire.handed_over(self.before),
+        )
+        peer.settimeout(hosts.PATIENCE)
+        try:
+            wire.send_request(peer, told, (0, 1, 2, journal.memory, *journal.pipe))
+            self._wait_for(peer, process, heart, hosts.PATIENCE)
+            answer, ancillary, _, _ = peer.recvmsg(1, hosts.GREETING, wire.CLOSED_IN_PROGRAMS)
+        except (ConnectionError, HostLost):
+            _end(process)
+            raise NotTaken("the host has ended before it took the session") from None
+        except TimeoutError:
+            peer.shutdown(_socket.SHUT_RDWR)  # from now on it can take the session no more
+            if peer.recv(1) == wire.ACCEPTED:
+                raise HostLost from None
+            raise ServeAlone("the host takes too long to open what it is to serve") from None
         self._records = wire.rights(ancillary)
         if answer == wire.REFUSED:
             raise ServeAlone(peer.recv(4096).decode("utf-8", "replace") or "the host refuses")
+        if answer == wire.MOVED:
+            raise NotTaken("the code of the host or of a pack was changed meanwhile")
         if answer != wire.ACCEPTED:
-            raise ServeAlone("the host has ended before it took the session")
+            _end(process)
+            raise NotTaken("the host has ended before it took the session")
         self._grace = int.from_bytes(_exactly(peer, 4), "big") / 1000
         self._peer = peer
         if self.before.stopping:
@@ -191,6 +249,20 @@ class Front:
 
     def _watch(self, peer: _socket.socket, process: int, heart: mmap.mmap) -> None:
         """Wait for the end of the session, which ends this process; `HostLost` where none comes."""
+        self._wait_for(peer, process, heart)
+        told = _told(peer)
+        if told[:1] == wire.ENDED:
+            self._leave(told[1])
+        raise SessionMoved if told[:1] == wire.MOVED else HostLost
+
+    def _wait_for(
+        self, peer: _socket.socket, process: int, heart: mmap.mmap, seconds: float | None = None
+    ) -> None:
+        """Wait until the host says something; `HostLost` where it has ended, or does not move.
+
+        `TimeoutError` where it says nothing for so many seconds, although it moves.
+        """
+        began = time.monotonic()
         beat, still = b"", 0
         wait = select.poll()
         wait.register(peer, select.POLLIN)
@@ -198,10 +270,7 @@ class Front:
         while True:
             ready = dict(wait.poll(LOOK * 1000))
             if peer.fileno() in ready:
-                told = _told(peer)
-                if told[:1] == wire.ENDED:
-                    self._leave(told[1])
-                raise SessionMoved if told[:1] == wire.MOVED else HostLost
+                return
             if process in ready:
                 raise HostLost
             if self._ends_at is not None and time.monotonic() > self._ends_at:
@@ -211,6 +280,8 @@ class Front:
                 beat = heart[:8]
                 if still >= LOOKS:
                     raise HostLost
+            if seconds is not None and time.monotonic() - began > seconds:
+                raise TimeoutError
 
     def _on_signal(self, number: int, _frame: object) -> None:
         """Pass the first signal on; end at once on the second, and where there is no host."""
@@ -254,10 +325,14 @@ class Front:
             self._leave(0)
         self.before = then.before
         self._repeated = then.repeated
+        self._lost("one host after the other has ended")
+
+    def _lost(self, why: str, most: int = MOST_LOST) -> None:
+        """Count a lost host; raises `ServeAlone` where there were too many of them."""
         now = time.monotonic()
         self._lost_at = [at for at in self._lost_at if now - at < MOST_LOST_IN] + [now]
-        if len(self._lost_at) > MOST_LOST:
-            raise ServeAlone("one host after the other has ended")
+        if len(self._lost_at) > most:
+            raise ServeAlone(why)
 
 
 def _check_streams() -> None:
@@ -302,6 +377,16 @@ def _end(process: int) -> None:
         except ProcessLookupError:
             return
         wait.poll()
+
+
+def _give_up(peer: _socket.socket, there: int | None) -> None:
+    """Wait no more for a greeting, and end the process that does not give it."""
+    if there is not None:
+        _end(there)
+    try:
+        peer.shutdown(_socket.SHUT_RDWR)
+    except OSError:
+        return  # it is no more
 
 
 def _write(data: bytes) -> None:

@@ -10,9 +10,10 @@ import time
 
 from ..digests import sha256
 from ..json_text import dumps, loads
-from .place import Place, PlaceError
-from .wire import HELLO, REFUSED, ask, close_all, rights, sender
-from .world import is_same_world
+from ..saved import FILES
+from .place import HostGoneError, Place, PlaceError
+from .wire import CLOSED_IN_PROGRAMS, HELLO, REFUSED, ask, close_all, rights, sender
+from .world import is_same_world, peer_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -40,6 +41,8 @@ On a busy machine the one who makes it may have to wait long for a processor.
 """
 PATIENCE = 30.0
 """Seconds in which a host that was just started must say that it is there."""
+SILENCE = 10.0
+"""Seconds in which one that was there already must do so."""
 GREETING = 1024
 """Bytes of what the kernel tells beside a greeting."""
 SYSTEMD_RUN = ("systemd-run", "--user", "--scope", "--quiet", "--collect", "--")
@@ -71,7 +74,7 @@ def name_of(place: Place, saved: Saved, environment: Mapping[str, str]) -> str:
     return salted.hexdigest()[:NAME_LENGTH]
 
 
-CODE = ("host and Python versions", "Python path", "installed files")
+CODE = ("host and Python versions", "Python path", FILES)
 """The parts of a saved catalogue's fingerprint that tell which code is loaded."""
 
 
@@ -94,6 +97,22 @@ def connected(place: Place, name: str, saved: Saved) -> _socket.socket | None:
             return _connected(place, name)
         time.sleep(PAUSE)  # somebody else is about to make the socket
     return None
+
+
+def process_behind(place: Place, name: str, peer: _socket.socket) -> int | None:
+    """The process of the host at the other end, by a descriptor; None where it only begins.
+
+    A host writes its number into the file of its lock once it listens, and the kernel tells who has
+    made the socket listen.
+    """
+    number, user = peer_of(peer)
+    try:
+        with os.fdopen(place.open(f"{name}.lock", os.O_RDONLY)) as file:
+            if file.read() != str(number) or user != os.getuid():
+                return None
+        return os.pidfd_open(number)
+    except OSError:
+        return None
 
 
 def _connected(place: Place, name: str) -> _socket.socket | None:
@@ -210,15 +229,17 @@ def greeted(peer: _socket.socket) -> tuple[int, int]:
 
     Raises `PlaceError` where whoever answers must not be trusted.
     """
-    data, ancillary, _, _ = peer.recvmsg(1, GREETING)
+    data, ancillary, _, _ = peer.recvmsg(1, GREETING, CLOSED_IN_PROGRAMS)
     received = rights(ancillary)
     told = sender(ancillary)
     if data == REFUSED:
         close_all(received)
         raise PlaceError(peer.recv(GREETING).decode("utf-8", "replace"))
+    if not data:
+        raise HostGoneError("the host has ended before it was there")
     if data != HELLO or told is None or len(received) != 1:
         close_all(received)
-        raise PlaceError("the host has ended before it was there")
+        raise PlaceError("what answers at the socket is no host")
     number, user = told
     try:
         process = os.pidfd_open(number)

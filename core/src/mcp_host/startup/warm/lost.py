@@ -73,6 +73,7 @@ def sequel(
         lines=[*found.kept, *repeated],
         answered=found.answered,
         splitter=splitter(found.rest, limit),
+        listed=True,
     )
     return Sequel(tuple(frames), before, frozenset(repeated))
 

@@ -24,6 +24,10 @@ class PlaceError(Exception):
     """The folder cannot be used; the message says why."""
 
 
+class HostGoneError(PlaceError):
+    """Whoever was to answer at a socket has gone; the message says when."""
+
+
 class Place:
     """The open folder; `path` is where it stands, for people."""
 

@@ -26,10 +26,12 @@ if TYPE_CHECKING:
     Socket = _socket.socket
 
 HELLO, ACCEPTED, REFUSED, ENDED, MOVED = b"+", b"=", b"-", b"x", b"m"
-"""How each word of the host begins; after `MOVED`, another host is to go on with the session."""
+"""How each word of the host begins; after `MOVED`, another host is to take or keep the session."""
 LONGEST = 64 * 1024 * 1024
 """The longest request: a client's first lines are in it, where they had to wait."""
 SO_PASSCRED, SCM_CREDENTIALS = 16, 2
+CLOSED_IN_PROGRAMS = 0x40000000
+"""The kernel's `MSG_CMSG_CLOEXEC`: no program that is started gets what was received."""
 INT = 4
 """Bytes of a descriptor in a message."""
 DESCRIPTORS = 6
@@ -42,9 +44,10 @@ class Request(Record):
     `server` names a stand-alone server, as `module:name`; empty for `mcp-host serve`. `options` are
     those of its command line. `source` is the settings file, whose trusted content has the
     `digest`. `folder` is the session's working directory, `environment` its variables. `identity`
-    is that of its saved catalogue: program, source and root. `apart` are the packs that this
-    session shares with no other. `lines` and what follows is what came before, as in `Handover`;
-    of a line that was too long, None is left.
+    is that of its saved catalogue: program, source, root and profile. `apart` are the packs that
+    this session shares with no other. `code` is a digest of the code that the host must load.
+    `stale` says that the client has seen lists that may be others now. `lines` and what follows is
+    what came before, as in `Handover`; of a line that was too long, None is left.
     """
 
     server: str
@@ -53,8 +56,10 @@ class Request(Record):
     digest: str | None
     folder: str
     environment: Mapping[str, str]
-    identity: tuple[str, str | None, str]
+    identity: tuple[str, str | None, str, str]
     apart: tuple[str, ...] = ()
+    code: str = ""
+    stale: bool = False
     lines: tuple[str | None, ...] = ()
     answered: tuple[str | int, ...] = ()
     rest: str = ""
@@ -116,7 +121,8 @@ def receive_request(peer: Socket) -> tuple[Request, list[int]] | str:
 
     `ValueError` where it is neither, and `OSError` where nothing more comes.
     """
-    head, ancillary, _, _ = peer.recvmsg(8, _socket.CMSG_SPACE(INT * DESCRIPTORS))
+    space = _socket.CMSG_SPACE(INT * DESCRIPTORS)
+    head, ancillary, _, _ = peer.recvmsg(8, space, CLOSED_IN_PROGRAMS)
     descriptors = rights(ancillary)
     try:
         while 0 < len(head) < 8:
