@@ -24,7 +24,7 @@ ROUNDS = 40
 SECONDS = float(os.environ.get("WARM_SECONDS", "600"))
 """How long sessions come and go in the long run."""
 AT_ONCE, SESSIONS = 10, 50
-EVERY = 3.0
+EVERY = 2.0
 """Seconds between two troubles."""
 GROWTH = 8 * 2**20
 """Bytes that a host may have taken more after a hundred sessions than after the first ones."""
@@ -100,7 +100,7 @@ async def _trouble(warm: WarmHome, until: asyncio.Event, edited: Path) -> None:
                 with suppress(ProcessLookupError):
                     os.kill(host["process"], signal.SIGKILL)
         elif what == 1:
-            whole_at_once(edited, edited.read_text() + f"\nEDITED_{number} = True\n")
+            edited.write_text(edited.read_text() + f"\nEDITED_{number} = True\n")
             await warm.learn()
         elif what == 2:
             settings = f"[host]\npage_size = {900 + number % 90}\n" + warm_home.SETTINGS
