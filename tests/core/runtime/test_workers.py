@@ -104,6 +104,24 @@ def test_one_key_of_one_distribution_chooses_a_worker(quotes: Home) -> None:
     assert {beside_python.code, two_keys.code, two_distributions.code} == {1}
 
 
+def test_further_keys_of_the_distribution_stand_beside_the_workers_and_are_told(
+    quotes: Home,
+) -> None:
+    info = next((quotes.folder / "packs" / "quotes").glob("*.dist-info"))
+    with (info / "entry_points.txt").open("a") as points:
+        points.write("[mcp_host.worker_keys]\nauthor = quotes_plugin\npython = quotes_plugin\n")
+    plugin = quotes.folder / "packs" / "quotes" / "quotes_plugin.py"
+    told = '{"QUOTED": f"{place.key} {sorted(place.beside.items())}"}'
+    plugin.write_text(plugin.read_text().replace('{"QUOTED": "yes"}', told))
+    file = quotes.write('[packs.wisdom]\nquotes = "well"\nauthor = "A"\npython = "p"\n', "a.toml")
+
+    done = quotes.run("call", "wisdom_quote", "--config", str(file))
+    shown = quotes.run("config", "show", "--resolved", "--json", "--config", str(file))
+
+    assert done.out == "quotes [('author', 'A'), ('python', 'p')]\n"
+    assert shown.json["packs"]["wisdom"]["author"] == "A"
+
+
 def test_a_key_that_nothing_knows_is_refused_as_ever(quotes: Home) -> None:
     file = quotes.write('[packs.wisdom]\nquote = "a"\n', "a.toml")
 

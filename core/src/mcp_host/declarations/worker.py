@@ -12,13 +12,15 @@ from typing import Any
 class WorkerPlace:
     """The pack that a worker is wanted for.
 
-    `value` is what stands in [packs.X] at the worker's key, secrets read; relative paths in it
-    start at `folder`.
+    `value` is what stands in [packs.X] at the worker's `key`, and `beside` what stands at further
+    keys of the same distribution, secrets read; relative paths in them start at `folder`.
     """
 
     pack: str
     value: Any
     folder: Path
+    key: str = ""
+    beside: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

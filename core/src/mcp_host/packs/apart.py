@@ -16,7 +16,7 @@ from dataclasses import astuple, dataclass
 from pathlib import Path
 from typing import Any
 
-from ..declarations.needs import Needs
+from ..declarations.needs import USUAL_VARIABLES, Needs, chosen as environment_of
 from ..declarations.worker import WorkerPlace, WorkerProgram
 from ..settings.loading import Settings
 from ..settings.workers import WorkerChoice
@@ -81,10 +81,14 @@ class Apart:
             "table": table.model_dump(mode="json", exclude={"settings"}, exclude_unset=True),
             "settings": with_dates_marked(table.settings),
             "worker": None if self._worker is None else self._worker.value,
+            "worker_keys": {} if self._worker is None else self._worker.given,
+            "environment": self._usual_variables if self._worker is not None else {},
             "problem": settings.problems.get(self.name),
             "root": None if settings.host.root is None else str(settings.host.root),
             "source": None if settings.source is None else str(settings.source),
             "log_level": settings.host.log_level,
+            "asking_timeout": settings.host.asking_timeout,
+            "start_timeout": settings.host.start_timeout,
             "prefixed": self._prefixed,
             "secret_variables": sorted(settings.secrets.variables),
         }
@@ -190,11 +194,21 @@ class Apart:
             process=self,
         )
 
-    def _launch(self) -> Launch:
+    @property
+    def _variables(self) -> dict[str, str]:
+        """The environment without what settings read as secrets."""
         secret = self._settings.secrets.variables
         own = self._settings.environment
         variables = os.environ if own is None else own
-        environment = {name: value for name, value in variables.items() if name not in secret}
+        return {name: value for name, value in variables.items() if name not in secret}
+
+    @property
+    def _usual_variables(self) -> dict[str, str]:
+        """What every program gets of the environment, whoever starts it."""
+        return environment_of(USUAL_VARIABLES, self._variables)
+
+    def _launch(self) -> Launch:
+        environment = self._variables
         table = self._table
         argv: tuple[str, ...] | None = (
             None if table.python is None else (self._interpreter(table.python),)
@@ -220,7 +234,9 @@ class Apart:
         """Ask the distribution that brings a worker for its program."""
         try:
             ask = worker.point.load()
-            program = ask(WorkerPlace(self.name, worker.value, self._settings.folder))
+            folder = self._settings.folder
+            place = WorkerPlace(self.name, worker.value, folder, worker.key, worker.beside)
+            program = ask(place)
         except Exception as error:
             raise OSError(f"the worker of '{worker.key}' raised {in_words(error)}") from error
         if not isinstance(program, WorkerProgram):

@@ -133,7 +133,7 @@ def _is_same_pack(pack: Pack, old: Settings, new: Settings) -> bool:
 
 def _worker(settings: Settings, name: str) -> tuple[str, Any] | None:
     worker = settings.workers.get(name)
-    return None if worker is None else (worker.key, worker.value)
+    return None if worker is None else (worker.key, worker.given)
 
 
 def _names(table: PackTable) -> dict[str, str | None]:

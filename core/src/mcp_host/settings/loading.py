@@ -81,7 +81,7 @@ class Settings:
         )
         data = tables.model_dump(mode="json")
         for name, chosen in self.workers.items():
-            data["packs"][name][chosen.key] = chosen.value
+            data["packs"][name].update(chosen.given)
         self.secrets.mask_places(data)
         return data
 

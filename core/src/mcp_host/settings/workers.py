@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from ..errors import SettingsError
@@ -13,15 +13,26 @@ if TYPE_CHECKING:
     from importlib import metadata
 
 GROUP = "mcp_host.workers"
+BESIDE = "mcp_host.worker_keys"
+"""Entry points by which a distribution names further keys, which stand beside its workers' own."""
 
 
 @dataclass(frozen=True)
 class WorkerChoice:
-    """What stands in a pack's table at a worker's key, and the entry point that the key names."""
+    """What stands in a pack's table at a worker's key, and the entry point that the key names.
+
+    `beside` is what stands at further keys of the same distribution.
+    """
 
     key: str
     value: Any
     point: metadata.EntryPoint
+    beside: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def given(self) -> dict[str, Any]:
+        """All that the table says to the worker."""
+        return {self.key: self.value, **self.beside}
 
 
 def without_workers(
@@ -49,8 +60,10 @@ def without_workers(
             both = " and ".join(sorted(points))
             raise SettingsError(f"packs.{name}: one worker must be chosen, not {both}")
         for key, point in points.items():
-            chosen[name] = WorkerChoice(key, packs[name][key], point)
-            rest[name] = {k: value for k, value in packs[name].items() if k != key}
+            table = packs[name]
+            beside = {each: table[each] for each in _keys_beside(point) if each in table}
+            chosen[name] = WorkerChoice(key, table[key], point, beside)
+            rest[name] = {k: v for k, v in table.items() if k != key and k not in beside}
             for other in ("file", "python"):
                 if other in rest[name]:
                     raise SettingsError(f"packs.{name}: {other} must not stand beside {key}")
@@ -58,14 +71,24 @@ def without_workers(
 
 
 def _point(key: str) -> metadata.EntryPoint | None:
-    found = {point.dist.name if point.dist else "": point for point in _points(key)}
+    found = {_distribution(point): point for point in _points(GROUP) if point.name == key}
     if len(found) > 1:
         both = " and ".join(sorted(found))
         raise SettingsError(f"{both} both bring the worker '{key}'; uninstall one of them")
     return next(iter(found.values()), None)
 
 
-def _points(key: str) -> metadata.EntryPoints:
+def _keys_beside(worker: metadata.EntryPoint) -> Iterable[str]:
+    """The further keys of the distribution that brings a worker."""
+    whose = _distribution(worker)
+    return [each.name for each in _points(BESIDE) if _distribution(each) == whose]
+
+
+def _distribution(point: metadata.EntryPoint) -> str:
+    return point.dist.name if point.dist else ""
+
+
+def _points(group: str) -> metadata.EntryPoints:
     from importlib import metadata  # a file without such keys is read sooner without
 
-    return metadata.entry_points(group=GROUP, name=key)
+    return metadata.entry_points(group=group)
