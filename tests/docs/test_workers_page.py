@@ -12,7 +12,7 @@ from mcp_host.runtime.process_worker import ProcessWorker
 PAGE = (DOCS / "reference" / "workers.md").read_text("utf-8")
 
 
-@pytest.mark.parametrize("hears", [ProcessWorker.hear, PackSide.hear])
+@pytest.mark.parametrize("hears", [ProcessWorker.hear, PackSide])
 def test_every_message_that_a_side_hears_is_told(hears: object) -> None:
     heard = set(re.findall(r'"(\w+)" in message', inspect.getsource(hears)))  # type: ignore[arg-type]
 

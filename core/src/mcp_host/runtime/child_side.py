@@ -12,10 +12,7 @@ import logging
 import os
 import socket
 import sys
-import threading
-from collections import deque
 from collections.abc import Callable, Coroutine, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import asdict
 from functools import partial
 from importlib import metadata
@@ -27,7 +24,6 @@ from ..declarations.handle import PackHandle
 from ..errors import CallError
 from ..packs.apart import with_dates
 from ..packs.catalog import Naming
-from ..packs.children.frames import Frame, FrameError, Frames, frame
 from ..packs.compatibility import host_requirement
 from ..packs.conditions import Condition
 from ..packs.declared import Declared, LoadError, Offer
@@ -38,6 +34,7 @@ from ..settings.loading import Settings
 from ..settings.tables import HostTable, PackTable
 from ..startup.descriptors import private
 from . import bounds
+from .child_worker import ChildWorker
 from .codec import (
     call_of,
     list_change_data,
@@ -46,16 +43,15 @@ from .codec import (
     reply_data,
     said_data,
 )
-from .mailbox import PAUSE, Mailbox, Said
-from .messages import VERSION, CallMessage, Failed, ListChange, Proposed, Reason, Reply
+from .inlet import Inlet, Work
+from .mailbox import Mailbox, Said
+from .messages import VERSION, Failed, ListChange, Proposed, Reason, Reply
 from .offers import Offers
+from .outlet import Outlet, ToHost
 from .programs import ProgramRunner
-from .worker import ServiceError, ThreadWorker
+from .threads import WorkerThreads
+from .worker import ServiceError
 
-LOG_PORTION = 50
-"""The most lines of the log in one message."""
-LOG_RING = 1000
-"""The most lines of the log that wait; of more, the oldest are dropped and counted."""
 LIST_CHANGES = 16
 """The most changes of lists in one message: an entry may be long."""
 GROUP = "mcp_host.packs"
@@ -68,164 +64,30 @@ def main(end: socket.socket) -> NoReturn:
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(line_buffering=True)  # what it prints last is read, too
     low = end.detach()
-    outlet = Outlet(socket.socket(fileno=private(low)))
+    host = socket.socket(fileno=private(low))
     os.close(low)
-    side = PackSide(outlet)
+    side = PackSide(Inlet(host), Outlet(host))
     side.declare()
     asyncio.run(side.serve())
     os._exit(0)
 
 
-class Outlet:
-    """The way to the host: straight through the socket at first, then through the event loop.
-
-    Nobody writes while another does: before `connected` there is one thread, and lines of the log
-    wait for it. Afterwards the loop writes, and other threads straight through the socket where
-    nothing waits to be written; what does not fit there is `_rest`, which the loop writes first.
-    """
-
-    def __init__(self, end: socket.socket) -> None:
-        self.socket = end
-        self.frames = Frames()
-        self._lock = threading.Lock()
-        self._lines: deque[dict[str, Any]] = deque()
-        self._dropped = 0
-        self._loop: asyncio.AbstractEventLoop | None = None
-        self._transport: asyncio.WriteTransport | None = None
-        self._is_free = True
-        self._sending = threading.Lock()
-        self._rest = bytearray()
-
-    def is_free(self) -> bool:
-        """Whether the host takes what is sent, so that there is no need to wait."""
-        return self._is_free
-
-    def set_free(self, is_free: bool) -> None:
-        """Note whether the host takes what is sent."""
-        self._is_free = is_free
-        if is_free:
-            self.write_lines()
-
-    def connected(self, transport: asyncio.WriteTransport) -> None:
-        """Write through this from now on, in the loop's thread."""
-        self._transport = transport
-        self._loop = asyncio.get_running_loop()
-        self.write_lines()
-
-    def send(self, head: Mapping[str, Any], body: bytes = b"") -> None:
-        """Send a message; in the main thread."""
-        data = frame(head, body)
-        if self._transport is not None:
-            with self._sending:
-                self._write_rest()
-                self._transport.write(data)
-            return
-        try:
-            self.socket.sendall(data)
-        except OSError:
-            os._exit(0)  # the host is gone
-
-    def send_here(self, head: Mapping[str, Any], body: bytes = b"") -> None:
-        """Send a message from any thread, after `connected`."""
-        data = frame(head, body)
-        assert self._transport is not None and self._loop is not None
-        with self._sending:
-            sent = 0
-            if not self._rest and not self._transport.get_write_buffer_size():
-                with suppress(OSError):  # it is full, or the host is gone, as the loop will find
-                    sent = self.socket.send(data)
-            if sent == len(data):
-                return
-            self._rest += memoryview(data)[sent:]
-        with suppress(RuntimeError):
-            self._loop.call_soon_threadsafe(self._write_rest_soon)
-
-    def _write_rest_soon(self) -> None:
-        with self._sending:
-            self._write_rest()
-
-    def _write_rest(self) -> None:
-        if self._rest and self._transport is not None:
-            self._transport.write(bytes(self._rest))
-            self._rest.clear()
-
-    def receive(self) -> Frame:
-        """Wait for the next message, before `connected`."""
-        while (one := self.frames.next()) is None:
-            data = self.socket.recv(256 * 1024)
-            if not data:
-                os._exit(0)
-            self.frames.feed(data)
-        return one
-
-    def line(self, line: dict[str, Any]) -> None:
-        """Have a line of the log sent, from any thread."""
-        with self._lock:
-            if len(self._lines) >= LOG_RING:
-                self._lines.popleft()
-                self._dropped += 1
-            self._lines.append(line)
-            is_first = len(self._lines) == 1
-        if is_first and self._loop is not None:
-            with suppress(RuntimeError):
-                self._loop.call_soon_threadsafe(self.write_lines)
-
-    def write_lines(self) -> None:
-        """Send the lines that wait, and later those that come meanwhile; in the main thread."""
-        for _ in range(LOG_RING // LOG_PORTION):
-            if not self._is_free:
-                return
-            with self._lock:
-                count = min(LOG_PORTION, len(self._lines))
-                lines = [self._lines.popleft() for _ in range(count)]
-                dropped, self._dropped = self._dropped, 0
-            if not lines and not dropped:
-                return
-            self.send({"log": lines, "dropped": dropped})
-        if self._loop is not None:
-            self._loop.call_later(PAUSE, self.write_lines)
-
-
-class ToHost(logging.Handler):
-    """Sends what is logged here to the host, which writes it as its own."""
-
-    def __init__(self, outlet: Outlet) -> None:
-        super().__init__()
-        self._outlet = outlet
-
-    def emit(self, record: logging.LogRecord) -> None:
-        try:
-            message = record.getMessage()
-        except Exception as error:  # arguments that do not fit the message
-            message = f"{bounds.text(record.msg)} ({bounds.text(error)})"
-        trace = getattr(record, "traceback", "")
-        if record.exc_info and record.exc_info[1] is not None:
-            trace = bounds.trace(record.exc_info[1])
-        self._outlet.line(
-            {
-                "level": record.levelno,
-                "logger": bounds.text(record.name, 256),
-                "message": bounds.text(message),
-                "traceback": bounds.text(trace, 16 * 1024),
-            }
-        )
-
-
 class PackSide:
     """One pack, from what it declares to its end.
 
-    `_calls` are the tasks of what the host waits for, by its number, and `_plain` what tells calls
-    of plain functions that nobody waits any more: those need no task, and reply from the thread
-    that they run in. All methods belong to the main thread.
+    `_begun` are the calls that run, by the host's number, each as what tells it that nobody waits
+    any more; `_tasks` is the other work that the host waits for. What is heard of calls happens in
+    the thread that reads; all else belongs to the main thread.
     """
 
-    def __init__(self, outlet: Outlet) -> None:
+    def __init__(self, inlet: Inlet, outlet: Outlet) -> None:
+        self._inlet = inlet
         self._outlet = outlet
         self._request: Mapping[str, Any] = {}
         self._declared: Declared | None = None
-        self._worker: ThreadWorker | None = None
-        self._calls: dict[int, asyncio.Task[None]] = {}
-        self._plain: dict[int, Callable[[], None]] = {}
+        self._worker: ChildWorker | None = None
+        self._begun: dict[int, Callable[[], None]] = {}
+        self._tasks: dict[int, asyncio.Task[None]] = {}
         self._lost: asyncio.Task[None] | None = None
         self._watched: frozenset[str] = frozenset()
         self._gone = asyncio.Event()
@@ -234,7 +96,7 @@ class PackSide:
 
     def declare(self) -> None:
         """Import the pack and say what it declares; ends the process where that cannot be."""
-        self._request, _ = self._outlet.receive()
+        self._request, _ = self._inlet.receive()
         root = logging.getLogger()
         root.handlers[:] = [ToHost(self._outlet)]
         root.setLevel(logging.WARNING)
@@ -282,23 +144,27 @@ class PackSide:
 
     async def serve(self) -> None:
         """Serve until the host closes."""
+        assert self._declared is not None
         loop = asyncio.get_running_loop()
-        await loop.create_connection(lambda: _Link(self, self._outlet), sock=self._outlet.socket)
+        await loop.create_connection(lambda: _Link(self._outlet), sock=self._outlet.socket)
+        threads = WorkerThreads(self._declared.name)
+        self._inlet.read_on(partial(self._hear, loop), threads.post)
         await self._gone.wait()
 
-    def ended(self) -> None:
-        """Note that the host has closed its end: there is nobody to serve."""
-        os._exit(0)
+    def _hear(self, loop: asyncio.AbstractEventLoop, message: Mapping[str, Any]) -> Work | None:
+        """Do what the host says, or have the main thread do it; in the thread that has read it."""
+        if "call" in message:
+            return self._begin_call(loop, message)
+        loop.call_soon_threadsafe(self.hear, message)
+        return None
 
     def hear(self, message: Mapping[str, Any]) -> None:
-        """Do what the host says."""
+        """Do what the host says, but for calls."""
         number = message.get("number", 0)
-        if "call" in message:
-            self._begin_call(number, message["call"], message.get("environment"))
-        elif "cancel" in message:
-            if task := self._calls.get(message["cancel"]):
+        if "cancel" in message:
+            if task := self._tasks.get(message["cancel"]):
                 task.cancel()
-            elif tell := self._plain.get(message["cancel"]):
+            elif tell := self._begun.get(message["cancel"]):
                 tell()
         elif "open" in message:
             self._lost = asyncio.create_task(self._open(message["open"]))
@@ -307,8 +173,7 @@ class PackSide:
         elif "check" in message:
             self._begin(number, self._check(number))
         elif "forget" in message:
-            # After the calls that came before it, whose tasks have yet to begin.
-            asyncio.get_running_loop().call_soon(self._forget, message["forget"])
+            self._forget(message["forget"])
         elif "watched" in message:
             self._watched = frozenset(message["watched"])
         elif "close" in message:
@@ -318,17 +183,12 @@ class PackSide:
         if self._worker is not None:
             self._worker.forget(key)
 
-    def _begin(
-        self,
-        number: int,
-        work: Coroutine[Any, Any, None],
-        within: contextvars.Context | None = None,
-    ) -> None:
-        task = self._calls[number] = asyncio.create_task(work, context=within)
+    def _begin(self, number: int, work: Coroutine[Any, Any, None]) -> None:
+        task = self._tasks[number] = asyncio.create_task(work)
         task.add_done_callback(partial(self._done, number))
 
     def _done(self, number: int, task: asyncio.Task[None]) -> None:
-        self._calls.pop(number, None)
+        self._tasks.pop(number, None)
         if task.cancelled():
             self._outlet.send({"cancelled": number})
 
@@ -360,7 +220,7 @@ class PackSide:
                 tuple(declared.needs.child_environment),
             ),
         )
-        self._worker = ThreadWorker(declared, handle, offers, mailbox, self._abandoned)
+        self._worker = ChildWorker(declared, handle, offers, mailbox, self._abandoned)
         why: Reason | None = None
         try:
             await self._worker.open()
@@ -374,43 +234,32 @@ class PackSide:
         self._outlet.send({"abandoned": count})
 
     def _begin_call(
-        self, number: int, data: Mapping[str, Any], environment: Mapping[str, str] | None
-    ) -> None:
-        message = call_of(data)
+        self, loop: asyncio.AbstractEventLoop, message: Mapping[str, Any]
+    ) -> Work | None:
+        """Begin a call, and return what is left to do of it here; in the thread that reads."""
+        number = message["number"]
         within = contextvars.copy_context()
-        within.run(session_environment.set, environment)
-        has_replied = threading.Event()
+        within.run(session_environment.set, message.get("environment"))
 
         def hear(said: Said) -> None:
             self._outlet.send({"said": said_data(said), "number": number})
 
-        def reply_here(reply: Reply) -> None:
-            has_replied.set()
-            self._plain.pop(number, None)
+        def reply(reply: Reply) -> None:
+            self._begun.pop(number, None)
             head, body = reply_data(reply)
             self._outlet.send_here({"reply": number, **head}, body)
 
         assert self._worker is not None
         try:
-            tell = self._worker.begin(message, hear, reply_here, within)
+            call = self._worker.prepared(call_of(message["call"]), hear, reply, within, loop)
         except CallError as error:
-            self._reply(number, _refused(error))
-            return
-        if tell is None:
-            self._begin(number, self._call(number, message, hear), within)
-            return
-        self._plain[number] = tell
-        if has_replied.is_set():
-            self._plain.pop(number, None)
-
-    async def _call(self, number: int, message: CallMessage, hear: Callable[[Said], None]) -> None:
-        assert self._worker is not None
-        reply: Reply | Proposed
-        try:
-            reply = await self._worker.call(message, hear)
-        except CallError as error:
-            reply = _refused(error)
-        self._reply(number, reply)
+            reply(_refused(error))
+            return None
+        self._begun[number] = call.tell
+        if call.is_plain:
+            return call.run
+        call.run()
+        return None
 
     async def _propose(self, number: int, data: Mapping[str, Any]) -> None:
         assert self._worker is not None
@@ -444,23 +293,15 @@ class PackSide:
 
 
 class _Link(asyncio.Protocol):
-    """The loop's end of the socket."""
+    """The main loop's end of the socket, for what is written; what comes is the inlet's."""
 
-    def __init__(self, side: PackSide, outlet: Outlet) -> None:
-        self._side = side
+    def __init__(self, outlet: Outlet) -> None:
         self._outlet = outlet
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        assert isinstance(transport, asyncio.WriteTransport)
+        assert isinstance(transport, asyncio.Transport)
+        transport.pause_reading()
         self._outlet.connected(transport)
-
-    def data_received(self, data: bytes) -> None:
-        self._outlet.frames.feed(data)
-        try:
-            for message, _ in self._outlet.frames:
-                self._side.hear(message)
-        except FrameError:
-            self._side.ended()
 
     def pause_writing(self) -> None:
         self._outlet.set_free(False)
@@ -469,7 +310,7 @@ class _Link(asyncio.Protocol):
         self._outlet.set_free(True)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self._side.ended()
+        os._exit(0)  # the host has closed its end: there is nobody to serve
 
 
 class _Sending:

@@ -65,6 +65,7 @@ class _Waiting:
     what: str
     outcome: asyncio.Future[Any]
     hear: Callable[[Said], None] | None = None
+    at_once: Callable[[Answered], bool] | None = None
 
 
 class ProcessorTime:
@@ -213,7 +214,7 @@ class ProcessWorker:
         at_once: Callable[[Answered], bool] | None = None,
     ) -> Reply:
         """As `Worker.call`."""
-        waiting = self._new(message.key, hear)
+        waiting = self._new(message.key, hear, at_once)
         told: dict[str, Any] = {"call": call_data(message)}
         environment = session_environment.get()
         if environment is not None:
@@ -246,7 +247,12 @@ class ProcessWorker:
 
     # -- what is asked of the child
 
-    def _new(self, what: str, hear: Callable[[Said], None] | None = None) -> _Waiting:
+    def _new(
+        self,
+        what: str,
+        hear: Callable[[Said], None] | None = None,
+        at_once: Callable[[Answered], bool] | None = None,
+    ) -> _Waiting:
         if len(self._abandoned) + self._behind >= ABANDONED_LIMIT:
             raise Busy(
                 f"The pack '{self._name}' has {len(self._abandoned) + self._behind} calls that "
@@ -255,7 +261,7 @@ class ProcessWorker:
             )
         if self._link is None:
             raise Unavailable(f"The pack '{self._name}' is not open")
-        return _Waiting(what, asyncio.get_running_loop().create_future(), hear)
+        return _Waiting(what, asyncio.get_running_loop().create_future(), hear, at_once)
 
     async def _outcome(self, waiting: _Waiting, message: dict[str, Any]) -> Any:
         self._number += 1
@@ -374,6 +380,8 @@ class ProcessWorker:
             self._came_back(number)
         elif not waiting.outcome.done():
             self._mailbox.empty()  # what was said before the answer is heard before it
+            if waiting.at_once is not None and isinstance(outcome, Answered):
+                waiting.at_once(outcome)
             waiting.outcome.set_result(outcome)
 
     def _came_back(self, number: int) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextvars
 import inspect
 import logging
 import time
@@ -239,7 +238,7 @@ class ThreadWorker:
 
         try:
             reply: Reply
-            if _needs_loop(contribution):
+            if needs_loop(contribution):
                 reply = await self._on_loop(on_loop, CLOSED, context.cancel)
             else:
                 reply = await self._in_new_thread(in_thread, CLOSED, context.cancel)
@@ -251,45 +250,6 @@ class ThreadWorker:
             return reply
         finally:
             mailbox.close()
-
-    def begin(
-        self,
-        message: CallMessage,
-        hear: Callable[[Said], None],
-        done: Callable[[Reply], object],
-        within: contextvars.Context,
-    ) -> Callable[[], None] | None:
-        """Begin a call whose functions are all plain, which nobody awaits.
-
-        `done` hears the reply: at once in the thread that made it, or in the loop that this is
-        called in where something else must be heard before. What is returned tells the call that
-        nobody waits for it any more; it is None where the call needs a loop. Raises as `call`.
-        """
-        contribution = self._contribution(message.kind, message.key)
-        if _needs_loop(contribution):
-            return None
-        self._open_loop()
-        loop = asyncio.get_running_loop()
-        mailbox, context, work = self._prepared(message, contribution, hear)
-        mapping = self._declared.errors
-
-        async def hear_all_and(reply: Reply) -> None:
-            self._mailbox.empty()
-            await mailbox.drain()
-            mailbox.close()
-            done(reply)
-
-        def run() -> None:
-            reply = drive(work, mapping)
-            if isinstance(reply, Failed):
-                reply = replace(reply, began=context.has_begun)
-            if mailbox.shut():
-                done(reply)
-            else:
-                asyncio.run_coroutine_threadsafe(hear_all_and(reply), loop)
-
-        self._threads.post(lambda: within.run(run))
-        return context.cancel
 
     def _prepared(
         self, message: CallMessage, contribution: Contribution, hear: Callable[[Said], None]
@@ -435,7 +395,8 @@ class ThreadWorker:
         return done
 
 
-def _needs_loop(contribution: Contribution) -> bool:
+def needs_loop(contribution: Contribution) -> bool:
+    """Return whether a call of it runs on the pack's loop: one of its functions is `async def`."""
     signature = contribution.signature
     functions = (asked.ask.question for asked in signature.questions.values())
     return signature.is_async or any(inspect.iscoroutinefunction(f) for f in functions)
