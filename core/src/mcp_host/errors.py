@@ -59,9 +59,9 @@ class CallError(McpHostError):
     def __init__(
         self,
         message: str,
-        *,
         suggestions: Sequence[str] = (),
         details: Mapping[str, Any] | None = None,
+        *,
         sent: bool | None = None,
     ) -> None:
         super().__init__(message)

@@ -109,7 +109,7 @@ class PackHandle:
         """
         self._withdraw(name, caller)
 
-    def degraded(self, reason: str, *, code: str = "degraded", remedy: str = "") -> None:
+    def degraded(self, reason: str, code: str = "degraded", remedy: str = "") -> None:
         """Say that the pack serves, but not all of it; code `not_set_up` is no fault for doctor."""
         self._degraded(str(code), str(reason), str(remedy))
 

@@ -72,6 +72,11 @@ def read_signature(function: Callable[..., Any], input_schema: Schema | None = N
 
 
 def _read(function: Callable[..., Any], owner: str, input_schema: Schema | None) -> Signature:
+    if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
+        raise DeclarationError(
+            "an answer is returned, not yielded; collect its parts in a list and return that, and "
+            "tell how far the call is with context.progress"
+        )
     parameters = dict(inspect.signature(function).parameters)
     before = [name for name, p in parameters.items() if p.kind is p.POSITIONAL_ONLY]
     if len(before) > 1:

@@ -13,18 +13,22 @@ from .clients import (
     http_server,
     stdio_client,
 )
+from .contract import ContractFinding, PackContract, check_pack
 from .environment import EnvironmentReads, environment_reads
 from .hosting import CallFailed, Hosted, hosted
 from .person import Person
 
 __all__ = [
     "CallFailed",
+    "ContractFinding",
     "EnvironmentReads",
     "Hosted",
     "HttpServer",
+    "PackContract",
     "Person",
     "ServerExited",
     "StdioClient",
+    "check_pack",
     "environment_reads",
     "hosted",
     "http_server",

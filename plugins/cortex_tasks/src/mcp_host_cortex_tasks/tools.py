@@ -100,7 +100,7 @@ async def list_tasks(
     service: "Service",
     /,
     status: Annotated[Status | None, Field(description="Only tasks in this state")] = None,
-    limit: Annotated[int, Field(ge=1, le=500)] = PAGE,
+    limit: Annotated[int, Field(ge=1, le=500, description="Tasks at most")] = PAGE,
     cursor: Annotated[str | None, Field(description="next_cursor of the page before")] = None,
 ) -> TaskList:
     """List the tasks assigned to you or shared with you."""
@@ -167,7 +167,7 @@ async def submit_pr(
     paths: Annotated[list[str] | None, Field(description="Untracked files to add")] = None,
     task_id: InWorktree = None,
     comment: Remark = None,
-    draft: bool | None = None,
+    draft: Annotated[bool | None, Field(description="Open it as a draft")] = None,
     *,
     context: Context,
 ) -> Submitted:

@@ -62,7 +62,9 @@ def show(
     service: "Service",
     /,
     name: Annotated[str, Field(description="A change id or a capability, as the list shows it")],
-    type: Literal["change", "spec"] = "change",
+    type: Annotated[
+        Literal["change", "spec"], Field(description="What name is the name of")
+    ] = "change",
     part: Annotated[
         str | None,
         Field(

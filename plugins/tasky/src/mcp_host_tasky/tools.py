@@ -75,8 +75,10 @@ _OPERATION: dict[str, Any] = {
     "required": ["action"],
 }
 
-Items = Annotated[list[Any], Field(json_schema_extra={"items": _NEW})]
-Operations = Annotated[list[Any], Field(json_schema_extra={"items": _OPERATION})]
+Items = Annotated[list[Any], Field(json_schema_extra={"items": _NEW}, description="The new tasks")]
+Operations = Annotated[
+    list[Any], Field(json_schema_extra={"items": _OPERATION}, description="One or more")
+]
 Key = Annotated[
     str | None, Field(description="Repeating a call with its key returns its first answer")
 ]
@@ -193,7 +195,11 @@ def search_tasks(
     /,
     context: Context,
     status: Annotated[
-        str | None, Field(json_schema_extra={"enum": ["pending", "completed", "cancelled"]})
+        str | None,
+        Field(
+            json_schema_extra={"enum": ["pending", "completed", "cancelled"]},
+            description="Left out: all",
+        ),
     ] = None,
     search: Annotated[
         str | None, Field(description="Words, or their beginnings, all in name and details")
@@ -201,7 +207,7 @@ def search_tasks(
     created_after: When = None,
     due_before: Annotated[str | None, Field(description="Inclusive")] = None,
     priority: Annotated[int | None, Field(description="1 to 5")] = None,
-    tags: list[str] | None = None,
+    tags: Annotated[list[str] | None, Field(description="All of these")] = None,
     ready: Annotated[
         bool, Field(description="Pending, nothing open blocks it, nobody else claims it")
     ] = False,

@@ -1,0 +1,71 @@
+"""The check of a pack, in four stages."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+from ...packs.declared import LoadError
+from . import running, schemas, sources, words
+from .finding import ContractFinding
+from .probing import probed
+from .subject import installed, subject
+
+Stage = Literal["declared", "imported", "running", "fuzz"]
+STAGES: Sequence[Stage] = ("declared", "imported", "running")
+MAX_TOKENS = 2000
+IMPORT_SECONDS = 1.0
+IMPORT_MEBIBYTES = 64.0
+
+
+def check_pack(
+    pack: str,
+    *,
+    module: str | None = None,
+    settings: Mapping[str, Any] | None = None,
+    stages: Sequence[Stage] = STAGES,
+    fuzz: int = 0,
+    repeatable: bool = False,
+    max_tokens: int = MAX_TOKENS,
+    import_seconds: float = IMPORT_SECONDS,
+    import_mebibytes: float = IMPORT_MEBIBYTES,
+    prepare: Callable[[Path], None] | None = None,
+) -> list[ContractFinding]:
+    """Check a pack that is installed, or whose plugin is `module`; return what was found.
+
+    It is served with `settings`, in an empty folder, which `prepare(root)` may fill. With `fuzz`
+    every tool is called with so many arguments of each kind, the same each time if `repeatable`.
+    """
+    try:
+        module = module or installed(pack)
+    except LoadError as error:
+        condition = error.condition
+        return [ContractFinding("hooks", "", condition.reason, condition.remedy or "install it")]
+    with subject(pack, module, settings) as of:
+        if prepare is not None:
+            prepare(of.root)
+        inventory = of.inventory()
+        loaded = inventory.packs[pack]
+        declared = loaded.declared
+        if declared is None:
+            condition = loaded.condition
+            remedy = condition.remedy or "correct it"
+            return [ContractFinding("hooks", "", condition.reason, remedy)]
+        found: list[ContractFinding] = []
+        if "declared" in stages:
+            found += words.said(declared, inventory, max_tokens)
+            found += schemas.portable(declared)
+            found += sources.written(declared)
+            found += running.mapped(declared)
+        if "imported" in stages:
+            limits = {"seconds": import_seconds, "mebibytes": import_mebibytes}
+            found += probed(of.module, of.tables(), **limits)
+        if "running" in stages:
+            found += asyncio.run(running.run(of))
+        if fuzz:
+            from .fuzzing import fuzz as fuzzed  # hypothesis, which only this needs
+
+            found += asyncio.run(fuzzed(of, declared, fuzz, repeatable=repeatable))
+        return list(dict.fromkeys(found))

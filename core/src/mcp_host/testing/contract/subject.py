@@ -1,0 +1,114 @@
+"""The pack that is checked: where it is, what it declares, and a host that serves it alone."""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from ...packs.catalog import Entry, What
+from ...packs.declared import Offer
+from ...packs.discovery import chosen, discover
+from ...packs.inventory import Inventory
+from ...settings.loading import parse
+from ..hosting import Hosted, hosted
+from ..person import Person
+
+_FOLDERS = ("XDG_DATA_HOME", "XDG_CACHE_HOME", "XDG_STATE_HOME", "XDG_CONFIG_HOME")
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A pack that is checked, with the settings it gets; all that it keeps goes to `root`."""
+
+    name: str
+    module: str
+    root: Path
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+    def tables(self, **more: Any) -> dict[str, Any]:
+        """The settings file's tables that serve the pack; `more` goes into its own."""
+        table = {"enabled": True, "settings": dict(self.settings), **more}
+        host = {"root": str(self.root), "timeout": 20}
+        return {"host": host, "packs": {self.name: table}}
+
+    def inventory(self) -> Inventory:
+        """The pack, loaded and asked, without being opened."""
+        offers = {self.name: [Offer(self.name, self.module, self.name, "0")]}
+        inventory = Inventory(parse(self.tables(), self.root / "mcp-host.toml"), offers=offers)
+        inventory.load()
+        inventory.wait_loaded()
+        return inventory
+
+    @asynccontextmanager
+    async def served(self, **more: Any) -> AsyncIterator[Hosted]:
+        """A host with the pack alone, called by somebody who agrees to everything."""
+        tables = self.tables(**more)
+        async with hosted({self.name: self.module}, tables, root=self.root) as host:
+            yield host.seen_by(person=Person())
+
+
+@contextmanager
+def subject(name: str, module: str, settings: Mapping[str, Any] | None = None) -> Iterator[Subject]:
+    """A pack in an empty folder, which goes with it, and with folders of its own."""
+    with TemporaryDirectory(prefix="mcp-host-check-", ignore_cleanup_errors=True) as folder:
+        root = Path(folder)
+        with _own_folders(root):
+            (root / "project").mkdir()
+            yield Subject(name, module, root / "project", settings or {})
+
+
+def installed(name: str) -> str:
+    """The plugin module of an installed pack; `LoadError` where there is none."""
+    table = parse({"packs": {name: {"enabled": True}}}, None).packs[name]
+    return chosen(name, table, discover({name})).module
+
+
+@contextmanager
+def _own_folders(root: Path) -> Iterator[None]:
+    before = {name: os.environ.get(name) for name in _FOLDERS}
+    for name in _FOLDERS:
+        os.environ[name] = str(root / name.lower())
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            os.environ.pop(name) if value is None else os.environ.update({name: value})
+
+
+def own_entries(host: Hosted, of: Subject, what: What) -> list[Entry]:
+    """The entries of one list that are the checked pack's."""
+    return [entry for entry in host.host.inventory.lists.entries(what) if entry.pack == of.name]
+
+
+class Tracebacks(logging.Handler):
+    """Keeps what the host's log says of failed calls, for the message to a pack's author."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.last = ""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.last = getattr(record, "traceback", "") or self.last
+
+    def cause(self) -> str:
+        """The last line of the last traceback: the exception and its text."""
+        lines = [line for line in self.last.splitlines() if line.strip()]
+        return lines[-1].strip()[:300] if lines else ""
+
+
+@contextmanager
+def tracebacks() -> Iterator[Tracebacks]:
+    """Hear of the tracebacks that the host logs."""
+    handler = Tracebacks()
+    logger = logging.getLogger("mcp_host")
+    logger.addHandler(handler)
+    try:
+        yield handler
+    finally:
+        logger.removeHandler(handler)

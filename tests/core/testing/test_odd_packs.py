@@ -1,0 +1,96 @@
+"""Packs as strangers write them: what is a mistake is told with its cure, what is none works."""
+
+import importlib
+import sys
+from pathlib import Path
+
+import pytest
+from mcp_host.testing import check_pack
+
+ODD = Path(__file__).parents[2] / "packs" / "odd"
+MISTAKES = {
+    "async_generator": "returned, not yielded",
+    "async_hook": "write a plain `def`",
+    "awaited_progress": "leave out await: `context.progress(…)`",
+    "bare_list": "`list[str]` in place of `list`",
+    "blocks": "await asyncio.sleep(…)",
+    "generator": "returned, not yielded",
+    "misspelt_hook": "did you mean mcp_host_tools?",
+    "no_annotation": "annotate it, such as `city: str`",
+    "no_docstring": "write a docstring",
+    "no_hookimpl": "put @hookimpl above it",
+    "no_json": "return data with a JSON form",
+    "no_return": "annotate the return value",
+    "no_service": "must have a mcp_host_open hook",
+    "no_tool": "make it with @tool",
+    "not_as_annotated": "return what the function's return annotation says",
+    "nothing": "implement one of mcp_host_settings",
+    "odd_name": "rename it",
+    "pair": "a model with a named field for each place",
+    "plain_open": "put @asynccontextmanager under @hookimpl",
+    "reads_environment": 'Needs(reads_environment=("WEATHER_MOOD",))',
+    "required_setting": "give every field a default",
+    "secret_default": "take the default away",
+    "silent_writer": "@tool(read_only=True) if it only reads",
+    "sqlite_in_threads": "check_same_thread=False",
+    "star_arguments": "name the parameters",
+    "swallows_cancellation": "catch Exception or what you mean",
+    "tools_by_name": "not a list of Tool",
+    "twice": "forecast",
+    "type_checking_only": "needed at run time",
+    "type_list": '"anyOf": [{"type": "string"}, {"type": "null"}]',
+    "typing_typed_dict": "typing_extensions.TypedDict",
+    "unknown_sibling": "places",
+    "unmapped_error": "name it in mcp_host_errors: {NoSuchCity",
+    "works_at_import": "do it in mcp_host_open",
+}
+STAGES = {
+    "no_json": "running",
+    "not_as_annotated": "running",
+    "plain_open": "running",
+    "reads_environment": "running",
+    "sqlite_in_threads": "running",
+    "unmapped_error": "running",
+    "works_at_import": "imported",
+}
+"""The stages of the check that find what the declarations do not show."""
+NO_MISTAKES = (
+    "future_annotations",
+    "positional_words",
+    "prints",
+    "question_with_service",
+    "set_result",
+    "union_with_none",
+)
+ABOUT_WORDS = {"descriptions", "tokens"}
+"""What the good ones leave out for brevity."""
+
+
+@pytest.fixture(autouse=True)
+def odd_packs(monkeypatch):
+    monkeypatch.syspath_prepend(ODD)
+    yield
+    for path in ODD.glob("*.py"):
+        sys.modules.pop(path.stem, None)
+    importlib.invalidate_caches()
+
+
+def test_every_odd_pack_is_looked_at():
+    assert {path.stem for path in ODD.glob("*.py")} == {*MISTAKES, *NO_MISTAKES}
+
+
+@pytest.mark.parametrize("name", MISTAKES)
+def test_a_mistake_is_told_with_its_cure(name):
+    if name == "typing_typed_dict" and sys.version_info >= (3, 12):
+        pytest.skip("no mistake from Python 3.12 on")
+
+    found = check_pack("weather", module=name, stages=[STAGES.get(name, "declared")])
+
+    assert any(MISTAKES[name] in f"{one.problem} {one.remedy}" for one in found), found
+
+
+@pytest.mark.parametrize("name", NO_MISTAKES)
+def test_what_is_no_mistake_works(name):
+    found = check_pack("weather", module=name, stages=["declared", "running"], fuzz=2)
+
+    assert [one for one in found if one.rule not in ABOUT_WORDS and one.severity == "error"] == []

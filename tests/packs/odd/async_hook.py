@@ -1,0 +1,14 @@
+"""A hook that is a coroutine."""
+
+from mcp_host import hookimpl, tool
+
+
+@tool(read_only=True, open_world=False)
+def forecast() -> str:
+    """Return tomorrow's weather."""
+    return "sun"
+
+
+@hookimpl
+async def mcp_host_tools():
+    return [forecast]

@@ -1,0 +1,3 @@
+"""A plugin module that answers nothing."""
+
+"""Nothing here."""

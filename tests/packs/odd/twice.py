@@ -1,0 +1,14 @@
+"""One function twice in the list."""
+
+from mcp_host import hookimpl, tool
+
+
+@tool(read_only=True, open_world=False)
+def forecast() -> str:
+    """Return tomorrow's weather."""
+    return "sun"
+
+
+@hookimpl
+def mcp_host_tools():
+    return [forecast, forecast]

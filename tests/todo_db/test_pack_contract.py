@@ -1,0 +1,7 @@
+"""The contract that every pack holds."""
+
+from mcp_host.testing import PackContract
+
+
+class TestContract(PackContract):
+    pack = "todo_db"
