@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -42,7 +43,9 @@ def counter() -> Counter:
         import bpe_openai  # type: ignore[import-untyped]  # the extra `tokens`
     except ImportError:
         return Counter(_estimated, f"estimated, one for {BYTES_EACH} bytes")
-    encoding = bpe_openai.get_encoding(ENCODING)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # the library's own, of how it reads
+        encoding = bpe_openai.get_encoding(ENCODING)
     return Counter(lambda text: len(encoding.encode_ordinary(text)), f"counted as {ENCODING}")
 
 
