@@ -1,0 +1,42 @@
+"""`mcp-host check`, as an author runs it."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+ODD = Path(__file__).parents[1] / "packs" / "odd"
+
+
+def checked(folder: Path, module: str, *options: str) -> subprocess.CompletedProcess[str]:
+    """Check the one pack of a project that is made in a folder."""
+    (folder / "pyproject.toml").write_text(
+        f'[project.entry-points."mcp_host.packs"]\nweather = "{module}"\n'
+    )
+    (folder / f"{module}.py").write_text((ODD / f"{module}.py").read_text())
+    return subprocess.run(
+        [sys.executable, "-m", "mcp_host", "check", *options],
+        cwd=folder,
+        env={**os.environ, "HOME": str(folder)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_findings_are_told_with_what_mends_them_and_end_with_1(tmp_path):
+    done = checked(tmp_path, "secret_default")
+
+    assert done.returncode == 1
+    assert "error  secrets      forecast(password): the default of 'password'" in done.stdout
+    assert "-> take the default away" in done.stdout
+    assert "pack weather has 2 to mend" in done.stdout
+
+
+def test_a_pack_that_prints_leaves_the_findings_readable(tmp_path):
+    done = checked(tmp_path, "prints", "--json", "--fuzz", "--examples", "2")
+
+    (pack,) = json.loads(done.stdout)["packs"]
+    assert pack["pack"] == "weather"
+    assert {finding["rule"] for finding in pack["findings"]} == {"descriptions"}
