@@ -132,7 +132,14 @@ def in_the_code(function: Any) -> str:
 
 
 MADE_BY_THE_HOST = {"Method", "Answer", "CompletedProgram", "Context", "PackHandle", "Demo"}
-MADE_BY_THE_KIT = {"EnvironmentReads", "Hosted", "CallFailed", "StdioClient", "HttpServer"}
+MADE_BY_THE_KIT = {
+    "ContractFinding",
+    "EnvironmentReads",
+    "Hosted",
+    "CallFailed",
+    "StdioClient",
+    "HttpServer",
+}
 IN_A_TABLE = {"Tool", "Resource", "Prompt", "tool", "resource", "prompt", "Standalone", "Person"}
 PAGES = {("public-api.md", 3): mcp_host, ("testing.md", 2): mcp_host.testing}
 
