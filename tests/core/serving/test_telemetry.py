@@ -17,6 +17,7 @@ from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import (
 )
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 from opentelemetry.proto.trace.v1.trace_pb2 import Span
+from warm_home import WarmHome
 
 pytestmark = pytest.mark.anyio
 
@@ -117,6 +118,26 @@ async def test_a_call_is_a_part_of_its_clients_trace_and_names_its_pack(
     assert points["desk_who_am_i"].count == 1
     assert list(points["desk_who_am_i"].explicit_bounds)[:3] == [0.01, 0.02, 0.05]
     assert told(points["desk_crash"])["error.type"] == "tool_error"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the warm host is there on Linux")
+async def test_a_session_of_the_warm_host_sends_as_well(home: Home) -> None:
+    home.write(SETTINGS + 'sessions = "shared"\n')
+    warm = WarmHome(home)
+    try:
+        with collecting() as collector:
+            env = {"OTEL_EXPORTER_OTLP_ENDPOINT": collector.url}
+            await warm.learn(env=env)
+            async with warm.stdio(env=env) as client:
+                await traced_call(client, "desk_who_am_i")
+                await client.end_input()
+            assert (warm.alone(), len(warm.hosts())) == ("", 1)
+    finally:
+        warm.end()
+
+    span = collector.span("tools/call desk_who_am_i")
+    assert (span.trace_id.hex(), told(span)["mcp_host.pack"]) == (TRACE, "desk")
+    assert collector.points["mcp.server.operation.duration"]
 
 
 async def test_a_call_that_a_search_led_to_names_the_tool_that_was_called(home: Home) -> None:

@@ -15,6 +15,7 @@ import termios
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -107,10 +108,22 @@ class Conversation:
                 assert data == b""
                 return told
 
+    def host(self) -> int:
+        """The process that serves; after another was killed, once it is there."""
+        found: list[int] = []
+
+        def is_there() -> bool:
+            found[:] = [each["process"] for each in self.warm.hosts()]
+            return len(found) == 1
+
+        eventually(is_there)
+        (process,) = found
+        return process
+
     def kill(self) -> None:
-        (host,) = self.warm.hosts()
-        os.kill(host["process"], signal.SIGKILL)
-        eventually(lambda: has_ended(host["process"]))
+        process = self.host()
+        os.kill(process, signal.SIGKILL)
+        eventually(lambda: has_ended(process))
 
     def end(self) -> None:
         """End the input; what comes until the end of the output must be nothing."""
@@ -249,10 +262,11 @@ def test_a_host_killed_at_any_moment_of_a_call(warm: WarmHome, protocol: str) ->
             for _ in range(min(KILLS, left)):
                 left -= 1
                 text = f"turn-{left}"
-                (host,) = warm.hosts()
+                process = client.host()
                 client.write(notes.call(client, text))
                 time.sleep(random.random() * 0.005)
-                os.kill(host["process"], signal.SIGKILL)
+                os.kill(process, signal.SIGKILL)
                 notes.take(text, client.frames())
+                eventually(partial(has_ended, process))
     notes.judge()
     assert notes.unknown and notes.done

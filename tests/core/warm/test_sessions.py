@@ -1,14 +1,17 @@
 """Sessions of the warm host: each has what is its own, and all share what is opened once."""
 
 import asyncio
+import json
 import signal
 import subprocess
 import sys
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
 import warm_home
 from core_home import Home
+from mcp_host.testing import StdioClient
 from warm_home import WarmHome, eventually, has_ended
 
 warm = warm_home.warm
@@ -422,3 +425,71 @@ async def test_sessions_follow_a_settings_file_that_is_reloaded(warm: WarmHome) 
         assert [(one["process"], one["hosts"][0]["reloaded"]) for one in told] == [(process, True)]
         await client.notified("notifications/tools/list_changed")
         assert "host_search" in {tool["name"] for tool in await client.tools()}
+
+
+WANTED = {"MCP_HOST_WARM": "1"}
+TELLS = """
+from mcp_host import Context, Extension, Needs, hookimpl, tool
+
+STORM = "notifications/com.example/storm"
+
+
+@tool(read_only=True)
+def storm(context: Context, place: str) -> str:
+    '''Tell of a storm.'''
+    context.notify(STORM, {"place": place})
+    return "told"
+
+
+@hookimpl
+def mcp_host_needs():
+    return Needs(reads_environment=())
+
+
+@hookimpl
+def mcp_host_tools():
+    return [storm]
+
+
+@hookimpl
+def mcp_host_extensions():
+    return [Extension("com.example/weather", {}, [], [], sends=[STORM])]
+"""
+
+
+class Knowing:
+    """A client that has the extension."""
+
+    capabilities: Mapping[str, Any] = {"extensions": {"com.example/weather": {}}}
+
+    def answer(self, question: Any) -> Any:
+        raise AssertionError(question)
+
+
+@pytest.mark.parametrize("protocol", ONE_ERA)
+async def test_what_a_pack_tells_and_what_calls_have_cost_is_that_of_a_session(
+    warm: WarmHome, protocol: str
+) -> None:
+    warm.home.add_pack("tells", TELLS)
+    warm.home.write(warm_home.SETTINGS + "[packs.tells]\nenabled = true\n")
+    await warm.learn()
+
+    async def costs(client: StdioClient) -> str:
+        read = await client.request("resources/read", {"uri": "host://usage"})
+        return str(json.loads(read["contents"][0]["text"])["answers"])
+
+    how: dict[str, Any] = {"protocol": protocol, "person": Knowing()}
+    async with warm.stdio(**how) as one, warm.stdio(**how) as two:
+        assert await one.value("tells_storm", place="Oslo") == "told"
+        await two.value("probe_process")
+        told = [[n for n in c.notifications if "storm" in n["method"]] for c in (one, two)]
+        cost = [await costs(one), await costs(two)]
+        (host,) = warm.hosts()
+        about = warm.home.run("doctor", "--config", "mcp-host.toml", "--json", env=WANTED).json
+
+    assert [len(each) for each in told] == [1, 0]
+    assert told[0][0]["params"]["place"] == "Oslo"
+    assert ("tells_storm" in cost[0], "tells_storm" in cost[1]) == (True, False)
+    assert len(host["sessions"]) == 2
+    assert "1 running, with 2 sessions" in about["warm"]
+    assert str(host["process"]) in str(about["running"])

@@ -270,6 +270,7 @@ class _Start:
                     depends,
                     must_stay=_must_stay(inventory),
                     is_warm=inventory.settings.host.warm,
+                    sends=inventory.settings.host.telemetry,
                     apart=apart(inventory),
                     owners=owners(inventory),
                 )

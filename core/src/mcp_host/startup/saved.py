@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import Any
 
-FORMAT = 6
+FORMAT = 7
 LARGEST = 8 * 1024 * 1024
 FOLDER = "catalogues"
 DRAFT = ".catalogue-"
@@ -78,10 +78,11 @@ class Dependencies(Record):
 class Saved(Record):
     """A catalogue as it was read; `refusal` says why it must not be shown, empty where it may.
 
-    `is_warm` says that the settings want the warm host, and `apart` names the packs that a session
-    shares with no other there. `owners` tells the pack of each tool and each prompt, by its public
-    name. `fingerprint` is what the lists depend on as it is now, and `changed` the parts that are
-    no longer as they were saved. `text` is a catalogue that has still to be `opened`.
+    `is_warm` says that the settings want the warm host, `sends` that they want telemetry, and
+    `apart` names the packs that a session shares with no other there. `owners` tells the pack of
+    each tool and each prompt, by its public name. `fingerprint` is what the lists depend on as it
+    is now, and `changed` the parts that are no longer as they were saved. `text` is a catalogue
+    that has still to be `opened`.
     """
 
     catalogue: Catalogue | None
@@ -91,6 +92,7 @@ class Saved(Record):
     dependencies: Dependencies = Dependencies()
     time: float = 0
     is_warm: bool = False
+    sends: bool = False
     apart: tuple[str, ...] = ()
     owners: Mapping[str, Mapping[str, str]] = {}
     fingerprint: Mapping[str, str] = {}
@@ -129,7 +131,8 @@ def look(identity: Identity, environment: Mapping[str, str] | None = None) -> Sa
         now = fingerprint(identity, depends, env, data["salt"])
         text = str(data["catalogue"])
         must_stay, when = bool(data["must_stay"]), float(data["time"])
-        is_warm, apart = bool(data["is_warm"]), tuple(map(str, data["apart"]))
+        is_warm, sends = bool(data["is_warm"]), bool(data["sends"])
+        apart = tuple(map(str, data["apart"]))
         owners = {what: dict(data["owners"][what]) for what in ("tools", "prompts")}
     except FileNotFoundError:
         return Saved(None, "there is none yet")
@@ -140,7 +143,7 @@ def look(identity: Identity, environment: Mapping[str, str] | None = None) -> Sa
     changed = tuple(p for p in sorted({*now, *saved}) if now.get(p) != saved.get(p))
     refusal = f"changed since: {', '.join(changed)}" if changed else ""
     return Saved(
-        None, refusal, changed, must_stay, depends, when, is_warm, apart, owners, now, text
+        None, refusal, changed, must_stay, depends, when, is_warm, sends, apart, owners, now, text
     )
 
 
@@ -151,6 +154,7 @@ def write(
     *,
     must_stay: bool,
     is_warm: bool = False,
+    sends: bool = False,
     apart: Sequence[str] = (),
     owners: Mapping[str, Mapping[str, str]] | None = None,
     environment: Mapping[str, str] | None = None,
@@ -167,6 +171,7 @@ def write(
         "salt": salt,
         "must_stay": must_stay,
         "is_warm": is_warm,
+        "sends": sends,
         "apart": list(apart),
         "owners": {"tools": {}, "prompts": {}, **(owners or {})},
         "fingerprint": fingerprint(identity, depends, env, salt),

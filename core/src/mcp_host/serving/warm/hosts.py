@@ -191,6 +191,8 @@ class OpenHosts:
         await asyncio.to_thread(_load, inventory)
         await asyncio.to_thread(_check, request, inventory)
         gc.freeze()  # what is loaded stays; looking at it for garbage costs calls their time
+        if settings.host.telemetry:
+            await asyncio.to_thread(_set_up_telemetry, settings)
         host = Host(inventory)
         await host.open()
         opened = OpenHost(what, host, request.identity[2])
@@ -203,6 +205,13 @@ class OpenHosts:
                 watching = reloading.watch(lambda: self._reload(opened, reloading))
                 opened.watching = asyncio.create_task(watching)
         return opened
+
+
+def _set_up_telemetry(settings: Settings) -> None:
+    """Have this process send; all of its sessions want that, since its name says so."""
+    from ..telemetry import set_up  # and OpenTelemetry, which others do without
+
+    set_up(settings)
 
 
 def _check(request: Request, inventory: Inventory) -> None:

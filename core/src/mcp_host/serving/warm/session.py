@@ -118,6 +118,10 @@ class Session:
         failing.cancel()
         await asyncio.gather(serving, failing, return_exceptions=True)
         sdk.detach()
+        if host.settings.host.telemetry:
+            from ..telemetry import flush  # and OpenTelemetry, which others do without
+
+            await asyncio.to_thread(flush)
         if host.fatal:
             session_log.write(f"error: {host.fatal}")
             return EXIT_REQUIRED_PACK

@@ -28,7 +28,9 @@ HEEDED = (
     "SSL_CERT_FILE", "SSL_CERT_DIR",
 )  # fmt: skip
 """Variables that the host itself heeds, or the libraries beneath it."""
-BEGINNINGS = ("PYTHON", "LC_", "LD_", "MALLOC_", "OPENSSL_", "GLIBC_", "MCP_HOST_", "COVERAGE_")
+BEGINNINGS = (
+    "PYTHON", "LC_", "LD_", "MALLOC_", "OPENSSL_", "GLIBC_", "MCP_HOST_", "COVERAGE_", "OTEL_",
+)  # fmt: skip
 """How further such variables begin."""
 OWN = ("MCP_HOST_WARM", "MCP_HOST_CONFIG")
 """Those that are the front's: what they say goes to the host with each session."""
@@ -68,6 +70,7 @@ def name_of(place: Place, saved: Saved, environment: Mapping[str, str]) -> str:
         list(sys.flags),
         {name: part for name, part in saved.fingerprint.items() if name in CODE},
         mask,
+        saved.sends,
         sorted(heeded(saved, environment).items()),
     ]
     salted = sha256(place.salt() + dumps(parts).encode("utf-8", "surrogatepass"))
@@ -217,6 +220,8 @@ def asked(place: Place, name: str, question: str) -> dict[str, Any] | None:
         while piece := peer.recv(1 << 16):
             data += piece
         answer = loads(data)
+    except (ConnectionError, HostGoneError):
+        return None  # it has ended just now
     except (OSError, ValueError) as error:
         raise PlaceError(f"the host {name} does not answer: {error}") from None
     finally:
