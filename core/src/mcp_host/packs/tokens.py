@@ -39,12 +39,12 @@ class Cost:
 
 def counter() -> Counter:
     """Return what counts exactly where the extra is installed, and what estimates elsewhere."""
-    try:
-        import bpe_openai  # type: ignore[import-untyped]  # the extra `tokens`
-    except ImportError:
-        return Counter(_estimated, f"estimated, one for {BYTES_EACH} bytes")
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)  # the library's own, of how it reads
+        warnings.simplefilter("ignore", DeprecationWarning)  # the library's own, as it is imported
+        try:
+            import bpe_openai  # type: ignore[import-untyped]  # the extra `tokens`
+        except ImportError:
+            return Counter(_estimated, f"estimated, one for {BYTES_EACH} bytes")
         encoding = bpe_openai.get_encoding(ENCODING)
     return Counter(lambda text: len(encoding.encode_ordinary(text)), f"counted as {ENCODING}")
 
