@@ -32,6 +32,8 @@ OWN = {
     "install": "install.command:install",
     "uninstall": "install.command:uninstall",
     "doctor": "doctor:doctor",
+    "lock": "lock:lock",
+    "approve": "approve:approve",
     "demo": "demo:demo",
     "config": "config:config_app",
     "warm": "warm:warm_app",

@@ -15,6 +15,7 @@ import typer
 from ..host import Host
 from ..packs.conditions import NOT_SET_UP
 from ..packs.inventory import Pack
+from ..packs.lock import see_and_agree, withheld_line
 from ..packs.tokens import over_budget
 from ..settings.loading import Settings
 from ..startup.version import VERSION
@@ -29,6 +30,7 @@ from .common import (
     quiet_logs,
     saved_catalogue,
 )
+from .learning import each_in_a_process
 from .reload import running_lines
 from .warm import warm_line
 
@@ -39,7 +41,7 @@ def doctor(config: ConfigOption = None, as_json: JsonOption = False) -> None:
     Ends with 0 when every enabled pack is ready, or merely not set up yet.
     """
     output = Output()
-    settings = _each_in_a_process(chosen_settings(config))
+    settings = each_in_a_process(chosen_settings(config))
     quiet_logs(settings, "critical")
     catalogue = _catalogue(config, settings)
     host = Host(loaded(settings), retries=False)
@@ -71,17 +73,6 @@ def doctor(config: ConfigOption = None, as_json: JsonOption = False) -> None:
     else:
         _show(output, host, reports, catalogue, warnings)
     raise typer.Exit(0 if healthy else 1)
-
-
-def _each_in_a_process(settings: Settings) -> Settings:
-    """Return the settings with every pack in a process, where none can end or hang the doctor's."""
-    if sys.platform == "win32":
-        return settings
-    unsaid = {
-        name: table.model_copy(update={"isolation": "process"})
-        for name, table in settings.packs.items()
-    }
-    return settings.replace(packs=unsaid)
 
 
 async def _examine(host: Host) -> dict[str, list[dict[str, str]]]:
@@ -122,6 +113,8 @@ def _in_keys(said: Mapping[str, Any], within: str = "") -> Iterator[str]:
 
 
 def _is_well(report: dict[str, Any]) -> bool:
+    if report.get("withheld"):
+        return False
     if report["state"] in ("ready", "disabled"):
         return not report["findings"]
     return report["state"] == "degraded" and report.get("code") == NOT_SET_UP
@@ -175,6 +168,10 @@ def _show(
         for tool, said in report["tools_by_settings"].items():
             words = ", ".join(_in_keys(said))
             output.styled(f"  {escaped(f'{tool}, by the settings: {words}')}")
+        for one in report.get("withheld", ()):
+            output.styled(f"  {escaped(withheld_line(one))}")
+        if report.get("withheld"):
+            output.styled(f"    {escaped(see_and_agree(report['name']))}")
         for finding in report["findings"]:
             output.styled(f"  {escaped(finding['problem'])}")
             if finding["remedy"]:

@@ -7,6 +7,7 @@ from typing import Any
 
 from ..packs.declared import Offer
 from ..packs.discovery import discover
+from ..packs.lock import see_and_agree
 from ..settings.loading import Settings
 from ..startup.trust import FILE_NAME, NO_PACKS, is_safe_mode
 from .common import (
@@ -43,7 +44,9 @@ def packs(config: ConfigOption = None, as_json: JsonOption = False) -> None:
                 report["state"],
                 report.get("version", ""),
                 str(report.get("tools", "")),
-                " – ".join(filter(None, (report.get("reason"), report.get("remedy")))),
+                " – ".join(
+                    filter(None, (report.get("reason"), report.get("remedy"), _lock(report)))
+                ),
             )
             for report in reports
         ],
@@ -68,6 +71,15 @@ def _not_enabled(offer: Offer, settings: Settings) -> dict[str, Any]:
         missing, remedy = "there is no settings file", f"mcp-host init {offer.name}"
     reason = f"installed, but {missing}"
     return {**about, "code": "not_enabled", "reason": reason, "remedy": remedy, **of_offer}
+
+
+def _lock(report: dict[str, Any]) -> str:
+    """What the lock of a pack keeps back, in a line; empty where it keeps nothing."""
+    count = len(report.get("withheld", ()))
+    if not count:
+        return ""
+    what = "entry is" if count == 1 else "entries are"
+    return f"{count} {what} withheld by its lock – {see_and_agree(report['name'])}"
 
 
 def _checked(report: dict[str, Any]) -> dict[str, Any]:

@@ -9,6 +9,12 @@ from .catalog import Entry
 
 def check(entry: Entry, caller: Caller) -> None:
     """`PermissionDenied` where this caller may not use this."""
+    if entry.withheld:
+        raise PermissionDenied(
+            f"{entry.name} is withheld: {entry.refusal}",
+            suggestions=[f"mcp-host approve {entry.pack}"],
+            details={"reason": "withheld"},
+        )
     if entry.refusal:
         raise PermissionDenied(
             f"{entry.name}: {entry.refusal}", details={"reason": "refused_by_settings"}

@@ -313,5 +313,9 @@ class DeclaredApart(Declared):
         place = self.process.told.get("file")
         return place if isinstance(place, str) else None
 
+    @property
+    def is_brought(self) -> bool:
+        return self.process.is_brought
+
     def discard(self) -> None:
         self.process.end()

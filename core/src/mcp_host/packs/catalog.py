@@ -18,6 +18,7 @@ from ..settings.secrets import Secrets
 from ..settings.tables import RESERVED_PACK_NAME, PackTable
 from ..startup.protocol import LISTS as METHODS
 from .declared import Declared, LoadError
+from .lock import Lock, refusal as refusal_of
 from .transforms import Transform
 
 NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
@@ -36,7 +37,8 @@ class Entry:
 
     `refusal` says why the settings keep a tool from everybody; empty when they do not. `target` is
     what the pack's side finds it by. `whose` is the identity of the one caller that it is for, None
-    where it is for everybody. `transform` is what the settings make of a tool.
+    where it is for everybody. `transform` is what the settings make of a tool. `withheld` says in a
+    word why a lock keeps it back, empty where none does.
     """
 
     pack: str
@@ -48,11 +50,21 @@ class Entry:
     target: str = ""
     whose: str | None = None
     transform: Transform | None = None
+    withheld: str = ""
 
     @property
     def is_hidden(self) -> bool:
         """Whether the settings take it away from everybody, as if it were not there."""
         return self.transform is not None and self.transform.hides
+
+    @property
+    def is_doubted(self) -> bool:
+        """Whether the host does not go by what the tool's annotations say."""
+        tool, hints = self.contribution, self.listed.get("annotations") or {}
+        if not isinstance(tool, Tool):
+            return False
+        reads, repeats = hints.get("readOnlyHint") is True, hints.get("idempotentHint") is True
+        return (reads and not tool.read_only) or (repeats and not tool.idempotent)
 
     @property
     def is_hosts_tool(self) -> bool:
@@ -78,10 +90,14 @@ class Entry:
 
 
 class Catalog:
-    """Everything that is contributed, in the order of the settings file; `secrets` are masked."""
+    """Everything that is contributed, in the order of the settings file; `secrets` are masked.
 
-    def __init__(self, secrets: Secrets) -> None:
+    What `lock` does not agree to is refused.
+    """
+
+    def __init__(self, secrets: Secrets, lock: Lock | None = None) -> None:
         self._secrets = secrets
+        self.lock = lock or Lock({}, secrets)
         self.tools: dict[str, Entry] = {}
         self.prompts: dict[str, Entry] = {}
         self.resources: dict[str, Entry] = {}
@@ -149,8 +165,7 @@ class Catalog:
             name = naming.public_tool(name)
         elif not isinstance(contribution, Resource):
             name = naming.public(name)
-        refusal = _refusal(contribution, declared.table) if isinstance(contribution, Tool) else ""
-        entry = self._entry(declared, name, contribution, naming, refusal, target, whose)
+        entry = self._entry(declared, name, contribution, naming, target, whose)
         other = self._holder(what, entry)
         self._check(declared, entry, None if other is instead_of else other)
         if instead_of is not None:
@@ -262,9 +277,8 @@ class Catalog:
     def _entries(self, declared: Declared, prefixed: bool) -> Iterable[tuple[What, Entry]]:
         naming = Naming(declared, prefixed)
         for tool in declared.tools:
-            refusal = _refusal(tool, declared.table)
             name = naming.public_tool(tool.name)
-            yield "tools", self._entry(declared, name, tool, naming, refusal)
+            yield "tools", self._entry(declared, name, tool, naming)
         for prompt in declared.prompts:
             yield "prompts", self._entry(declared, naming.public(prompt.name), prompt, naming)
         for resource in declared.resources:
@@ -276,13 +290,17 @@ class Catalog:
         name: str,
         contribution: Contribution,
         naming: Naming,
-        refusal: str = "",
         target: str = "",
         whose: str | None = None,
     ) -> Entry:
         shown = contribution.name if isinstance(contribution, Resource) else name
         resolve: Callable[[str], str] = naming.resolve
         listed: Mapping[str, Any] = contribution.listed(shown, resolve)
+        withheld = self.lock.withheld(declared, contribution)
+        refusal = refusal_of(declared.name, withheld) if withheld else ""
+        if isinstance(contribution, Tool):
+            contribution = self._believed(declared, contribution)
+            refusal = _refusal(contribution, declared.table) or refusal
         transform = _transform(contribution, declared)
         if transform is not None:
             listed = transform.listed(listed)
@@ -297,7 +315,30 @@ class Catalog:
             target or contribution.offered_name,
             whose,
             transform,
+            withheld,
         )
+
+    def _believed(self, declared: Declared, tool: Tool) -> Tool:
+        """Return a tool as the host goes by it: what a mounted server says of it may be wrong.
+
+        It grants nothing and repeats nothing until a person has agreed to it.
+        """
+        says_nothing = not (tool.read_only or tool.idempotent or tool.key)
+        if says_nothing or not declared.is_brought or declared.table.trust_annotations:
+            return tool
+        if self.lock.agrees(declared, tool):
+            return tool
+        return tool.replace(read_only=False, idempotent=False, key=None)
+
+    def withheld(self, pack: str) -> list[Entry]:
+        """Return the entries of a pack that its lock keeps back."""
+        entries = (entry for what in LISTS for entry in self.everything(what))
+        return [entry for entry in entries if entry.withheld and entry.pack == pack]
+
+    def everything(self, what: What) -> list[Entry]:
+        """The entries of one list, also those that the settings hide or that are for one caller."""
+        owned = [entry for (of, _, _), entry in self._owned.items() if of == what]
+        return [*self._table(what).values(), *owned]
 
     def _check_settings(self, declared: Declared) -> None:
         """Settings of tools that the pack does not have are mistakes of the file."""

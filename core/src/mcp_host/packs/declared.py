@@ -86,6 +86,11 @@ class Declared:
         module = sys.modules.get(self.offer.module.partition(":")[0].partition(".")[0])
         return getattr(module, "__file__", None)
 
+    @property
+    def is_brought(self) -> bool:
+        """Whether what another distribution brings stands for it, such as a mounted server."""
+        return False
+
     def discard(self) -> None:
         """Give up what loading has begun: the pack is not served."""
 

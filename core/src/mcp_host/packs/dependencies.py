@@ -9,6 +9,7 @@ from itertools import chain
 from pathlib import Path
 
 from ..declarations.needs import chosen
+from ..settings.locked import lock_file
 from ..startup.saved import Dependencies, names_in
 from .declared import Declared
 from .inventory import Inventory
@@ -29,6 +30,8 @@ def dependencies(inventory: Inventory, variables: Iterable[str] = ()) -> Depende
         offer = declared.offer
         if place := declared.file:
             sources.add(Path(place), offer.distribution)
+    if (source := inventory.settings.source) is not None:
+        sources.files.append(str(lock_file(source)))
     read = [_variables(declared) for declared in loaded]
     secrets = inventory.settings.secrets
     return Dependencies(
@@ -50,9 +53,10 @@ def apart(inventory: Inventory) -> list[str]:
 
 
 def owners(inventory: Inventory) -> dict[str, dict[str, str]]:
-    """The pack of every tool and every prompt, by its public name."""
+    """The pack of every tool and every prompt, by its public name; and of doubted tools."""
     catalog = inventory.catalog
-    tables = {"tools": catalog.tools, "prompts": catalog.prompts}
+    doubted = {name: entry for name, entry in catalog.tools.items() if entry.is_doubted}
+    tables = {"tools": catalog.tools, "prompts": catalog.prompts, "doubted": doubted}
     return {
         what: {name: entry.pack for name, entry in table.items()} for what, table in tables.items()
     }

@@ -29,6 +29,7 @@ from .declared import Declared, LoadError, Offer, Outcome
 from .flight import Flight, NoFlight, leaves_traces, owner, settings_word
 from .lists import Lists
 from .loading import Loading
+from .lock import Lock, key_of, see_and_agree
 from .own_pack import own_pack
 from .usage import Usage
 
@@ -50,7 +51,8 @@ class Pack:
     """One pack of the settings file: what is known of it, from loading to closing.
 
     `condition` is how it is now; the host that opens the pack keeps it up to date. `last_end` is
-    how it ended a process of the host; for that it has one of its own now.
+    how it ended a process of the host; for that it has one of its own now. `declared` is what it
+    has declared, `whole` with the instructions and skills that its lock keeps back.
     """
 
     def __init__(
@@ -65,6 +67,7 @@ class Pack:
         self.condition = condition
         self.last_end = last_end
         self.declared: Declared | None = None
+        self.whole: Declared | None = None
 
     @property
     def is_loading(self) -> bool:
@@ -131,7 +134,7 @@ class Inventory:
         self.alone = alone
         self._exposed = exposed
         self._offers = offers
-        self.catalog = Catalog(settings.secrets)
+        self.catalog = Catalog(settings.secrets, Lock(settings.locked, settings.secrets))
         self.packs: dict[str, Pack] = {}
         self.usage = Usage()
         self.fatal: str | None = None
@@ -195,6 +198,7 @@ class Inventory:
         """
         settings = renewal.settings
         self.settings = _in_processes(settings, self._last_ends.keys() & settings.packs.keys())
+        self.catalog.lock = Lock(settings.locked, settings.secrets)
         for name in (*renewal.gone, *renewal.loaded, *renewal.relisted):
             self.catalog.remove(name)
         for name in renewal.gone:
@@ -212,6 +216,8 @@ class Inventory:
                 self.packs[name].table = table
         self.lists.order([RESERVED_PACK_NAME, *self.settings.packs])
         for name, declared in renewal.relisted.items():
+            self.packs[name].whole = declared
+            declared = self.catalog.lock.trimmed(declared)
             self.catalog.add(declared, prefixed=self.alone is None)
             self.packs[name].declared = declared
         for name, outcome in renewal.loaded.items():
@@ -323,6 +329,8 @@ class Inventory:
         if isinstance(outcome, Condition):
             self._refuse(pack, outcome)
             return
+        pack.whole = outcome
+        outcome = self.catalog.lock.trimmed(outcome)
         try:
             self.check_exposed(outcome)
             Naming(outcome, self.alone is None).resolve(outcome.instructions)
@@ -369,7 +377,24 @@ class Inventory:
             for pack in self.packs.values()
             if pack.declared is not None and (offer := pack.declared.offer).instead_of
         ]
-        return [*self.settings.warnings, *self.catalog.warnings, *skills, *hidden]
+        kept = [self._withheld_line(name) for name in self.packs if self.withheld(name)]
+        return [*self.settings.warnings, *self.catalog.warnings, *skills, *hidden, *kept]
+
+    def withheld(self, name: str) -> list[dict[str, str]]:
+        """What the lock of a pack keeps back: each entry's kind, name and why."""
+        whole, lock = self.packs[name].whole, self.catalog.lock
+        if whole is None or not lock.holds(name):
+            return []
+        found = [
+            (key_of(entry.contribution), entry.withheld) for entry in self.catalog.withheld(name)
+        ]
+        found += lock.words_withheld(whole)
+        return [{"kind": kind, "name": own, "why": why} for (kind, own), why in found]
+
+    def _withheld_line(self, name: str) -> str:
+        kept = self.withheld(name)
+        told = ", ".join(f"{one['kind']} {one['name']}".strip() for one in kept)
+        return f"pack {name}: its lock withholds {told}; {see_and_agree(name)}"
 
     def is_required(self, pack: Pack) -> bool:
         """Whether the host must not serve without it."""
@@ -429,7 +454,17 @@ class Inventory:
 
     def report(self) -> list[dict[str, Any]]:
         """Every pack and how it is, in the order of the settings file."""
-        return [pack.report() for name, pack in self.packs.items() if name != RESERVED_PACK_NAME]
+        return [
+            {**pack.report(), **self._about_lock(name)}
+            for name, pack in self.packs.items()
+            if name != RESERVED_PACK_NAME
+        ]
+
+    def _about_lock(self, name: str) -> dict[str, Any]:
+        """How the lock of a pack is, where it has one."""
+        if not self.catalog.lock.holds(name):
+            return {}
+        return {"locked": True, "withheld": self.withheld(name)}
 
 
 def _in_processes(settings: Settings, names: Collection[str]) -> Settings:

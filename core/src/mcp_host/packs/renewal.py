@@ -14,6 +14,7 @@ from ..settings.tables import HostTable, HttpTable, PackTable
 from .catalog import Catalog, Naming
 from .conditions import Condition
 from .declared import Declared, LoadError, Outcome
+from .lock import Lock
 from .single_file import is_as_offered
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ AT_ONCE = frozenset(
 OF_THE_HOST = frozenset(
     (
         *("include", "exclude", "read_only", "timeout", "max_concurrency", "required", "shared"),
-        "tools",
+        *("tools", "trust_annotations"),
     )
 )
 """Keys of [packs.X] that are the host's to heed: the pack stays open."""
@@ -86,8 +87,8 @@ def prepare(inventory: Inventory, new: Settings) -> Renewal:
             continue
         if pack is None or pack.declared is None or not _is_same_pack(pack, old, new):
             loaded.append(name)
-        elif table != pack.table:
-            relisted[name] = replace(pack.declared, table=table)
+        elif table != pack.table or old.locked.get(name) != new.locked.get(name):
+            relisted[name] = replace(pack.whole or pack.declared, table=table)
     outcomes = inventory.load_again(new, loaded) if loaded else {}
     gone = tuple(
         name
@@ -119,6 +120,8 @@ def _is_same_pack(pack: Pack, old: Settings, new: Settings) -> bool:
         return False
     if old.problems.get(name) != new.problems.get(name) or _worker(old, name) != _worker(new, name):
         return False
+    if declared.needs.changes_lists and old.locked.get(name) != new.locked.get(name):
+        return False  # what it has offered is looked at when it is offered
     if declared.offer.file and not is_as_offered(declared.offer):
         return False
     if old.host.root != new.host.root and _has_project(declared.settings_model):
@@ -148,7 +151,7 @@ def _has_project(model: Any) -> bool:
 def _tried(inventory: Inventory, renewal: Renewal) -> dict[str, Outcome]:
     """List everything as it would be; what cannot be served with the rest has failed."""
     settings, prefixed = renewal.settings, inventory.alone is None
-    catalog = Catalog(settings.secrets)
+    catalog = Catalog(settings.secrets, Lock(settings.locked, settings.secrets))
     outcomes = dict(renewal.loaded)
     served = {n: p.declared for n, p in inventory.packs.items() if p.declared is not None}
     stay = {n: d for n, d in served.items() if n in settings.packs and n not in renewal.gone}

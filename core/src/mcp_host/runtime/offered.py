@@ -99,6 +99,8 @@ class OfferedEntries:
             self._refuse(change, Condition("degraded", "declaration_invalid", str(error)))
             self._let_go(change.key)
             return
+        if entry.withheld:
+            log.warning("pack %s: %s is withheld: %s", entry.pack, entry.name, entry.refusal)
         weakref.finalize(entry, self._let_go, change.key).atexit = False
         kept = [one for one in self._entries.get(key, ()) if one not in before]
         self._entries[key] = [*kept, entry]

@@ -17,6 +17,7 @@ from ..startup import trust as trusting
 from .code_files import code_files
 from .explaining import explain
 from .keys import Keys, dotted
+from .locked import LockedPack, lock_file, read_lock
 from .secrets import SecretReader, Secrets
 from .tables import (
     RESERVED_PACK_NAME,
@@ -38,7 +39,7 @@ class Settings:
     `warnings` are for whoever keeps the file. `working_folder` and the `environment` of packs in
     processes of their own are a session's, and None where they are the process's. `workers` are
     those of other distributions, by the packs that have chosen one. `digest` is that of the file's
-    bytes, where there is one.
+    bytes, where there is one. `locked` are the packs of the lock file, with what was agreed to.
     """
 
     host: HostTable = field(default_factory=HostTable)
@@ -53,6 +54,7 @@ class Settings:
     environment: Mapping[str, str] | None = None
     workers: Mapping[str, WorkerChoice] = field(default_factory=dict)
     digest: str = ""
+    locked: Mapping[str, LockedPack] = field(default_factory=dict)
 
     @property
     def folder(self) -> Path:
@@ -104,9 +106,13 @@ def trust(path: Path) -> bytes:
 
 
 def trust_bytes(path: Path, data: bytes) -> None:
-    """Record these bytes as a settings file's trusted content, and the files that they run."""
+    """Record these bytes as a settings file's trusted content, and the files that they run.
+
+    Also its lock file, which says what may be served.
+    """
     files = code_files(data, path.absolute().parent)
-    trusting.trust(path, data, files.runs, files.names)
+    runs = (*files.runs, str(lock_file(path.absolute())))
+    trusting.trust(path, data, runs, files.names)
 
 
 def read(path: Path, digest: str | None = None) -> bytes:
@@ -136,7 +142,9 @@ def loads(data: bytes, path: Path, environment: Mapping[str, str] | None = None)
         raise SettingsError(f"{path}: must be UTF-8 text") from None
     except tomllib.TOMLDecodeError as error:
         raise SettingsError(f"{path}: is not valid TOML: {error}") from None
-    return parse(tables, path.absolute(), environment).replace(digest=trusting.digest(data))
+    path = path.absolute()
+    settings = parse(tables, path, environment)
+    return settings.replace(digest=trusting.digest(data), locked=read_lock(path))
 
 
 def parse(

@@ -286,6 +286,11 @@ class PackTable(_Table):
     )
     exclude: list[str] = Field([], description="Tools to leave out, as globs.")
     read_only: bool = Field(False, description="Serve only what is marked read-only.")
+    trust_annotations: bool = Field(
+        False,
+        description="Go by what a mounted server says of its tools, such as that they only read, "
+        "also where nobody has agreed to it with `mcp-host approve`.",
+    )
     shared: bool = Field(
         False, description="Serve it beyond this machine although it acts as the server's user."
     )

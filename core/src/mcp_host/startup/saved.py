@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import Any
 
-FORMAT = 7
+FORMAT = 8
 LARGEST = 8 * 1024 * 1024
 FOLDER = "catalogues"
 DRAFT = ".catalogue-"
@@ -35,6 +35,8 @@ FILES, SETTINGS = "installed files", "settings file"
 """Parts of a fingerprint: which code is there, and what the settings file says."""
 COARSE = 0.02
 """Seconds by which a file's time may be behind."""
+OWNERS = ("tools", "prompts", "doubted")
+"""Tables of packs by public names; tools that are doubted say more of themselves than counts."""
 OLD_DRAFT, OLD = 3600, 90 * 86400
 """Seconds after which a draft is that of a process that was killed, and a catalogue nobody's."""
 
@@ -133,7 +135,7 @@ def look(identity: Identity, environment: Mapping[str, str] | None = None) -> Sa
         must_stay, when = bool(data["must_stay"]), float(data["time"])
         is_warm, sends = bool(data["is_warm"]), bool(data["sends"])
         apart = tuple(map(str, data["apart"]))
-        owners = {what: dict(data["owners"][what]) for what in ("tools", "prompts")}
+        owners = {what: dict(data["owners"][what]) for what in OWNERS}
     except FileNotFoundError:
         return Saved(None, "there is none yet")
     except _NotOurs as error:
@@ -173,7 +175,7 @@ def write(
         "is_warm": is_warm,
         "sends": sends,
         "apart": list(apart),
-        "owners": {"tools": {}, "prompts": {}, **(owners or {})},
+        "owners": {what: (owners or {}).get(what, {}) for what in OWNERS},
         "fingerprint": fingerprint(identity, depends, env, salt),
         "dependencies": vars(depends),
         "catalogue": dumps(vars(catalogue), separators=(",", ":")),

@@ -12,6 +12,7 @@ from ...errors import McpHostError
 from ...host import Host
 from ...packs.renewal import Renewal, discard, prepare
 from ...settings.loading import Settings
+from ...settings.locked import lock_file
 from ...startup import trust
 
 log = logging.getLogger("mcp_host.server")
@@ -82,8 +83,8 @@ class Reloading:
             return {**about, "reloaded": True, **told}
 
     async def watch(self, reload: Callable[[], Awaitable[Any]] | None = None) -> None:
-        """Reload whenever the settings file has changed, or one that it reads secrets from, or
-        one that is a pack.
+        """Reload whenever the settings file has changed, its lock file, one that it reads secrets
+        from, or one that is a pack.
         """
         while True:
             await asyncio.sleep(BEAT)
@@ -128,7 +129,9 @@ class Reloading:
     def _states(self) -> dict[str, tuple[int, int, int] | None]:
         settings = self._host.settings
         packs = [table.file for table in settings.packs.values() if table.file is not None]
-        files = filter(None, [self.source, trust.record_file()])
+        files = [*filter(None, [self.source, trust.record_file()])]
+        if settings.source is not None:
+            files.append(str(lock_file(settings.source)))
         return states([*files, *settings.secrets.files, *packs])
 
 

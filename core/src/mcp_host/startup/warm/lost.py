@@ -93,10 +93,12 @@ class _Repeatable:
     ) -> None:
         tools = catalogue.pages["tools"]["tools"]
         hints = {tool["name"]: tool.get("annotations") or {} for tool in tools}
+        doubted = owners.get("doubted", {})
         self._harmless = frozenset(
             name
             for name, hint in hints.items()
-            if hint.get("readOnlyHint") is True or hint.get("idempotentHint") is True
+            if name not in doubted
+            and (hint.get("readOnlyHint") is True or hint.get("idempotentHint") is True)
         )
         self._guilty = guilty
         self._owners = owners
