@@ -41,6 +41,7 @@ CORE_RANKS = {
     "hookspecs": 3,
     "declarations": 2,
     "settings": 2,
+    "clients": 2,
     "errors": 1,
     "startup": 0,
 }

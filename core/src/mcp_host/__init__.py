@@ -10,6 +10,11 @@ from .startup.version import VERSION
 
 TYPE_CHECKING = False  # the name that type checkers know; importing typing takes 3 ms
 if TYPE_CHECKING:  # the same as in the mapping below, for type checkers and editors
+    from .clients.reading import (
+        ClientFile as ClientFile,
+        ClientServer as ClientServer,
+        client_files as client_files,
+    )
     from .declarations.asking import (
         Answer as Answer,
         Choice as Choice,
@@ -98,6 +103,7 @@ if TYPE_CHECKING:  # the same as in the mapping below, for type checkers and edi
 __version__ = VERSION
 
 _NAMES = {
+    "clients.reading": ("ClientFile", "ClientServer", "client_files"),
     "declarations.asking": ("Answer", "Choice", "Form", "Root", "Roots", "Sample", "Visit"),
     "declarations.content": (
         "Audio",

@@ -18,6 +18,7 @@ import tomli_w
 import typer
 from rich.markup import escape
 
+from ..clients.known import CLIENTS
 from ..declarations.demo import GROUP, DemoModule
 from ..errors import ERROR_KEY, SettingsError
 from ..packs.catalog import Naming
@@ -29,7 +30,6 @@ from ..testing import Person, StdioClient, stdio_client
 from ..testing.hosting import returned
 from .common import Output
 from .completion import installed_packs
-from .install.clients import CLIENTS
 
 SHOWN_LINES = 14
 SHOWN_WIDTH = 110

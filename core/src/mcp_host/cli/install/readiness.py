@@ -8,28 +8,41 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from ...clients.client import Client, Entry
 from ...errors import SettingsError
 from ...packs.discovery import discover
 from ...settings.loading import load
 from ...startup.trust import user_file
-from .clients import Client, Entry
 
 
-def refuse_what_cannot_start(settings_file: Path, client: Client, entry: Entry | None) -> None:
-    """Raise `SettingsError` where the host would not start for a client as it does here.
+def needed_variables(settings_file: Path, client: Client, entry: Entry | None) -> tuple[str, ...]:
+    """The variables that the client's entry must carry, by reference to where the client runs.
 
-    Clients start servers with an environment of their own: a variable that the settings need must
-    stand in the client's entry, where it may stand already.
+    Clients start servers with an environment of their own. Raises `SettingsError` where the host
+    would not start for a client as it does here: a client that cannot refer to a variable must have
+    it in its entry already.
     """
-    environment = (entry or {}).get("env")
+    environment = (entry or {}).get(client.environment)
     given = environment if isinstance(environment, Mapping) else {}
     needed = sorted(_variables(_read(settings_file)) - given.keys())
-    if needed:
+    if needed and not client.can_refer:
         raise SettingsError(
             f"{settings_file} reads {_listed(needed)} from the environment, which {client.title} "
             f"does not pass on: give a default in the settings or read a file there, or add "
-            f"--force and set {'it' if len(needed) == 1 else 'them'} under `env` in the entry"
+            f"--force and set {'it' if len(needed) == 1 else 'them'} under `{client.environment}` "
+            "in the entry"
         )
+    plain = {name: value for name, value in given.items() if not _is_reference(value)}
+    if all(name in os.environ for name in (*needed, *(given.keys() - plain.keys()))):
+        refuse_missing_packs(settings_file, plain)
+    return tuple(needed)
+
+
+def refuse_missing_packs(settings_file: Path, given: Mapping[str, str]) -> None:
+    """Raise `SettingsError` where the settings enable packs that are not installed, or are wrong.
+
+    `given` are the variables that a client's entry will have, beside those of this process.
+    """
     offers = discover()
     settings = load(settings_file, {**os.environ, **given})
     known = {*offers, *settings.workers}
@@ -43,6 +56,11 @@ def refuse_what_cannot_start(settings_file: Path, client: Client, entry: Entry |
             f"{settings_file} enables {_listed(missing)}, and no installed distribution offers "
             f"{'that pack' if len(missing) == 1 else 'those packs'}: install one, or add --force"
         )
+
+
+def _is_reference(value: Any) -> bool:
+    """Whether a value of an entry stands for another that only the client knows."""
+    return str(value).startswith("$") or "{" in str(value)
 
 
 def project_root(settings_file: Path) -> Path | None:

@@ -2,7 +2,6 @@
 
 import json
 import os
-import re
 import stat
 import subprocess
 import sys
@@ -10,17 +9,12 @@ import tomllib
 from pathlib import Path, PurePath
 
 import pytest
-from mcp_host.cli.install import jsonc
-from mcp_host.cli.install.changes import apply, plan_install, plan_uninstall
-from mcp_host.cli.install.clients import (
-    CLIENTS,
-    ClientFileError,
-    Launch,
-    Machine,
-    file_of,
-    find,
-    this_host,
-)
+from mcp_host import client_files
+from mcp_host.clients import jsonc, yaml
+from mcp_host.clients.changes import apply, plan_install, plan_uninstall
+from mcp_host.clients.client import ClientFileError, Launch, file_of, this_host
+from mcp_host.clients.known import CLIENTS, find
+from mcp_host.clients.machine import Machine
 
 LAUNCH = Launch("/opt/my venv/bin/mcp-host", ("serve", "--config", "/home/ann/mcp-host.toml"))
 ENTRY = {"command": LAUNCH.command, "args": list(LAUNCH.arguments)}
@@ -43,40 +37,64 @@ HELLO = "".join(
 POSIX = pytest.mark.skipif(sys.platform == "win32", reason="links and modes of POSIX")
 
 
+PROGRAMS = {
+    "claude-desktop": "Claude/claude_desktop_config.json",
+    "vscode": "Code/User/mcp.json",
+    "trae": "Trae/User/mcp.json",
+    "roo-code": "Code/User/globalStorage/rooveterinaryinc.roo-cline/settings/mcp_settings.json",
+}
+"""Files below the folder in which programs with a window keep their settings."""
+XDG = {
+    "opencode": "opencode/opencode.json",
+    "goose": "goose/config.yaml",
+    "zed": "zed/settings.json",
+    "crush": "crush/crush.json",
+}
+HOME = {
+    "claude-code": "~/.claude.json",
+    "cursor": "~/.cursor/mcp.json",
+    "windsurf": "~/.codeium/windsurf/mcp_config.json",
+    "gemini-cli": "~/.gemini/settings.json",
+    "codex": "~/.codex/config.toml",
+    "copilot-cli": "~/.copilot/mcp-config.json",
+    "cline": "~/.cline/data/settings/cline_mcp_settings.json",
+    "kiro": "~/.kiro/settings/mcp.json",
+    "junie": "~/.junie/mcp/mcp.json",
+    "ai-assistant": "~/.ai/mcp/mcp.json",
+    "continue": "~/.continue/config.yaml",
+    "lm-studio": "~/.lmstudio/mcp.json",
+    "qwen-code": "~/.qwen/settings.json",
+    "amp": "~/.config/amp/settings.json",
+    "warp": "~/.warp/.mcp.json",
+    "antigravity": "~/.gemini/config/mcp_config.json",
+}
+WRITTEN = [name for name, client in CLIENTS.items() if not client.by_bundle]
+
+
 def home_files(system: str, **environment: str) -> dict[str, str]:
     """Where each client's file is on such a machine, below `~`."""
     machine = Machine(system, Path("~"), environment)
     return {
-        name: PurePath(file_of(client, machine=machine)).as_posix()
-        for name, client in CLIENTS.items()
+        name: PurePath(file_of(CLIENTS[name], machine=machine)).as_posix()
+        for name in WRITTEN
+        if not CLIENTS[name].systems or system in CLIENTS[name].systems
     }
+
+
+def below(folder: str, files: dict[str, str]) -> dict[str, str]:
+    return {name: f"{folder}/{file}" for name, file in files.items()}
 
 
 def test_every_client_is_looked_for_where_it_keeps_its_servers() -> None:
-    everywhere = {
-        "claude-code": "~/.claude.json",
-        "cursor": "~/.cursor/mcp.json",
-        "windsurf": "~/.codeium/windsurf/mcp_config.json",
-        "gemini-cli": "~/.gemini/settings.json",
-        "codex": "~/.codex/config.toml",
-    }
     support = "~/Library/Application Support"
 
-    assert home_files("linux") == everywhere | {
-        "claude-desktop": "~/.config/Claude/claude_desktop_config.json",
-        "vscode": "~/.config/Code/User/mcp.json",
-        "zed": "~/.config/zed/settings.json",
-    }
-    assert home_files("darwin") == everywhere | {
-        "claude-desktop": f"{support}/Claude/claude_desktop_config.json",
-        "vscode": f"{support}/Code/User/mcp.json",
-        "zed": "~/.config/zed/settings.json",
-    }
-    assert home_files("win32", APPDATA="R:/Roaming") == everywhere | {
-        "claude-desktop": "R:/Roaming/Claude/claude_desktop_config.json",
-        "vscode": "R:/Roaming/Code/User/mcp.json",
-        "zed": "R:/Roaming/Zed/settings.json",
-    }
+    xdg = below("~/.config", XDG)
+    assert home_files("linux") == HOME | xdg | below("~/.config", PROGRAMS)
+    assert home_files("darwin") == HOME | xdg | below(support, PROGRAMS)
+    assert home_files("win32", APPDATA="R:/Roaming") == HOME | xdg | below(
+        "R:/Roaming",
+        PROGRAMS | {"zed": "Zed/settings.json", "goose": "Block/goose/config/config.yaml"},
+    ) | {"visual-studio": "~/.mcp.json"}
     moved = home_files(
         "linux",
         XDG_CONFIG_HOME="/x",
@@ -94,7 +112,7 @@ def test_a_project_has_a_file_of_its_own_where_the_client_reads_one(tmp_path: Pa
     files = {
         name: file_of(client, tmp_path).relative_to(tmp_path).as_posix()
         for name, client in CLIENTS.items()
-        if client.project_file
+        if client.project_file and not client.systems
     }
 
     assert files == {
@@ -104,14 +122,49 @@ def test_a_project_has_a_file_of_its_own_where_the_client_reads_one(tmp_path: Pa
         "zed": ".zed/settings.json",
         "gemini-cli": ".gemini/settings.json",
         "codex": ".codex/config.toml",
+        "copilot-cli": ".github/mcp.json",
+        "roo-code": ".roo/mcp.json",
+        "opencode": "opencode.json",
+        "kiro": ".kiro/settings/mcp.json",
+        "junie": ".junie/mcp/mcp.json",
+        "ai-assistant": ".ai/mcp/mcp.json",
+        "qwen-code": ".qwen/settings.json",
+        "amp": ".amp/settings.json",
+        "trae": ".trae/mcp.json",
+        "warp": ".warp/.mcp.json",
+        "crush": "crush.json",
     }
     with pytest.raises(ClientFileError, match="Claude Desktop keeps no servers with a project"):
         file_of(CLIENTS["claude-desktop"], tmp_path)
-    with pytest.raises(ClientFileError, match="name one of claude-desktop, claude-code"):
+    with pytest.raises(ClientFileError, match="Visual Studio is a program for win32 alone"):
+        file_of(CLIENTS["visual-studio"], machine=Machine("linux", tmp_path, {}))
+    with pytest.raises(ClientFileError, match="extensions come from bundles"):
+        file_of(CLIENTS["claude-extensions"], machine=Machine("linux", tmp_path, {}))
+    with pytest.raises(ClientFileError, match="name one of claude-desktop, claude-extensions"):
         find("claude")
 
 
-@pytest.mark.parametrize("name", CLIENTS)
+ENTRIES = {
+    "claude-code": {"type": "stdio"} | ENTRY,
+    "vscode": {"type": "stdio"} | ENTRY,
+    "visual-studio": {"type": "stdio"} | ENTRY,
+    "zed": {"source": "custom", "env": {}} | ENTRY,
+    "copilot-cli": {"type": "local", "tools": ["*"]} | ENTRY,
+    "opencode": {"type": "local", "enabled": True, "command": [LAUNCH.command, *LAUNCH.arguments]},
+    "crush": {"type": "stdio"} | ENTRY,
+    "continue": {"name": "mcp-host"} | ENTRY,
+    "goose": {
+        "name": "mcp-host",
+        "type": "stdio",
+        "enabled": True,
+        "timeout": 300,
+        "cmd": LAUNCH.command,
+        "args": list(LAUNCH.arguments),
+    },
+}
+
+
+@pytest.mark.parametrize("name", WRITTEN)
 def test_a_client_without_a_file_gets_one_with_the_entry_it_reads(
     name: str, tmp_path: Path
 ) -> None:
@@ -119,13 +172,10 @@ def test_a_client_without_a_file_gets_one_with_the_entry_it_reads(
 
     assert apply(plan_install(client, path, LAUNCH)) is None
 
-    read = tomllib.loads if client.syntax == "toml" else json.loads
-    more = {
-        "claude-code": {"type": "stdio"},
-        "vscode": {"type": "stdio"},
-        "zed": {"source": "custom", "env": {}},
-    }
-    assert read(path.read_text()) == {client.servers: {"mcp-host": more.get(name, {}) | ENTRY}}
+    entry = ENTRIES.get(name, ENTRY)
+    read = {"toml": tomllib.loads, "json": json.loads, "yaml": yaml.loads}[client.syntax]
+    table = [entry] if client.listed else {"mcp-host": entry}
+    assert read(path.read_text()) == {client.servers: table}
     assert list(path.parent.iterdir()) == [path]
 
 
@@ -248,7 +298,11 @@ def test_claude_desktop_of_windows_own_installer_is_found_by_looking(tmp_path: P
 ANOTHERS = [
     ("cursor", '{"mcpServers": {"mcp-host": {"command": "node", "args": ["other.js"]}}}', "node"),
     ("cursor", '{"mcpServers": {"mcp-host": {"url": "https://x.example/mcp"}}}', "https://x.exa"),
-    ("windsurf", '{"mcpServers": {"mcp-host": {"serverUrl": "https://x.example"}}}', "something"),
+    (
+        "windsurf",
+        '{"mcpServers": {"mcp-host": {"serverUrl": "https://x.example"}}}',
+        "https://x.exa",
+    ),
     ("codex", '[mcp_servers.mcp-host]\ncommand = "npx"\n', "npx"),
 ]
 
@@ -622,8 +676,8 @@ def test_a_host_that_could_not_start_for_the_client_is_not_installed_unless_forc
 ) -> None:
     settings = tmp_path / "own.toml"
     settings.write_text(text)
-    file = tmp_path / ".cursor" / "mcp.json"
-    install = ("install", "cursor", "--config", str(settings))
+    file = tmp_path / ".lmstudio" / "mcp.json"
+    install = ("install", "lm-studio", "--config", str(settings))
 
     refused = command(tmp_path, *install, THE_URL="sqlite://", THE_KEY="x" * 32)
 
@@ -685,28 +739,66 @@ def test_what_cannot_be_installed_is_told(
     assert said in done.stderr
 
 
-def test_the_page_about_clients_names_every_client_and_its_files() -> None:
-    page = (Path(__file__).parents[4] / "docs" / "how-to" / "connect-a-client.md").read_text()
-    rows = {row.split("|")[1].strip(" `"): row for row in page.splitlines() if row[:3] == "| `"}
-
-    assert list(rows) == list(CLIENTS)
-    for system in ("linux", "darwin", "win32"):
-        for name, file in home_files(system, APPDATA="%APPDATA%").items():
-            shown = file.replace("/", "\\") if file.startswith("%") else file
-            assert f"`{shown}`" in rows[name]
-    for name, client in CLIENTS.items():
-        assert f"| `{client.project_file}` |" in rows[name] or client.project_file is None
-    (entry,) = re.findall(r"^```json\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
-    launch = Launch(
-        "/home/ann/venv/bin/mcp-host",
-        this_host(Path("/home/ann/project/mcp-host.toml"), Path("/home/ann/project")).arguments[
-            -5:
-        ],
-    )
-    assert json.loads(entry) == {"mcpServers": {"mcp-host": CLIENTS["cursor"].entry(launch)}}
-
-
 def is_subsequence(small: str, large: str) -> bool:
     """Whether the small text comes out of the large one by leaving something out."""
     rest = iter(large)
     return all(character in rest for character in small)
+
+
+def test_what_clients_know_is_read_in_one_set_of_words_and_nothing_secret_is_shown(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("HOME", "USERPROFILE"):
+        monkeypatch.setenv(name, str(tmp_path))
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / ".config"))
+    files = {
+        ".config/opencode/opencode.json": '{"mcp": {"a": {"command": ["npx", "x"], '
+        '"environment": {"KEY": "s3cret"}, "enabled": false}}}',
+        ".continue/config.yaml": "mcpServers:\n  - name: b\n    command: uvx\n    args: [y]\n",
+        ".codeium/windsurf/mcp_config.json": '{"mcpServers": {"c": {"serverUrl": "https://c"}}}',
+        ".codex/config.toml": "[mcp_servers",
+    }
+    for file, text in files.items():
+        (tmp_path / file).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / file).write_text(text)
+
+    found = {file.client: file for file in client_files()}
+
+    told = [
+        (server.name, server.command, server.arguments, server.url, server.enabled)
+        for name in ("opencode", "continue", "windsurf")
+        for server in found[name].servers
+    ]
+    assert told == [
+        ("a", "npx", ("x",), "", False),
+        ("b", "uvx", ("y",), "", True),
+        ("c", "", (), "https://c", True),
+    ]
+    assert found["opencode"].servers[0].environment == {"KEY": "s3cret"}
+    assert "s3cret" not in repr(found["opencode"])
+    assert "Expected" in found["codex"].problem
+    assert found.keys() == {"opencode", "continue", "windsurf", "codex"}
+
+
+def test_a_variable_is_referred_to_as_the_client_does_and_asked_for_once(tmp_path: Path) -> None:
+    launch = Launch("/x/mcp-host", ("serve",), ("TOKEN", "URL"))
+    path = tmp_path / "mcp.json"
+    before = '{\n  // mine\n  "inputs": [\n    {"id": "URL", "type": "promptString"}\n  ]\n}\n'
+    path.write_text(before)
+
+    apply(plan_install(CLIENTS["vscode"], path, launch))
+
+    data = jsonc.loads(path.read_text())
+    assert [item["id"] for item in data["inputs"]] == ["URL", "TOKEN"]
+    assert data["inputs"][1]["password"] is True
+    entry = data["servers"]["mcp-host"]
+    assert entry["env"] == {"TOKEN": "${input:TOKEN}", "URL": "${input:URL}"}
+    assert not plan_install(CLIENTS["vscode"], path, launch).is_needed
+    assert CLIENTS["codex"].entry(launch)["env_vars"] == ["TOKEN", "URL"]
+    assert CLIENTS["cursor"].entry(launch, {"env": {"URL": "u", "A": "b"}})["env"] == {
+        "URL": "u",
+        "A": "b",
+        "TOKEN": "${env:TOKEN}",
+    }
+    apply(plan_uninstall(CLIENTS["vscode"], path))
+    assert jsonc.loads(path.read_text()) == {**jsonc.loads(before), "servers": {}}

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 from hypothesis import given, settings, strategies as st
-from mcp_host.cli.install import jsonc
+from mcp_host.clients import jsonc
 
 TRIVIA = st.sampled_from(
     ["", "", " ", "\n", "\n  ", "\r\n\t", " // x, {\n", "/* } */", "/* a\n b */ ", "\ufeff"]

@@ -17,10 +17,11 @@ from pathlib import Path, PurePath
 
 from tomlkit.exceptions import TOMLKitError
 
-from ...startup.trust import write_atomically
-from . import jsonc
-from .clients import SERVER_NAME, Client, ClientFileError, Entry, Launch
+from ..startup.trust import write_atomically
+from . import jsonc, yaml
+from .client import SERVER_NAME, Client, ClientFileError, Entry, Launch, Remote
 from .edits import UnsafeError, edited, entry_of
+from .reading import why_off
 
 
 @dataclass(frozen=True)
@@ -53,7 +54,12 @@ class Change:
 
 
 def plan_install(
-    client: Client, path: Path, launch: Launch, name: str = SERVER_NAME, *, force: bool = False
+    client: Client,
+    path: Path,
+    start: Launch | Remote,
+    name: str = SERVER_NAME,
+    *,
+    force: bool = False,
 ) -> Change:
     """Put the host into the client's file; what else its entry has is kept.
 
@@ -62,9 +68,17 @@ def plan_install(
     """
     before = _read(path)
     old = _entry_in(client, path, before, name)
-    _refuse_anothers(client, path, old, name, "replaced", force)
-    entry = client.entry(launch, old)
-    return Change(path, before, _edited(client, path, before, name, entry), _why_off(old))
+    if not (isinstance(start, Remote) and old is not None and _reaches(old) == start.url):
+        _refuse_anothers(client, path, old, name, "replaced", force)
+    entry = client.entry(start, old, name)
+    text = before or ""
+    with _telling(client, path, name):
+        if old is not None and (others := _of_another_kind(client, old, entry)):
+            # An entry cannot both start a host and name one.
+            text = edited(client, text, name, None)
+            entry = {**{key: old[key] for key in old if key not in others}, **entry}
+        text = edited(client, text, name, entry, client.asked(start, old))
+    return Change(path, before, text, why_off(old))
 
 
 def plan_uninstall(
@@ -75,7 +89,8 @@ def plan_uninstall(
     if before is None:
         return Change(path, None, "")
     _refuse_anothers(client, path, _entry_in(client, path, before, name), name, "removed", force)
-    return Change(path, before, _edited(client, path, before, name, None))
+    with _telling(client, path, name):
+        return Change(path, before, edited(client, before, name, None))
 
 
 def entry_in(client: Client, path: Path, name: str = SERVER_NAME) -> Entry | None:
@@ -97,31 +112,44 @@ def _refuse_anothers(
     """Raise `ClientFileError` where an entry starts something else than this host."""
     if entry is None or force or _starts_a_host(entry):
         return
-    what = entry.get("command") or entry.get("url") or "something else"
+    what = _what(entry)
     raise ClientFileError(
         f"{path} has another server called {name} ({what}), which is not {done}: take another name"
         " with --name, or add --force"
     )
 
 
+def _reaches(entry: Entry) -> str:
+    """The address of a server that an entry has; empty where it has none."""
+    found = (value for key, value in entry.items() if "url" in key.lower() or key == "uri")
+    return str(next(found, ""))
+
+
+def _what(entry: Entry) -> str:
+    """What an entry starts or reaches, without what may be secret in it."""
+    found = next((entry[key] for key in ("command", "cmd") if entry.get(key)), _reaches(entry))
+    return str(found[0] if isinstance(found, list) else found or "something else")
+
+
 def _starts_a_host(entry: Entry) -> bool:
     """Whether an entry starts an mcp-host, this one or another installation's."""
-    if "command" not in entry:
-        return not any("url" in key.lower() for key in entry)
-    given = entry.get("args")
-    words = [str(entry["command"]), *(map(str, given) if isinstance(given, list) else ())]
+    words: list[str] = []
+    for key in ("command", "cmd", "args"):
+        given = entry.get(key)
+        words += map(str, given if isinstance(given, list) else [given] if given else [])
+    if not words:
+        return not _reaches(entry)
     names = {PurePath(word.replace("\\", "/")).name.removesuffix(".exe") for word in words}
     return bool(names & {"mcp-host", "mcp_host"})
 
 
-def _why_off(entry: Entry | None) -> str:
-    """The setting by which the user has switched an entry off; empty where it is on."""
-    if entry is not None:
-        if entry.get("disabled") is True:
-            return "disabled = true"
-        if entry.get("enabled") is False:
-            return "enabled = false"
-    return ""
+def _of_another_kind(client: Client, old: Entry, entry: Entry) -> set[str]:
+    """The keys of an old entry by which it started a host that the new one reaches, or reversed."""
+    starts = {client.command, client.arguments or "", client.environment, client.names, "cwd"}
+    reaches = {client.url or "", client.headers, client.bearer or ""}
+    kinds = (starts, reaches) if client.url in entry else (reaches, starts)
+    gone = kinds[0] & old.keys()
+    return gone | (old.keys() & {"type"}) if gone else set()
 
 
 def apply(change: Change, *, copy: bool = True) -> Path | None:
@@ -177,17 +205,12 @@ def _read(path: Path) -> str | None:
         raise ClientFileError(f"{path} cannot be read: {error.strerror or error}") from error
 
 
-def _edited(client: Client, path: Path, before: str | None, name: str, entry: Entry | None) -> str:
-    with _telling(client, path, name):
-        return edited(client, before or "", name, entry)
-
-
 @contextmanager
 def _telling(client: Client, path: Path, name: str) -> Iterator[None]:
     """Raise `ClientFileError` for whatever is wrong with the client's file."""
     try:
         yield
-    except (jsonc.BadJson, tomllib.TOMLDecodeError, TOMLKitError) as error:
+    except (jsonc.BadJson, tomllib.TOMLDecodeError, TOMLKitError, yaml.BadYaml) as error:
         raise ClientFileError(f"{path} is damaged and left as it is: {error}") from error
     except jsonc.NoObject as error:
         raise ClientFileError(

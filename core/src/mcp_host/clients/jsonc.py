@@ -32,12 +32,13 @@ class NoObject(ValueError):
 
 @dataclass(frozen=True)
 class Node:
-    """A value and the place of its text; an object has its members, anything else none."""
+    """A value and the place of its text; an object has its members, an array its items."""
 
     start: int
     end: int
     value: Any
     members: tuple[Member, ...] = ()
+    items: tuple[Member, ...] = ()
 
     def member(self, name: str) -> Member | None:
         """The member that counts: of two with one name, the later."""
@@ -46,6 +47,8 @@ class Node:
 
 @dataclass(frozen=True)
 class Member:
+    """A member of an object, or an item of an array, which has no name."""
+
     name: str
     start: int
     node: Node
@@ -105,6 +108,38 @@ def without_member(text: str, keys: tuple[str, ...]) -> str:
     return without_member(_remove(text, node, member), keys)
 
 
+def with_item(text: str, keys: tuple[str, ...], value: Any) -> str:
+    """The text with the value as the last item of the array at `keys`, made when missing.
+
+    Raises `BadJson` and `NoObject`.
+    """
+    node: Node = parse(text)
+    for key in keys:
+        member = node.member(key)
+        if member is None:
+            return with_member(text, keys, [value])
+        node = member.node
+    if not isinstance(node.value, list):
+        raise NoObject(f"{'.'.join(keys)} must be a list")
+    return _insert(text, node, None, value)
+
+
+def without_item(text: str, keys: tuple[str, ...], value: Any) -> str:
+    """The text without the items of this value in the array at `keys`.
+
+    Raises `BadJson`.
+    """
+    node: Node | None = parse(text)
+    for key in keys:
+        member = node.member(key) if node else None
+        node = member.node if member else None
+    items = node.items if node else ()
+    item = next((item for item in items if item.node.value == value), None)
+    if node is None or item is None:
+        return text
+    return without_item(_remove(text, node, item), keys, value)
+
+
 class _Scanner:
     def __init__(self, text: str) -> None:
         self.text = text
@@ -150,13 +185,14 @@ class _Scanner:
 
     def array(self, depth: int) -> Node:
         start = self.at
-        values: list[Any] = []
+        items: list[Member] = []
         self.take("[")
         closed = self.take("]")
         while not closed:
-            values.append(self.value(depth + 1).value)
+            self.skip()
+            items.append(Member("", self.at, self.value(depth + 1)))
             closed = self.another("]")
-        return Node(start, self.at, values)
+        return Node(start, self.at, [item.node.value for item in items], items=tuple(items))
 
     def scalar(self) -> Node:
         start = self.at
@@ -192,16 +228,19 @@ class _Scanner:
         raise BadJson(self.text, self.at, expected)
 
 
-def _insert(text: str, node: Node, name: str, value: Any) -> str:
-    if not node.members:
+def _insert(text: str, node: Node, name: str | None, value: Any) -> str:
+    """The text with one more member of an object, or item of an array (`name` is None)."""
+    parts = node.members or node.items
+    if not parts:
         return _fill(text, node, name, value)
-    last = node.members[-1]
+    last = parts[-1]
+    key = "" if name is None else f"{_quoted(name)}: "
     comma = _comma_after(text, last.node.end)
     indent = _own_line(text, last.start)
     if indent is None:
-        new, gap, at = f"{_quoted(name)}: {_quoted(value)}", " ", comma or last.node.end
+        new, gap, at = f"{key}{_quoted(value)}", " ", comma or last.node.end
     else:
-        new = f"{_quoted(name)}: {_render(text, value, indent)}"
+        new = f"{key}{_render(text, value, indent)}"
         gap = _newline(text) + indent
         at = _end_of_line(text, comma or last.node.end)
     kept = text[last.node.end : at]
@@ -210,19 +249,21 @@ def _insert(text: str, node: Node, name: str, value: Any) -> str:
     return f"{text[: last.node.end]},{kept}{gap}{new}{text[at:]}"
 
 
-def _fill(text: str, node: Node, name: str, value: Any) -> str:
-    """The first member of an object that may hold comments already."""
+def _fill(text: str, node: Node, name: str | None, value: Any) -> str:
+    """The first member of an object, or item of an array, that may hold comments already."""
     outer = _line_indent(text, node.start)
     inner = outer + _unit(text)
     comments = text[node.start + 1 : node.end - 1].rstrip()
-    new = f"{_newline(text)}{inner}{_quoted(name)}: {_render(text, value, inner)}"
-    closing = f"{_newline(text)}{outer}}}"
+    key = "" if name is None else f"{_quoted(name)}: "
+    new = f"{_newline(text)}{inner}{key}{_render(text, value, inner)}"
+    closing = f"{_newline(text)}{outer}{text[node.end - 1]}"
     return f"{text[: node.start + 1]}{comments}{new}{closing}{text[node.end :]}"
 
 
 def _remove(text: str, node: Node, member: Member) -> str:
-    position = node.members.index(member)
-    before = node.members[position - 1] if position else None
+    parts = node.members or node.items
+    position = parts.index(member)
+    before = parts[position - 1] if position else None
     comma = _comma_after(text, member.node.end)
     start, end = member.start, comma or member.node.end
     indent = _own_line(text, start)
@@ -240,17 +281,21 @@ def _remove(text: str, node: Node, member: Member) -> str:
     if separator and separator <= start:
         # The comma between the two would trail now.
         kept = text[: separator - 1] + text[separator:start]
-    emptied = len(node.members) == 1 and not text[node.start + 1 : start].strip()
-    if emptied and rest.lstrip().startswith("}"):
+    emptied = len(parts) == 1 and not text[node.start + 1 : start].strip()
+    if emptied and rest.lstrip().startswith(text[node.end - 1]):
         return kept.rstrip() + rest.lstrip()
     return kept + rest
 
 
 def _render(text: str, value: Any, indent: str) -> str:
     """As people write it: objects over several lines, everything else on one."""
+    inner = indent + _unit(text)
+    if isinstance(value, list) and any(isinstance(item, dict) for item in value):
+        gap = _newline(text) + inner
+        items = (f"{gap}{_render(text, item, inner)}" for item in value)
+        return f"[{','.join(items)}{_newline(text)}{indent}]"
     if not isinstance(value, dict) or not value:
         return _quoted(value)
-    inner = indent + _unit(text)
     gap = _newline(text) + inner
     members = (f"{gap}{_quoted(key)}: {_render(text, item, inner)}" for key, item in value.items())
     return f"{{{','.join(members)}{_newline(text)}{indent}}}"
