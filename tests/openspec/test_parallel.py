@@ -418,6 +418,28 @@ def test_overlaps_are_told_by_list_validate_and_the_dry_run(shop: Path, put: Put
     assert 'one rewrites "Login" as well.' in openspec(shop, "list").stdout
 
 
+def test_overlaps_of_one_change_are_those_that_are_found_of_all(shop: Path, put: Put) -> None:
+    put(
+        {
+            **{delta_path(name): modified(ONE) for name in ("one", "two", "moved", "away")},
+            "openspec/changes/folder/specs/auth/spec.md/text.md": ONE,
+            "openspec/changes/file/specs": ONE,
+        }
+    )
+    changes = shop / "openspec/changes"
+    (changes / "moved/specs/auth").rename(shop / "moved")
+    (changes / "moved/specs/auth").symlink_to(shop / "moved", target_is_directory=True)
+    (changes / "away/specs/auth/spec.md").unlink()
+    (changes / "away/specs/auth/spec.md").symlink_to("spec.md")
+    found = OpenSpec(Root(shop, "configured"))
+
+    of_all = found.overlaps()
+
+    assert set(of_all) == {"one", "two"}
+    for change in found.change_ids():
+        assert found.overlaps(change).get(change) == of_all.get(change)
+
+
 @pytest.mark.anyio
 async def test_the_tools_merge_and_refuse_alike(shop: Path, put: Put, server: list[str]) -> None:
     other = LOGIN.replace("which account is meant.", "which account is meant, by number.")

@@ -1,5 +1,6 @@
 """Requirements that several active changes rewrite."""
 
+import os
 from collections import defaultdict
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -45,12 +46,19 @@ class Overlaps:
         """The changes that rewrite or add each requirement."""
         claimed: dict[tuple[str, str], list[str]] = defaultdict(list)
         for change in self._tree.change_ids():
+            if only is not None and not self._may_have(change, only):
+                continue
             for capability in self._capabilities(change):
                 if only is not None and capability not in only:
                     continue
                 for requirement in _named(self._delta(change, capability)):
                     claimed[capability, requirement].append(change)
         return claimed
+
+    def _may_have(self, change: str, capabilities: set[str]) -> bool:
+        """Whether a change may have a delta of one of these: a look, as most have none."""
+        specs = f"{self._tree.change_path(change)}/specs"
+        return any(_may_be_there(f"{specs}/{capability}/spec.md") for capability in capabilities)
 
     def _capabilities(self, change: str) -> list[str]:
         try:
@@ -64,6 +72,16 @@ class Overlaps:
             return self._tree.delta_at(path).delta
         except (OSError, OpenSpecError):
             return Delta()
+
+
+def _may_be_there(path: str) -> bool:
+    try:
+        os.lstat(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except OSError:
+        return True
+    return True
 
 
 def _named(delta: Delta) -> Iterator[str]:
