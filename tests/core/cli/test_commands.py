@@ -74,7 +74,7 @@ def test_init_enables_what_is_named_trusts_its_file_and_says_what_comes_next(hom
 
     assert made.code == 0
     assert "mcp-host doctor" in made.out
-    assert "mcp-host install" in made.out
+    assert "mcp-host connect" in made.out
     assert "desk_greet" in [tool["name"] for tool in listed.json]
     assert again.code == 1
     assert "is there already; enable packs with: mcp-host enable" in again.err

@@ -38,7 +38,7 @@ def test_a_pack_shows_calls_that_succeed_and_one_that_is_refused(pack: str, tmp_
     assert done.returncode == 0, done.stdout + done.stderr
     assert f"── {pack} " in done.stdout
     assert '"success": false' in done.stdout
-    assert "mcp-host install CLIENT" in done.stdout
+    assert "mcp-host connect" in done.stdout
     assert list(tmp_path.iterdir()) == []
 
 

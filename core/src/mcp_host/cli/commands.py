@@ -29,6 +29,8 @@ OWN = {
     "call": "call:call",
     "read": "read:read",
     "prompt": "prompt:prompt",
+    "connect": "connect.command:connect",
+    "clients": "connect.command:clients",
     "install": "install.command:install",
     "uninstall": "install.command:uninstall",
     "doctor": "doctor:doctor",

@@ -35,15 +35,9 @@ SHOWN_LINES = 14
 SHOWN_WIDTH = 110
 FAREWELL = "\n".join(
     (
-        "  mcp-host init             writes ./mcp-host.toml, asks which packs to enable",
-        "  mcp-host doctor           looks whether all is well",
-        *textwrap.wrap(
-            f"connects {', '.join(CLIENTS)}",
-            78,
-            initial_indent="  mcp-host install CLIENT   ",
-            subsequent_indent=" " * 28,
-            break_on_hyphens=False,
-        ),
+        "  mcp-host init      writes ./mcp-host.toml, asks which packs to enable",
+        "  mcp-host doctor    looks whether all is well",
+        f"  mcp-host connect   connects the clients on this machine; {len(CLIENTS)} are known",
     )
 )
 

@@ -72,8 +72,8 @@ def init(
             file=sys.stderr,
         )
     print(f"Wrote {path} with {', '.join(wanted) or 'no packs'} enabled.")
-    print("Next: `mcp-host doctor` looks whether all is well,")
-    print("      `mcp-host install CLIENT` connects a client (claude-desktop, cursor, vscode, …).")
+    print("Next: `mcp-host connect` tells the clients on this machine of it, and tries them;")
+    print("      `mcp-host doctor` looks whether all is well.")
 
 
 def _ticked(summaries: dict[str, str]) -> list[str]:

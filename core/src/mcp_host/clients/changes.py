@@ -9,6 +9,7 @@ from __future__ import annotations
 import difflib
 import os
 import shutil
+import stat
 import tomllib
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -78,7 +79,7 @@ def plan_install(
             text = edited(client, text, name, None)
             entry = {**{key: old[key] for key in old if key not in others}, **entry}
         text = edited(client, text, name, entry, client.asked(start, old))
-    return Change(path, before, text, why_off(old))
+    return _allowed(Change(path, before, text, why_off(old)))
 
 
 def plan_uninstall(
@@ -90,7 +91,7 @@ def plan_uninstall(
         return Change(path, None, "")
     _refuse_anothers(client, path, _entry_in(client, path, before, name), name, "removed", force)
     with _telling(client, path, name):
-        return Change(path, before, edited(client, before, name, None))
+        return _allowed(Change(path, before, edited(client, before, name, None)))
 
 
 def entry_in(client: Client, path: Path, name: str = SERVER_NAME) -> Entry | None:
@@ -104,6 +105,20 @@ def entry_in(client: Client, path: Path, name: str = SERVER_NAME) -> Entry | Non
 def _entry_in(client: Client, path: Path, text: str | None, name: str) -> Entry | None:
     with _telling(client, path, name):
         return entry_of(client, text or "", name)
+
+
+def _allowed(change: Change) -> Change:
+    """The change; `ClientFileError` where its file is read-only, which says that another makes it.
+
+    It could be replaced all the same, and by root even be written: its mode is a person's word.
+    """
+    path = change.path
+    if change.before is not None and change.is_needed and not path.stat().st_mode & stat.S_IWUSR:
+        raise ClientFileError(
+            f"{path} is read-only and left as it is: make it writable, or change it where it comes"
+            " from"
+        )
+    return change
 
 
 def _refuse_anothers(
