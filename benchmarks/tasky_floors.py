@@ -17,7 +17,13 @@ import psycopg
 from psycopg import sql
 
 ALONE = ", in the database alone"
-NAMES = ("create 50", "edit 50", "search, rare word", "search, common words never together")
+NAMES = (
+    "get 50",
+    "create 50",
+    "edit 50",
+    "search, rare word",
+    "search, common words never together",
+)
 WORDS_APART = ("even", "odd")
 MANY = 50
 AT = "2026-11-01T00:00:00.000000Z"
@@ -58,6 +64,11 @@ class _SQLite:
     def many(self, statement: str, rows: list[tuple[Any, ...]]) -> None:
         self._connection.executemany(statement, rows)
 
+    def rows(self, numbers: list[int]) -> None:
+        marks = ", ".join("?" * len(numbers))
+        statement = f"SELECT * FROM tasks WHERE number IN ({marks})"
+        self._connection.execute(statement, numbers).fetchall()
+
     def one(self, statement: str) -> int:
         return int(self._connection.execute(statement).fetchone()[0])
 
@@ -87,6 +98,10 @@ class _PostgreSQL:
         with self._connection.cursor() as cursor:
             cursor.executemany(statement.replace("?", "%s"), rows)
 
+    def rows(self, numbers: list[int]) -> None:
+        statement = "SELECT * FROM tasks WHERE number = ANY(%s)"
+        self._connection.execute(statement, (numbers,)).fetchall()
+
     def one(self, statement: str) -> int:
         row = self._connection.execute(statement).fetchone()
         return int(row[0]) if row else 0
@@ -114,6 +129,7 @@ def _measured(database: _Database, rounds: int, word: Callable[[], str]) -> dict
     event = database.one("SELECT max(event_id) FROM events") + 1
     writes = _Writes(database, chance, word, last, event)
     kinds: dict[str, Callable[[], None]] = {
+        "get 50": lambda: database.rows(chance.sample(range(1, last + 1), MANY)),
         "create 50": writes.create,
         "edit 50": writes.edit,
         "search, rare word": lambda: database.having([word()]),
