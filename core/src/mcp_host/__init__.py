@@ -49,6 +49,7 @@ if TYPE_CHECKING:  # the same as in the mapping below, for type checkers and edi
         CompletedProgram as CompletedProgram,
         Finding as Finding,
         PackHandle as PackHandle,
+        PackSkill as PackSkill,
     )
     from .declarations.markers import (
         Ask as Ask,
@@ -119,7 +120,7 @@ _NAMES = {
     "declarations.contribution": ("Icon",),
     "declarations.demo": ("Demo",),
     "declarations.extension": ("Extension", "Method", "method"),
-    "declarations.handle": ("CompletedProgram", "Finding", "PackHandle"),
+    "declarations.handle": ("CompletedProgram", "Finding", "PackHandle", "PackSkill"),
     "declarations.markers": ("Ask", "Complete", "Header"),
     "declarations.needs": ("Needs",),
     "declarations.prompt": ("Prompt", "prompt"),

@@ -33,6 +33,8 @@ SPECIFIED = (
     "notifications/roots/",
 )
 """What the names of the protocol's own methods are or begin with: no extension may have these."""
+EXTENDING = frozenset(("resources/directory/read",))
+"""Methods of published extensions that are called as if they were the protocol's own."""
 
 
 @dataclass(frozen=True)
@@ -97,7 +99,8 @@ class Extension:
 
     def _verify_name(self, name: object) -> None:
         is_name = isinstance(name, str) and _METHOD.fullmatch(name)
-        if not is_name or str(name).startswith(SPECIFIED):
+        is_own = name in EXTENDING or not str(name).startswith(SPECIFIED)
+        if not is_name or not is_own:
             raise DeclarationError(
                 f"{self.identifier}: the method {name!r} must have a name of its own, "
                 "such as 'com.example/forecast'"

@@ -33,6 +33,16 @@ class Finding:
     remedy: str = ""
 
 
+@dataclass(frozen=True)
+class PackSkill:
+    """A skill that a pack ships: its `folder` has a `SKILL.md`, and may have other files."""
+
+    pack: str
+    name: str
+    description: str
+    folder: str
+
+
 class Programs(Protocol):
     """Runs programs for a pack; as `PackHandle.run`."""
 
@@ -60,6 +70,7 @@ class PackHandle:
         offer: Callable[[Contribution, Caller | None], None],
         withdraw: Callable[[str, Caller | None], None],
         watched: Callable[[], frozenset[str]],
+        skills: Callable[[], Sequence[PackSkill]] = tuple,
         degraded: Callable[[str, str, str], None],
         recovered: Callable[[], None],
         public_name: Callable[[str], str],
@@ -72,6 +83,7 @@ class PackHandle:
         self._offer = offer
         self._withdraw = withdraw
         self._watched = watched
+        self._skills = skills
         self._degraded = degraded
         self._recovered = recovered
         self._public_name = public_name
@@ -87,6 +99,11 @@ class PackHandle:
         """The URIs of the pack's resources that a client watches now: of what nobody watches,
         changes need not be looked for."""
         return self._watched()
+
+    @property
+    def skills(self) -> tuple[PackSkill, ...]:
+        """The skills of every pack that is served; in a process of its own, those of its start."""
+        return tuple(self._skills())
 
     def lists_changed(self) -> None:
         """Tell all clients to ask for the lists again."""

@@ -12,6 +12,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from ..declarations.handle import PackSkill
 from ..errors import McpHostError
 from ..settings.loading import Settings
 from ..settings.tables import RESERVED_PACK_NAME, PackTable
@@ -362,6 +363,16 @@ class Inventory:
         """Return the condition with every secret in its words masked."""
         redact = self.settings.secrets.redact
         return replace(condition, reason=redact(condition.reason), remedy=redact(condition.remedy))
+
+    @property
+    def skills(self) -> list[PackSkill]:
+        """The skills of every pack that is listed."""
+        return [
+            PackSkill(pack.name, skill.name, skill.description, skill.folder)
+            for pack in list(self.packs.values())
+            if pack.declared is not None and pack.condition.listed
+            for skill in pack.declared.skills.skills
+        ]
 
     @property
     def warnings(self) -> list[str]:

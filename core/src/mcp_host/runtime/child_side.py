@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from ..declarations.environment import session_environment
-from ..declarations.handle import PackHandle
+from ..declarations.handle import PackHandle, PackSkill
 from ..errors import CallError
 from ..packs.apart import with_dates
 from ..packs.catalog import Naming
@@ -197,6 +197,7 @@ class PackSide:
         assert declared is not None
         data, cache = map(Path, about["folders"])
         self._watched = frozenset(about["watched"])
+        skills = tuple(PackSkill(**skill) for skill in about.get("skills", ()))
         mailbox = Mailbox(_Sending(self._outlet), asyncio.get_running_loop(), self._outlet.is_free)
         offers = Offers(declared, mailbox.list_change)
         secret_variables = frozenset(self._request["secret_variables"])
@@ -207,6 +208,7 @@ class PackSide:
             offer=offers.offer,
             withdraw=offers.withdraw,
             watched=lambda: self._watched,
+            skills=lambda: skills,
             degraded=lambda code, reason, remedy: mailbox.report(
                 Condition(
                     "degraded", bounds.text(code, 64), bounds.text(reason), bounds.text(remedy)

@@ -136,6 +136,7 @@ class ProcessWorker:
         self._processor = ProcessorTime(apart.cpu)
         self._is_looking = False
         self._watched: frozenset[str] = frozenset()
+        self.skills: Callable[[], list[dict[str, str]]] = list
 
     @property
     def pid(self) -> int:
@@ -165,7 +166,8 @@ class ProcessWorker:
         """As `Worker.open`."""
         assert self._opened is not None
         folders = [str(folder) for folder in self._folders]
-        self._send({"open": {"folders": folders, "watched": sorted(self._watched)}})
+        watched = sorted(self._watched)
+        self._send({"open": {"folders": folders, "watched": watched, "skills": self.skills()}})
         why = await self._opened
         if why is not None:
             raise ServiceError(why)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
@@ -166,6 +167,7 @@ class RunningPacks:
             worker = ProcessWorker(
                 declared, declared.process, folder, mailbox, health.abandoned, let_go=host.grace
             )
+            worker.skills = lambda: [asdict(skill) for skill in inventory.skills]
         else:
             offers = Offers(declared, mailbox.list_change)
             handle = self._handle(declared, naming, offers, mailbox, folder)
@@ -197,6 +199,7 @@ class RunningPacks:
             offer=offers.offer,
             withdraw=offers.withdraw,
             watched=lambda: self._watched.get(declared.name, frozenset()),
+            skills=lambda: self._inventory.skills,
             degraded=lambda code, reason, remedy: mailbox.report(
                 Condition("degraded", text(code, 64), text(reason), text(remedy))
             ),

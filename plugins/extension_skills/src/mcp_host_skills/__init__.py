@@ -1,0 +1,1 @@
+"""Serves the skills of packs by the MCP extension for skills (SEP-2640)."""
