@@ -131,7 +131,15 @@ def in_the_code(function: Any) -> str:
     return written(str(inspect.Signature(parameters)))
 
 
-MADE_BY_THE_HOST = {"Method", "Answer", "CompletedProgram", "Context", "PackHandle", "Demo"}
+MADE_BY_THE_HOST = {
+    "PackSkill",
+    "Method",
+    "Answer",
+    "CompletedProgram",
+    "Context",
+    "PackHandle",
+    "Demo",
+}
 MADE_BY_THE_KIT = {
     "ContractFinding",
     "EnvironmentReads",
