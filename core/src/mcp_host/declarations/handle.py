@@ -102,7 +102,7 @@ class PackHandle:
 
     @property
     def skills(self) -> tuple[PackSkill, ...]:
-        """The skills of every pack that is served; in a process of its own, those of its start."""
+        """The skills of every pack that is served now."""
         return tuple(self._skills())
 
     def lists_changed(self) -> None:

@@ -90,6 +90,7 @@ class PackSide:
         self._tasks: dict[int, asyncio.Task[None]] = {}
         self._lost: asyncio.Task[None] | None = None
         self._watched: frozenset[str] = frozenset()
+        self._skills: tuple[PackSkill, ...] = ()
         self._gone = asyncio.Event()
 
     # -- declaring
@@ -176,6 +177,8 @@ class PackSide:
             self._forget(message["forget"])
         elif "watched" in message:
             self._watched = frozenset(message["watched"])
+        elif "skills" in message:
+            self._skills = tuple(PackSkill(**skill) for skill in message["skills"])
         elif "close" in message:
             self._begin(number, self._close(message["close"]))
 
@@ -197,7 +200,7 @@ class PackSide:
         assert declared is not None
         data, cache = map(Path, about["folders"])
         self._watched = frozenset(about["watched"])
-        skills = tuple(PackSkill(**skill) for skill in about.get("skills", ()))
+        self._skills = tuple(PackSkill(**skill) for skill in about["skills"])
         mailbox = Mailbox(_Sending(self._outlet), asyncio.get_running_loop(), self._outlet.is_free)
         offers = Offers(declared, mailbox.list_change)
         secret_variables = frozenset(self._request["secret_variables"])
@@ -208,7 +211,7 @@ class PackSide:
             offer=offers.offer,
             withdraw=offers.withdraw,
             watched=lambda: self._watched,
-            skills=lambda: skills,
+            skills=lambda: self._skills,
             degraded=lambda code, reason, remedy: mailbox.report(
                 Condition(
                     "degraded", bounds.text(code, 64), bounds.text(reason), bounds.text(remedy)

@@ -136,7 +136,7 @@ class ProcessWorker:
         self._processor = ProcessorTime(apart.cpu)
         self._is_looking = False
         self._watched: frozenset[str] = frozenset()
-        self.skills: Callable[[], list[dict[str, str]]] = list
+        self._skills: list[dict[str, str]] = []
 
     @property
     def pid(self) -> int:
@@ -167,7 +167,7 @@ class ProcessWorker:
         assert self._opened is not None
         folders = [str(folder) for folder in self._folders]
         watched = sorted(self._watched)
-        self._send({"open": {"folders": folders, "watched": watched, "skills": self.skills()}})
+        self._send({"open": {"folders": folders, "watched": watched, "skills": self._skills}})
         why = await self._opened
         if why is not None:
             raise ServiceError(why)
@@ -182,6 +182,13 @@ class ProcessWorker:
         self._watched = uris
         if self._link is not None:
             self._send({"watched": sorted(uris)})
+
+    def tell_skills(self, skills: list[dict[str, str]]) -> None:
+        """Let the pack know the skills of all packs; a child that is opened later hears it then."""
+        if skills != self._skills:
+            self._skills = skills
+            if self._link is not None:
+                self._send({"skills": skills})
 
     def drop(self) -> None:
         """As `Worker.drop`: the child gets a moment to clean up."""

@@ -80,6 +80,13 @@ class RunningPacks:
             grace = self._inventory.settings.host.grace
             running = lifecycle.run() if after is None else _after(after, grace, lifecycle.run)
             self._openings[pack.name] = asyncio.create_task(running)
+            self._tell_skills()
+
+    def _tell_skills(self) -> None:
+        """Let packs in processes of their own know the skills of all packs."""
+        for lifecycle in self.lifecycles.values():
+            if isinstance(lifecycle.worker, ProcessWorker):
+                lifecycle.worker.tell_skills([asdict(one) for one in self._inventory.skills])
 
     def replace(self, name: str) -> asyncio.Task[None] | None:
         """Let a pack end with its last call; return what ends then, where there is anything."""
@@ -167,7 +174,6 @@ class RunningPacks:
             worker = ProcessWorker(
                 declared, declared.process, folder, mailbox, health.abandoned, let_go=host.grace
             )
-            worker.skills = lambda: [asdict(skill) for skill in inventory.skills]
         else:
             offers = Offers(declared, mailbox.list_change)
             handle = self._handle(declared, naming, offers, mailbox, folder)
