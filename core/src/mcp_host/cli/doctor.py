@@ -75,7 +75,7 @@ def doctor(config: ConfigOption = None, as_json: JsonOption = False) -> None:
     raise typer.Exit(0 if healthy else 1)
 
 
-async def _examine(host: Host) -> dict[str, list[dict[str, str]]]:
+async def _examine(host: Host) -> dict[str, list[dict[str, Any]]]:
     async with host:
         await host.settled()
         return {
@@ -85,11 +85,11 @@ async def _examine(host: Host) -> dict[str, list[dict[str, str]]]:
         }
 
 
-async def _checks(pack: Pack, host: Host) -> list[dict[str, str]]:
+async def _checks(pack: Pack, host: Host) -> list[dict[str, Any]]:
     """What the pack's own checks find, secrets masked."""
     redact = host.settings.secrets.redact
     return [
-        {"problem": redact(found.problem), "remedy": redact(found.remedy)}
+        {"problem": redact(found.problem), "remedy": redact(found.remedy), "note": found.is_note}
         for found in await host.running[pack.name].worker.check()
     ]
 
@@ -116,7 +116,7 @@ def _is_well(report: dict[str, Any]) -> bool:
     if report.get("withheld"):
         return False
     if report["state"] in ("ready", "disabled"):
-        return not report["findings"]
+        return all(finding["note"] for finding in report["findings"])
     return report["state"] == "degraded" and report.get("code") == NOT_SET_UP
 
 

@@ -188,6 +188,21 @@ class Catalog:
         if not self._owners[what, entry.key]:
             del self._owners[what, entry.key]
 
+    def restore(self, entry: Entry) -> None:
+        """Put an entry back that a pack has declared and had withdrawn or replaced."""
+        self._table(_list_of(entry.contribution))[entry.name] = entry
+
+    def declared_by(self, pack: str, name: str, kind: type[Any]) -> list[Entry]:
+        """What a pack has declared under its own name, of this kind of contribution."""
+        return [
+            entry
+            for what in LISTS
+            for entry in self._table(what).values()
+            if entry.pack == pack
+            and entry.target == entry.contribution.offered_name == name
+            and isinstance(entry.contribution, kind)
+        ]
+
     def find(self, what: What, name: str, caller: Caller) -> Entry | None:
         """The entry of this name (or URI, or template) that there is for a caller."""
         found = self._table(what).get(name)

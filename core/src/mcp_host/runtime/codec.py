@@ -204,4 +204,4 @@ def reason_of(data: Mapping[str, Any] | None) -> Reason | None:
 
 def found_of(data: Mapping[str, Any]) -> Found:
     """Return a finding of a check."""
-    return Found(str(data["problem"]), str(data["remedy"]))
+    return Found(str(data["problem"]), str(data["remedy"]), data.get("note") is True)

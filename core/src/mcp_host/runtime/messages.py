@@ -135,10 +135,11 @@ class Reason:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What one of a pack's own checks found wrong."""
+    """What one of a pack's own checks found wrong; or merely notes, where it `is_note`."""
 
     problem: str
     remedy: str = ""
+    is_note: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,10 +157,14 @@ class Offered:
 
 @dataclass(frozen=True, slots=True)
 class Withdrawn:
-    """Something that a pack offers no more: its own name, or a resource's URI."""
+    """Something that a pack offers no more: its own name, or a resource's URI.
+
+    `kind` says of what kind it was, where it was declared.
+    """
 
     name: str
     whose: str | None
+    kind: str = ""
 
 
 ListChange: TypeAlias = Offered | Withdrawn

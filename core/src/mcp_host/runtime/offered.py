@@ -7,6 +7,9 @@ import weakref
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
+from ..declarations.prompt import Prompt
+from ..declarations.resource import Resource
+from ..declarations.tool import Tool
 from ..packs.catalog import Catalog, Entry, Naming
 from ..packs.conditions import Condition
 from ..packs.declared import Declared, LoadError
@@ -23,16 +26,25 @@ class OfferedEntries:
 
     `let_go` hears the key of an entry that nothing refers to any more: neither the catalog nor a
     call. What cannot be taken in is refused and logged, and `refusal` says it until the pack has
-    withdrawn it or offered something else under the name.
+    withdrawn it or offered something else under the name. A pack that `may_replace` also withdraws
+    and replaces what it has declared; that comes back where the pack ends.
     """
 
     def __init__(
-        self, catalog: Catalog, declared: Declared, naming: Naming, let_go: Callable[[str], None]
+        self,
+        catalog: Catalog,
+        declared: Declared,
+        naming: Naming,
+        let_go: Callable[[str], None],
+        *,
+        may_replace: bool = False,
     ) -> None:
         self._catalog = catalog
         self._declared = declared
         self._naming = naming
         self._let_go = let_go
+        self._may_replace = may_replace
+        self._replaced: list[Entry] = []
         self._entries: dict[tuple[Whose, str], list[Entry]] = {}
         self._refused: dict[tuple[Whose, str], Condition] = {}
 
@@ -56,7 +68,10 @@ class OfferedEntries:
         self._refused.clear()
         for entry in entries:
             self._catalog.withdraw(entry)
-        return bool(entries)
+        replaced, self._replaced = self._replaced, []
+        for entry in replaced:
+            self._catalog.restore(entry)
+        return bool(entries or replaced)
 
     def leave(self, whose: str) -> bool:
         """Take out what was offered to a caller who has gone; return whether there was anything."""
@@ -71,8 +86,19 @@ class OfferedEntries:
     def _withdraw(self, change: Withdrawn) -> None:
         key = change.whose, change.name
         self._refused.pop(key, None)
-        for entry in self._entries.pop(key, ()):
+        offered = self._entries.pop(key, None)
+        if offered is None and change.whose is None:
+            offered = self._declared_as(change.name, change.kind)
+            self._replaced += offered
+        for entry in offered or ():
             self._catalog.withdraw(entry)
+
+    def _declared_as(self, name: str, kind: str) -> list[Entry]:
+        """Return what the pack has declared under a name, where it may replace that."""
+        if not self._may_replace:
+            return []
+        kinds = {"tool": Tool, "prompt": Prompt, "resource": Resource}
+        return self._catalog.declared_by(self._declared.name, name, kinds.get(kind, object))
 
     def _offer(self, change: Offered) -> None:
         try:
@@ -83,6 +109,10 @@ class OfferedEntries:
                 for entry in self._entries.get(key, ())
                 if type(entry.contribution) is type(contribution)
             ]
+            declared = []
+            if not before and change.whose is None:
+                declared = self._declared_as(contribution.offered_name, str(change.data["kind"]))
+            before = before or declared
             entry = self._catalog.offer(
                 self._declared,
                 contribution,
@@ -99,6 +129,7 @@ class OfferedEntries:
             self._refuse(change, Condition("degraded", "declaration_invalid", str(error)))
             self._let_go(change.key)
             return
+        self._replaced += declared
         if entry.withheld:
             log.warning("pack %s: %s is withheld: %s", entry.pack, entry.name, entry.refusal)
         weakref.finalize(entry, self._let_go, change.key).atexit = False

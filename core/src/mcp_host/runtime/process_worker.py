@@ -159,7 +159,7 @@ class ProcessWorker:
         except OSError as error:
             raise ServiceError(Why(f"its process cannot be started: {text(error)}")) from None
         await self._connect(child)
-        self._send(self._apart.request)
+        self._send({**self._apart.request, "declared": self._apart.told})
         await self._declare_again()
 
     async def open(self) -> None:

@@ -163,7 +163,11 @@ class RunningPacks:
         naming = Naming(declared, inventory.alone is None)
         health = Health(partial(self._changed, pack))
         entries = OfferedEntries(
-            inventory.catalog, declared, naming, lambda key: worker.forget(key)
+            inventory.catalog,
+            declared,
+            naming,
+            lambda key: worker.forget(key),
+            may_replace=isinstance(declared, DeclaredApart) and declared.process.is_brought,
         )
         listener = self._listener(pack, health, entries)
         mailbox = Mailbox(listener, asyncio.get_running_loop())

@@ -1,0 +1,194 @@
+"""The process of a server that speaks MCP on stdio: lines of JSON in, lines of JSON out."""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import signal
+import subprocess
+import threading
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from typing import Any
+
+Message = dict[str, Any]
+Hear = Callable[[Message], None]
+
+LONGEST_LINE = 32 * 1024 * 1024
+"""Bytes of the longest line that is read; a server that writes a longer one is ended."""
+MOST_UNSENT = 64 * 1024 * 1024
+"""Bytes that may wait for a server that does not read."""
+LAST_LINES = 5
+LONGEST_WORDS = 2000
+LAST_WORDS = 0.3
+"""Seconds in which the last that an ended server wrote is still heard."""
+PATIENCE = 2.0
+"""Seconds that a server gets to end once its input is closed, and again once it was told to."""
+
+
+class LinkError(Exception):
+    """The server cannot be reached, or is no more; the message says why."""
+
+
+class StdioLink:
+    """One process of a server, in a process group of its own.
+
+    `hear` gets every message, in one thread; `say` every line that the server writes for people.
+    `on_end` hears once why no more will come.
+    """
+
+    def __init__(
+        self,
+        argv: Sequence[str],
+        environment: Mapping[str, str],
+        folder: str,
+        hear: Hear,
+        say: Callable[[str], None],
+        on_end: Callable[[str], None],
+    ) -> None:
+        self._hear = hear
+        self._say = say
+        self._on_end = on_end
+        self._lock = threading.Lock()
+        self._unsent = bytearray()
+        self._is_writing = False
+        self._last: deque[str] = deque(maxlen=LAST_LINES)
+        self._why = ""
+        try:
+            self._process = subprocess.Popen(
+                argv,
+                env=dict(environment),
+                cwd=folder,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                bufsize=0,
+                process_group=0,
+            )
+        except (OSError, ValueError) as error:
+            reason = getattr(error, "strerror", None) or error
+            raise LinkError(f"{argv[0]} cannot be started: {reason}") from None
+        assert self._process.stdin and self._process.stdout and self._process.stderr
+        self._input = self._process.stdin.fileno()
+        os.set_blocking(self._input, False)
+        self._words = threading.Thread(target=self._hear_words, name="words", daemon=True)
+        self._words.start()
+        self._reader = threading.Thread(target=self._read, name="server", daemon=True)
+        self._reader.start()
+        threading.Thread(target=self._wait, name="waiter", daemon=True).start()
+
+    def send(self, message: Message) -> None:
+        """Write a message; raises `LinkError` where the server takes none.
+
+        Never waits for the server: what it does not read at once is written by another thread, so
+        that whoever reads from it goes on reading.
+        """
+        data = json.dumps(message, separators=(",", ":")).encode() + b"\n"
+        with self._lock:
+            if self._input < 0:
+                raise LinkError("the server was ended")
+            written = 0
+            if not self._unsent:
+                try:
+                    written = os.write(self._input, data)
+                except BlockingIOError:
+                    pass
+                except OSError as error:
+                    raise LinkError(f"the server takes no messages: {error.strerror}") from None
+            if written == len(data):
+                return
+            if len(self._unsent) > MOST_UNSENT:
+                raise LinkError("the server does not read its messages")
+            self._unsent += data[written:]
+            if not self._is_writing:
+                self._is_writing = True
+                threading.Thread(target=self._write, name="writer", daemon=True).start()
+
+    def _write(self) -> None:
+        """Write what waits, until nothing does."""
+        while True:
+            with suppress(OSError, ValueError):
+                select.select((), (self._input,), (), PATIENCE)
+            with self._lock:
+                try:
+                    del self._unsent[: os.write(self._input, self._unsent[: 1 << 16])]
+                except BlockingIOError:
+                    continue
+                except OSError:
+                    self._unsent.clear()
+                if not self._unsent:
+                    self._is_writing = False
+                    return
+
+    def close(self) -> None:
+        """End the server: close its input, wait, and end it and what it has started."""
+        with self._lock, suppress(OSError):
+            assert self._process.stdin is not None
+            self._process.stdin.close()
+            self._input = -1
+        for number in (signal.SIGTERM, signal.SIGKILL):
+            try:
+                self._process.wait(PATIENCE)
+                break
+            except subprocess.TimeoutExpired:
+                self._signal(number)
+        self._signal(signal.SIGKILL)
+
+    def agreed(self, version: str) -> None:
+        """Note the version of the protocol, which messages on stdio do not name."""
+
+    def _signal(self, number: int) -> None:
+        with suppress(OSError):
+            os.killpg(self._process.pid, number)
+
+    def _read(self) -> None:
+        assert self._process.stdout is not None
+        output, rest = self._process.stdout.fileno(), b""
+        with suppress(OSError):
+            while data := os.read(output, 1 << 18):
+                *lines, rest = (rest + data).split(b"\n") if b"\n" in data else (rest + data,)
+                for line in lines:
+                    self._take(line)
+                if len(rest) > LONGEST_LINE:
+                    self._why = f"it wrote a line of more than {LONGEST_LINE} bytes"
+                    break
+        try:
+            self._process.wait(0 if self._why else PATIENCE)
+        except subprocess.TimeoutExpired:  # it has closed its output, or writes without an end
+            self._why = self._why or "it closed its output"
+            self._signal(signal.SIGKILL)
+
+    def _wait(self) -> None:
+        """Tell of the end; what the server leaves behind may hold its output open for ever."""
+        code = self._process.wait()
+        for thread in (self._reader, self._words):
+            thread.join(LAST_WORDS)
+        self._signal(signal.SIGKILL)
+        how = f"exit code {code}" if code >= 0 else signal.Signals(-code).name
+        last = f"; it wrote last: {self._last[-1]}" if self._last else ""
+        self._on_end(self._why or f"it ended ({how}){last}")
+
+    def _take(self, line: bytes) -> None:
+        try:
+            message = json.loads(line)
+        except (ValueError, RecursionError):
+            if line.strip():
+                self._tell(line)
+            return
+        for one in message if isinstance(message, list) else (message,):
+            if isinstance(one, dict):
+                self._hear(one)
+
+    def _hear_words(self) -> None:
+        assert self._process.stderr is not None
+        with suppress(OSError, ValueError):
+            while line := self._process.stderr.readline(LONGEST_WORDS):
+                self._tell(line)
+
+    def _tell(self, line: bytes) -> None:
+        words = line[:LONGEST_WORDS].decode("utf-8", "replace").rstrip()
+        if words:
+            self._last.append(words)
+            self._say(words)

@@ -1,0 +1,128 @@
+"""JSON-RPC with one server: requests and their replies, whatever carries them."""
+
+from __future__ import annotations
+
+import itertools
+import threading
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from .links import LinkError, Message
+
+METHOD_NOT_FOUND = -32601
+CONNECTION_CLOSED = -32000
+
+Reply = Callable[[Message], None]
+
+
+class ServerError(Exception):
+    """The server has answered a request with an error."""
+
+    def __init__(self, error: Mapping[str, Any]) -> None:
+        super().__init__(str(error.get("message", "")))
+        self.code = error.get("code")
+        self.data = error.get("data")
+
+
+class Peer:
+    """The server as one who is asked and asks; replies are heard in the link's thread.
+
+    `on_request` hears what the server asks, and `on_notification` what it tells. After `end` no
+    reply will come, and all that is waited for is told so.
+    """
+
+    def __init__(
+        self, on_request: Callable[[Message], None], on_notification: Callable[[Message], None]
+    ) -> None:
+        self.send: Callable[[Message], None] = _nobody
+        self._on_request = on_request
+        self._on_notification = on_notification
+        self._numbers = itertools.count(1)
+        self._waiting: dict[int, Reply] = {}
+        self._why = ""
+
+    def request(self, method: str, params: Mapping[str, Any], on_reply: Reply) -> int:
+        """Send a request; `on_reply` hears the message that answers it, or why none will."""
+        number = next(self._numbers)
+        self._waiting[number] = on_reply
+        try:
+            if self._why:
+                raise LinkError(self._why)
+            self.send({"jsonrpc": "2.0", "id": number, "method": method, "params": params})
+        except LinkError as error:
+            self._lose(number, str(error))
+        return number
+
+    def ask(self, method: str, params: Mapping[str, Any], seconds: float) -> dict[str, Any]:
+        """Send a request and wait for its result; never in the link's thread.
+
+        Raises `ServerError`, and `LinkError` where no answer comes in time.
+        """
+        there, replies = threading.Event(), list[Message]()
+
+        def heard(message: Message) -> None:
+            replies.append(message)
+            there.set()
+
+        number = self.request(method, params, heard)
+        if not there.wait(seconds):
+            self.forget(number)
+            raise LinkError(f"{method} was not answered within {seconds:g} s")
+        (message,) = replies
+        if "error" in message:
+            error = message["error"] if isinstance(message["error"], dict) else {}
+            raise LinkError(str(error["message"])) if "lost" in error else ServerError(error)
+        result = message.get("result")
+        return result if isinstance(result, dict) else {}
+
+    def notify(self, method: str, params: Mapping[str, Any] | None = None) -> None:
+        """Tell the server something; silent where it is gone."""
+        message: Message = {"jsonrpc": "2.0", "method": method}
+        self._say(message if params is None else {**message, "params": params})
+
+    def answer(self, request: Message, result: Mapping[str, Any]) -> None:
+        """Answer a request of the server."""
+        self._say({"jsonrpc": "2.0", "id": request["id"], "result": result})
+
+    def refuse(self, request: Message, code: int, words: str) -> None:
+        """Answer a request of the server with an error."""
+        error = {"code": code, "message": words}
+        self._say({"jsonrpc": "2.0", "id": request["id"], "error": error})
+
+    def forget(self, number: int) -> bool:
+        """Wait no longer for the reply to a request; return whether it was waited for."""
+        return self._waiting.pop(number, None) is not None
+
+    def hear(self, message: Message) -> None:
+        """Take in a message of the server; one that is none of JSON-RPC's is passed over."""
+        if "method" in message:
+            if "id" in message:
+                self._on_request(message)
+            else:
+                self._on_notification(message)
+            return
+        number = message.get("id")
+        heard = self._waiting.pop(number, None) if isinstance(number, int) else None
+        if heard is not None:
+            heard(message)
+
+    def end(self, why: str) -> None:
+        """Note that the server is gone, and tell everybody who waits."""
+        self._why = why
+        for number in list(self._waiting):
+            self._lose(number, why)
+
+    def _lose(self, number: int, why: str) -> None:
+        heard = self._waiting.pop(number, None)
+        if heard is not None:
+            heard({"id": number, "error": {"code": CONNECTION_CLOSED, "message": why, "lost": 1}})
+
+    def _say(self, message: Message) -> None:
+        try:
+            self.send(message)
+        except LinkError:
+            return  # whoever waits for a reply is told otherwise
+
+
+def _nobody(_: Message) -> None:
+    raise LinkError("the server is not connected")

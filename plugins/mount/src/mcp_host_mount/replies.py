@@ -1,0 +1,91 @@
+"""What becomes of a server's replies: the border's replies to the host."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from .links import Message
+from .model import STATELESS
+from .peer import CONNECTION_CLOSED, METHOD_NOT_FOUND
+
+Reply = tuple[dict[str, Any], bytes]
+
+INVALID_PARAMS, RESOURCE_NOT_FOUND, REQUEST_TIMEOUT = -32602, -32002, -32001
+CODES = {
+    INVALID_PARAMS: "validation_error",
+    RESOURCE_NOT_FOUND: "not_found",
+    METHOD_NOT_FOUND: "unsupported",
+    REQUEST_TIMEOUT: "timeout",
+    CONNECTION_CLOSED: "unavailable",
+}
+STAMPS = ("io.modelcontextprotocol/serverInfo",)
+OF_STATELESS = ("resultType", "ttlMs", "cacheScope")
+
+
+def of_message(message: Message, call: Mapping[str, Any], is_stateless: bool) -> Reply:
+    """Return the reply to a call that a server's message makes."""
+    if "error" in message:
+        return of_error(message["error"], call)
+    result = message.get("result")
+    if not isinstance(result, dict):
+        return failed("internal_error", "The server's answer is none of MCP's")
+    if is_stateless and result.get("resultType") == "input_required":
+        asked = result.get("inputRequests") or {}
+        return {"asked": asked, "state": str(result.get("requestState") or "")}, b""
+    return _answered(result, call)
+
+
+def of_error(error: Any, call: Mapping[str, Any]) -> Reply:
+    """Return the failure that a server's error means."""
+    error = error if isinstance(error, dict) else {}
+    code = error.get("code")
+    word = CODES.get(code, "internal_error") if isinstance(code, int) else "internal_error"
+    if call.get("kind") == "resource" and code == INVALID_PARAMS:
+        word = "not_found"
+    details: dict[str, Any] = {"reason": "server_error", "server_code": code}
+    if "lost" in error:
+        details = {"reason": "server_lost"}
+    elif error.get("data") is not None:
+        details["server_data"] = error["data"]
+    words = str(error.get("message") or "The server has refused the request")
+    return failed(word, words, details)
+
+
+def failed(
+    code: str, message: str, details: Mapping[str, Any] | None = None, *, began: bool = True
+) -> Reply:
+    """Return a failure of a call."""
+    return {
+        "failed": {
+            "code": code,
+            "message": message[:4096],
+            "details": dict(details or {}),
+            "began": began,
+        }
+    }, b""
+
+
+def _answered(result: dict[str, Any], call: Mapping[str, Any]) -> Reply:
+    meta = result.pop("_meta", None)
+    meta = meta if isinstance(meta, dict) else {}
+    result.pop("resultType", None)
+    if call["caller"][4] < STATELESS:
+        result.pop("ttlMs", None)
+        result.pop("cacheScope", None)
+    elif call["kind"] == "resource":
+        result.setdefault("ttlMs", 0)
+        result.setdefault("cacheScope", "private")
+    meta = {key: value for key, value in meta.items() if key not in STAMPS}
+    result["_meta"] = {**meta, "mcp-host/request-id": call["request_id"]}
+    written = json.dumps(result, ensure_ascii=False, separators=(",", ":"))
+    body = written.encode("utf-8", "replace")
+    limit = call["max_answer_bytes"]
+    if len(body) > limit:
+        return failed(
+            "unsupported",
+            f"The answer is {len(body)} bytes long; {limit} are allowed",
+            {"reason": "answer_too_large", "bytes": len(body), "limit": limit},
+        )
+    return {"answered": "error" if result.get("isError") is True else "ok"}, body

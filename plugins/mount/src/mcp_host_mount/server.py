@@ -1,0 +1,144 @@
+"""One connection to a mounted server: started, greeted, and asked for its lists."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, Protocol
+
+from .entries import Entry
+from .greeting import envelope, greet
+from .links import Message, StdioLink
+from .model import Greeting, Mount
+from .peer import METHOD_NOT_FOUND, Peer, ServerError
+
+PAGES = 200
+"""The most pages of one list that are read."""
+MOST = 10_000
+"""The most entries of one list that are read."""
+LISTS = {
+    "tools": ("tools/list", "tools"),
+    "prompts": ("prompts/list", "prompts"),
+    "resources": ("resources/list", "resources"),
+    "resourceTemplates": ("resources/templates/list", "resources"),
+}
+"""Each list with the method that reads it, and the capability that has it."""
+
+
+class Link(Protocol):
+    """What carries messages to a server."""
+
+    def send(self, message: Message) -> None: ...
+    def close(self) -> None: ...
+    def agreed(self, version: str) -> None: ...
+
+
+class Server:
+    """A mounted server; `on_request` and `on_notification` hear what it says by itself.
+
+    `say` hears the lines that its process writes for people, and `on_end` why it is gone.
+    """
+
+    def __init__(
+        self,
+        mount: Mount,
+        on_request: Callable[[Message], None],
+        on_notification: Callable[[Message], None],
+        say: Callable[[str], None],
+        on_end: Callable[[str], None],
+    ) -> None:
+        self.peer = Peer(on_request, on_notification)
+        self.greeting = Greeting("")
+        self._mount = mount
+        self._say = say
+        self._on_end = on_end
+        self._link: Link | None = None
+
+    def connect(self, seconds: float) -> None:
+        """Start the server or reach it, and greet it. Raises `LinkError` and `ServerError`."""
+        self._link = self._linked()
+        self.peer.send = self._link.send
+        self.greeting = greet(self.peer, self._mount, seconds, self._link.agreed)
+
+    def params(self, given: Mapping[str, Any], meta: Mapping[str, Any]) -> dict[str, Any]:
+        """Return a request's parameters with what the protocol's version wants of them."""
+        if self.greeting.is_stateless:
+            return {**given, "_meta": {**envelope(self._mount), **meta}}
+        return {**given, "_meta": meta} if meta else dict(given)
+
+    def lists(self, seconds: float) -> dict[str, list[Entry]]:
+        """Read every list that the server has; never in the link's thread."""
+        return {
+            what: self._list(what, method, seconds)
+            for what, (method, capability) in LISTS.items()
+            if capability in self.greeting.capabilities
+        }
+
+    def close(self) -> None:
+        """End the connection, and a server that was started for it."""
+        if self._link is not None:
+            self._link.close()
+
+    def _list(self, what: str, method: str, seconds: float) -> list[Entry]:
+        found: list[Entry] = []
+        cursor: dict[str, Any] = {}
+        for _ in range(PAGES):
+            try:
+                page = self.peer.ask(method, self.params(cursor, {}), seconds)
+            except ServerError as error:
+                if error.code == METHOD_NOT_FOUND:
+                    return found
+                raise
+            entries = page.get(what)
+            found += entries if isinstance(entries, list) else []
+            if not isinstance(page.get("nextCursor"), str) or len(found) >= MOST:
+                break
+            cursor = {"cursor": page["nextCursor"]}
+        return found[:MOST]
+
+    def _linked(self) -> Link:
+        keys, mount = self._mount.keys, self._mount
+        if "url" in keys:
+            from .http import HttpLink  # the SDK's import takes half a second
+
+            return HttpLink(
+                str(keys["url"]),
+                {name: str(value) for name, value in keys.get("headers", {}).items()},
+                keys.get("transport"),
+                self.peer.hear,
+                self._ended,
+            )
+        folder = str(Path(mount.folder, keys.get("cwd", "")).expanduser())
+        given = {name: _text(value) for name, value in keys.get("env", {}).items()}
+        return StdioLink(
+            command(keys, mount.folder),
+            {**mount.environment, **given},
+            folder,
+            self.peer.hear,
+            self._say,
+            self._ended,
+        )
+
+    def _ended(self, why: str) -> None:
+        self.peer.end(why)
+        self._on_end(why)
+
+
+def command(keys: Mapping[str, Any], folder: str) -> list[str]:
+    """Return the command that the keys of a mount name, or that is made for a server object."""
+    if "server" not in keys:
+        program, *rest = map(str, keys["command"])
+        here = Path(folder, program).expanduser()
+        return [str(here) if "/" in program else program, *rest]
+    python = keys.get("python")
+    interpreter = sys.executable if python is None else str(Path(folder, str(python)).expanduser())
+    place, _, name = str(keys["server"]).rpartition(":")
+    if place.endswith(".py"):
+        place = str(Path(folder, place).expanduser())
+    return [interpreter, str(Path(__file__).with_name("serve_object.py")), place, name]
+
+
+def _text(value: object) -> str:
+    return json.dumps(value) if isinstance(value, bool) else str(value)

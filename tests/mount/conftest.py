@@ -1,0 +1,17 @@
+"""What the tests of mounted servers share."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.append(str(Path(__file__).resolve().parent.parent / "core"))
+
+from core_home import home, make_home
+
+__all__ = ["home", "make_home"]
+
+
+@pytest.fixture(scope="session")
+def anyio_backend() -> str:
+    return "asyncio"

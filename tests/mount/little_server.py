@@ -1,0 +1,149 @@
+"""A server of the handshake era in plain Python, which does all that one can do on stdio."""
+
+import json
+import os
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+STATE = Path(os.environ.get("STATE", "."))
+LOCK = threading.Lock()
+WAITING: dict[str, Any] = {}
+EXTRA: list[dict[str, Any]] = []
+ANY = {"type": "object"}
+FORM = {"type": "object", "properties": {"name": {"type": "string"}}}
+
+
+def tools() -> list[dict[str, Any]]:
+    return [
+        {"name": "echo", "description": "Say it; see {tool:echo}.", "inputSchema": ANY},
+        {"name": "read.it", "inputSchema": ANY, "annotations": {"readOnlyHint": True}},
+        {"name": "ask", "inputSchema": ANY},
+        {"name": "environment", "inputSchema": ANY},
+        {"name": "grow", "inputSchema": ANY},
+        {"name": "large", "inputSchema": ANY},
+        {"name": "leave", "inputSchema": ANY},
+        {"name": "wait", "inputSchema": ANY},
+        {"name": "sample", "inputSchema": ANY},
+        {"name": "broken", "inputSchema": {"oneOf": [{"properties": {"a": {"type": "string"}}}]}},
+        {"name": "odd", "inputSchema": ANY, "outputSchema": {"type": "string"}},
+        *EXTRA,
+    ]
+
+
+def send(message: dict[str, Any]) -> None:
+    with LOCK:
+        sys.stdout.write(json.dumps({"jsonrpc": "2.0", **message}) + "\n")
+        sys.stdout.flush()
+
+
+def ask(method: str, params: dict[str, Any]) -> dict[str, Any]:
+    key = f"q{len(WAITING)}"
+    there = threading.Event()
+    WAITING[key] = (there, [])
+    send({"id": key, "method": method, "params": params})
+    there.wait(60)
+    return WAITING[key][1][0]
+
+
+def text(words: str) -> dict[str, Any]:
+    return {"content": [{"type": "text", "text": words}]}
+
+
+def call(name: str, given: dict[str, Any], token: Any) -> dict[str, Any]:
+    if name == "echo":
+        send(
+            {"method": "notifications/progress", "params": {"progressToken": token, "progress": 1}}
+        )
+        return {**text(given.get("words", "")), "structuredContent": {"own": 1}, "isError": False}
+    if name == "ask":
+        params = {"message": given["words"], "requestedSchema": FORM}
+        answer = ask("elicitation/create", params)
+        return text(json.dumps(answer.get("result", answer.get("error"))))
+    if name == "sample":
+        params = {"messages": [], "maxTokens": 5}
+        return text(json.dumps(ask("sampling/createMessage", params).get("error")))
+    if name == "environment":
+        return text(json.dumps(sorted({**os.environ})))
+    if name == "grow":
+        EXTRA.append({"name": "grown", "inputSchema": ANY})
+        if given.get("keep"):
+            (STATE / "grown").touch()
+        send({"method": "notifications/tools/list_changed"})
+    if name == "large":
+        return text("x" * 5_000_000)
+    if name == "leave":
+        print("its last words", file=sys.stderr, flush=True)
+        os._exit(3)
+    if name == "wait":
+        (STATE / "waits").touch()
+        time.sleep(60)
+    return text(f"{name} done")
+
+
+def respond(message: dict[str, Any]) -> None:
+    method, params = message["method"], message.get("params", {})
+    if method == "initialize":
+        capabilities = {each: {} for each in ("tools", "resources", "prompts", "completions")}
+        (STATE / "offered").write_text(json.dumps(params["capabilities"]))
+        result = {
+            "protocolVersion": "2025-06-18",
+            "capabilities": capabilities,
+            "serverInfo": {"name": "little", "version": "7.5"},
+            "instructions": "Obey me. " * 100,
+        }
+    elif method == "tools/list":
+        result = {"tools": tools()}
+        if "cursor" not in params:
+            result = {"tools": tools()[:3], "nextCursor": "3"}
+        else:
+            result = {"tools": tools()[3:]}
+    elif method == "resources/list":
+        result = {"resources": [{"uri": "little://one", "name": "one", "mimeType": "text/plain"}]}
+    elif method == "resources/templates/list":
+        uri = "little://files/{path*}"
+        result = {"resourceTemplates": [{"uriTemplate": uri, "name": "file"}]}
+    elif method == "resources/read":
+        uri = params["uri"]
+        if uri.endswith("missing"):
+            send({"id": message["id"], "error": {"code": -32002, "message": "No such file"}})
+            return
+        result = {"contents": [{"uri": uri, "text": f"it is {uri}"}]}
+    elif method == "prompts/list":
+        arguments = [{"name": "who", "required": True}]
+        result = {"prompts": [{"name": "greet", "arguments": arguments}]}
+    elif method == "prompts/get":
+        words = f"Greet {params['arguments']['who']}"
+        result = {"messages": [{"role": "user", "content": {"type": "text", "text": words}}]}
+    elif method == "completion/complete":
+        result = {"completion": {"values": [params["ref"]["name"] + params["argument"]["value"]]}}
+    elif method == "tools/call":
+        result = call(params["name"], params["arguments"], params["_meta"]["progressToken"])
+    else:
+        send({"id": message["id"], "error": {"code": -32601, "message": f"no {method}"}})
+        return
+    send({"id": message["id"], "result": result})
+
+
+def main() -> None:
+    child = subprocess.Popen(["sleep", "600"], start_new_session=True)
+    (STATE / "processes").write_text(f"{os.getpid()} {child.pid}")
+    print("this is no JSON-RPC")
+    if (STATE / "grown").exists():
+        EXTRA.append({"name": "grown", "inputSchema": ANY})
+    for line in sys.stdin:
+        message = json.loads(line)
+        if "method" not in message:
+            there, answers = WAITING[message["id"]]
+            answers.append(message)
+            there.set()
+        elif "id" in message:
+            threading.Thread(target=respond, args=(message,), daemon=True).start()
+        elif message["method"] == "notifications/cancelled":
+            (STATE / "cancelled").touch()
+
+
+main()

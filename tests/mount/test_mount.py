@@ -1,0 +1,248 @@
+"""Mounted servers: through a started host, everything of theirs is there, and nothing of others."""
+
+import asyncio
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from core_home import Home
+from mcp import Client
+from mcp_host.testing import StdioClient, http_server, stdio_client
+from mcp_host_mount.schemas import input_schema
+from mcp_types import ElicitResult
+
+LITTLE = Path(__file__).with_name("little_server.py")
+LONGEST = 30.0
+STATELESS_CALL = {
+    "jsonrpc": "2.0",
+    "id": 1,
+    "method": "tools/call",
+    "params": {
+        "name": "little_echo",
+        "arguments": {"words": "x"},
+        "_meta": {
+            "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+            "io.modelcontextprotocol/clientCapabilities": {},
+        },
+    },
+}
+
+
+def table(home: Home, more: str = "") -> Path:
+    """Settings that mount the little server, which keeps its state in the project's folder."""
+    command = json.dumps([sys.executable, str(LITTLE)])
+    return home.write(
+        f"[packs.little]\ncommand = {command}\n{more}\n"
+        f'[packs.little.env]\nSTATE = "{home.project}"\nTOKEN = {{ env = "GIVEN" }}\n'
+    )
+
+
+def client_of(home: Home, settings: Path) -> AbstractAsyncContextManager[StdioClient]:
+    environment = home.environment({"GIVEN": "a-secret-token", "ELSE": "not for servers"})
+    serve = home.argv("serve", "--config", str(settings))
+    return stdio_client(serve, environment=environment, cwd=home.project)
+
+
+async def until(holds: Callable[[], bool]) -> None:
+    async with asyncio.timeout(LONGEST):
+        while not holds():  # noqa: ASYNC110 - files and processes tell nobody
+            await asyncio.sleep(0.02)
+
+
+def learn(home: Home, settings: Path) -> list[str]:
+    """Have the host learn what the server lists; the names of its tools."""
+    done = home.run("tools", "--json", "--config", str(settings), env={"GIVEN": "a-secret-token"})
+    assert done.code == 0, done.err
+    return [tool["name"] for tool in done.json]
+
+
+def alive(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+async def test_all_that_a_server_has_is_there_like_a_packs(home: Home) -> None:
+    settings = table(home)
+    names = learn(home, settings)
+
+    async with client_of(home, settings) as client:
+        listed = {tool["name"]: tool for tool in await client.tools()}
+        echoed = await client.call("little_echo", words="hello")
+        read = await client.read("little://files/a/b")
+        prompt = await client.request(
+            "prompts/get", {"name": "little_greet", "arguments": {"who": "us"}}
+        )
+        ref = {"type": "ref/prompt", "name": "little_greet"}
+        argument = {"name": "who", "value": "x"}
+        proposed = await client.request("completion/complete", {"ref": ref, "argument": argument})
+        missing = await client.raw_request("resources/read", {"uri": "little://files/missing"})
+        large = await client.call("little_large")
+        environment = json.loads(await client.value("little_environment"))
+        refused = await client.value("little_sample")
+
+    assert names == list(listed)
+    assert {"little_echo", "little_read_it"} <= set(listed)
+    assert listed["little_read_it"]["annotations"] == {"readOnlyHint": True}
+    assert list(listed["little_broken"]["inputSchema"]["properties"]) == ["a"]
+    assert "outputSchema" not in listed["little_odd"]
+    assert echoed["content"] == [{"type": "text", "text": "hello"}]
+    assert echoed["structuredContent"] == {"own": 1}
+    assert read[0]["text"] == "it is little://files/a/b"
+    assert prompt["messages"][0]["content"]["text"] == "Greet us"
+    assert proposed["completion"]["values"] == ["greetx"]
+    assert missing["error"]["data"]["code"] == "not_found"
+    assert json.loads(large["content"][0]["text"])["details"]["reason"] == "answer_too_large"
+    assert {"TOKEN", "STATE", "PATH"} <= set(environment)
+    assert not {"GIVEN", "ELSE", "PYTHONPATH"} & set(environment)
+    assert "not allowed" in refused
+    assert json.loads((home.project / "offered").read_text()).keys() == {"elicitation"}
+
+
+@pytest.mark.parametrize("mode", ["legacy", "2026-07-28"])
+async def test_two_sessions_that_are_asked_at_once_hear_their_own_question(
+    home: Home, mode: str
+) -> None:
+    settings = table(home)
+    learn(home, settings)
+    heard: dict[str, list[str]] = {"ann": [], "bob": []}
+    both = asyncio.Barrier(2)
+
+    async def session(name: str, address: str) -> str:
+        async def asked(_: Any, params: Any) -> ElicitResult:
+            heard[name].append(params.message)
+            return ElicitResult(action="accept", content={"name": name})
+
+        async with Client(address, mode=mode, elicitation_callback=asked) as client:
+            await both.wait()
+            result = await client.call_tool("little_ask", {"words": f"for {name}?"})
+            return json.loads(result.content[0].text)["content"]["name"]
+
+    serve = home.argv("serve", "--transport", "http", "--port", "0", "--config", str(settings))
+    environment = home.environment({"GIVEN": "a-secret-token"})
+    async with http_server(serve, environment=environment, cwd=home.project) as server:
+        answers = await asyncio.gather(*(session(name, server.url) for name in heard))
+
+    assert answers == ["ann", "bob"]
+    assert heard == {name: [f"little: for {name}?"] for name in heard}
+
+
+async def test_lists_follow_the_server_while_it_serves_and_at_its_next_start(home: Home) -> None:
+    settings = table(home)
+    before = learn(home, settings)
+
+    async with client_of(home, settings) as client:
+        await client.call("little_grow")
+        await client.notified("notifications/tools/list_changed")
+        grown = [tool["name"] for tool in await client.tools()]
+        called = await client.value("little_grown")
+        failed = await client.raw_request("tools/call", {"name": "little_leave", "arguments": {}})
+        again = await up_again(client)
+        after = [tool["name"] for tool in await client.tools()]
+    (home.project / "grown").touch()
+    async with client_of(home, settings) as client:
+        first = [tool["name"] for tool in await client.tools()]
+        await client.notified("notifications/tools/list_changed")
+        then = [tool["name"] for tool in await client.tools()]
+
+    assert grown == [*before, "little_grown"]
+    assert called == "grown done"
+    envelope = json.loads(failed["result"]["content"][0]["text"])
+    assert (envelope["code"], envelope["details"]["outcome"]) == ("unavailable", "unknown")
+    assert "exit code 3" in envelope["error"] and "its last words" in envelope["error"]
+    assert again == "up"
+    assert (after, first, then) == (before, before, grown)
+
+
+async def up_again(client: StdioClient) -> str:
+    """Call until the server is there again, which was started anew."""
+    async with asyncio.timeout(LONGEST):
+        while True:
+            result = await client.call("little_echo", words="up")
+            if not result.get("isError"):
+                words: str = result["content"][0]["text"]
+                return words
+            await asyncio.sleep(0.2)
+
+
+async def test_nothing_of_a_server_is_left_when_its_host_is_killed(home: Home) -> None:
+    settings = table(home)
+    learn(home, settings)
+    (home.project / "processes").unlink()
+    with subprocess.Popen(
+        home.argv("serve", "--config", str(settings)),
+        env=home.environment({"GIVEN": "a-secret-token"}),
+        cwd=home.project,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    ) as host:
+        assert host.stdin is not None
+        host.stdin.write(json.dumps(STATELESS_CALL).encode() + b"\n")
+        host.stdin.flush()
+        await until((home.project / "processes").exists)
+        await until(lambda: len((home.project / "processes").read_text().split()) == 2)
+        pids = [int(pid) for pid in (home.project / "processes").read_text().split()]
+        assert all(alive(pid) for pid in pids)
+        host.kill()
+    await until(lambda: not any(alive(pid) for pid in pids))
+
+
+async def test_a_cancelled_call_is_cancelled_at_the_server(home: Home) -> None:
+    settings = table(home, "timeout = 1")
+    learn(home, settings)
+    async with client_of(home, settings) as client:
+        result = await client.call("little_wait")
+        await until((home.project / "cancelled").exists)
+
+    assert json.loads(result["content"][0]["text"])["code"] == "timeout"
+
+
+def test_doctor_says_what_was_repaired_and_a_mount_that_cannot_be_says_why(home: Home) -> None:
+    home.write(
+        '[packs.dies]\ncommand = ["sh", "-c", "echo broken >&2; exit 7"]\n'
+        '[packs.gone]\ncommand = ["no-such-program"]\n'
+        '[packs.wrong]\ncommand = ["sh"]\nheaders = { A = "b" }\n',
+        "bad.toml",
+    )
+    good = home.run("doctor", "--config", str(table(home)), env={"GIVEN": "a-secret-token"})
+    bad = home.run("packs", "--json", "--config", str(home.project / "bad.toml"))
+
+    assert good.code == 0, good.out
+    assert "the tool 'read.it' is called read_it here" in good.out
+    assert "the tool broken: alternatives at its root were put together" in good.out
+    assert "its output schema was left out" in good.out
+    reasons = {pack["name"]: pack["reason"] for pack in bad.json["packs"] if "reason" in pack}
+    assert "exit code 7" in reasons["dies"] and "broken" in reasons["dies"]
+    assert "no-such-program cannot be started" in reasons["gone"]
+    assert "packs.wrong: headers must not stand beside command" in reasons["wrong"]
+
+
+@pytest.mark.parametrize(
+    ("schema", "made"),
+    [
+        (None, {"type": "object", "properties": {}}),
+        ({"type": "object"}, {"type": "object"}),
+        ({"properties": 5}, {"type": "object", "properties": {}}),
+        (
+            {"$ref": "#/$defs/A", "$defs": {"A": {"type": "object", "title": "A"}}},
+            {"$defs": {"A": {"type": "object", "title": "A"}}, "type": "object", "title": "A"},
+        ),
+        (
+            {"type": "object", "properties": {"a": {"type": "strange"}, "b": {"minimum": 1}}},
+            {"type": "object", "properties": {"a": {}, "b": {"minimum": 1}}},
+        ),
+        ({"type": "object", "required": True}, {"type": "object"}),
+    ],
+)
+def test_a_schema_that_would_break_clients_is_repaired_and_no_other(schema: Any, made: Any) -> None:
+    repaired, said = input_schema(schema)
+
+    assert repaired == made
+    assert bool(said) == (schema != made)
