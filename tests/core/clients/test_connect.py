@@ -6,11 +6,13 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
 
 import pytest
 from mcp_host.cli.connect.printed import printed
 from mcp_host.cli.connect.rehearsal import NotStarted, environment, rehearse
+from mcp_host.cli.connect.sharing import project_launch
 from mcp_host.clients import yaml
 from mcp_host.clients.changes import apply, plan_install
 from mcp_host.clients.client import Launch, Remote
@@ -68,42 +70,57 @@ def home(tmp_path: Path) -> Path:
     return tmp_path
 
 
+UNABLE = {".config/Claude/claude_desktop_config.json", ".config/zed/settings.json"}
+"""Files of the two that have no way to refer to the variable that the settings need."""
+PROFILE = ".config/Code/User/profiles/-a1/mcp.json"
+FILES = {*HOMES, PROFILE} - {".config/Code/User/profiles/-a1/settings.json"}
+
+
+def reported(home: Path, *arguments: str) -> dict[str, dict[str, Any]]:
+    """What `connect` tells of each file."""
+    done = command(home, "connect", *arguments, "--json", THE_KEY=TOKEN)
+    return {report["file"].removeprefix(f"{home}/"): report for report in json.loads(done.stdout)}
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="the folders of Linux")
-def test_ten_clients_are_connected_and_can_start_the_host_and_a_second_run_writes_nothing(
+def test_ten_clients_are_told_and_can_start_the_host_and_a_second_run_writes_nothing(
     home: Path,
 ) -> None:
-    refused = command(home, "connect")
+    refused = command(home, "connect", THE_KEY=TOKEN)
     assert refused.returncode == 2
     assert "nobody can be asked here" in refused.stderr
 
-    done = command(home, "connect", "--all", "--json", THE_KEY=TOKEN)
-
-    reports = {
-        report["file"].removeprefix(f"{home}/"): report for report in json.loads(done.stdout)
+    states = {
+        file: (report["state"], report["written"])
+        for file, report in reported(home, "--all", "--no-check").items()
     }
-    states = {file: report["state"] for file, report in reports.items()}
-    # These two have no way to refer to the variable that the settings need.
-    unable = {".config/Claude/claude_desktop_config.json", ".config/zed/settings.json"}
-    profile = ".config/Code/User/profiles/-a1/mcp.json"
-    files = {*HOMES, profile} - {".config/Code/User/profiles/-a1/settings.json"}
-    assert states == {file: "cannot start" if file in unable else "connected" for file in files}
-    for file in files - unable:
-        assert reports[file]["start"]["failure"] == "", file
-        assert reports[file]["start"]["tools"] == 5, file
-        assert reports[file]["start"]["answered"] == "answers", file
-        assert TOKEN not in (home / file).read_text(), file
+
+    assert states == {
+        file: ("cannot start", False) if file in UNABLE else ("connected", True) for file in FILES
+    }
+    assert not any(TOKEN in (home / file).read_text() for file in FILES - UNABLE)
     assert "// mine" in (home / ".config/Code/User/mcp.json").read_text()
     assert "# mine" in (home / ".config/goose/config.yaml").read_text()
     extensions = yaml.loads((home / ".config/goose/config.yaml").read_text())["extensions"]
     assert extensions["mcp-host"]["env_keys"] == ["THE_KEY"]
     assert extensions["developer"]["type"] == "builtin"
+    again = reported(home, "cursor", "goose")
+    assert [report["written"] for report in again.values()] == [False, False]
+    assert [report["start"]["answered"] for report in again.values()] == ["answers", "answers"]
+    rows = json.loads(command(home, "clients", "--json", THE_KEY=TOKEN).stdout)
+    assert len(rows) >= 26
+    assert "connected" in {row["state"] for row in rows if row["client"] == "codex"}
 
-    again = command(home, "connect", "--all", "--json", "--no-check", THE_KEY=TOKEN)
-    assert not any(report["written"] for report in json.loads(again.stdout))
-    listed = {
-        row["file"]: row["state"] for row in json.loads(command(home, "clients", "--json").stdout)
-    }
-    assert listed[str(home / ".codex/config.toml")] == "connected"
+
+@pytest.mark.torture
+@pytest.mark.skipif(sys.platform == "win32", reason="the folders of Linux")
+def test_the_host_starts_from_the_file_of_each_of_ten_clients(home: Path) -> None:
+    reports = reported(home, "--all")
+
+    for file in FILES - UNABLE:
+        assert reports[file]["start"]["failure"] == "", file
+        assert reports[file]["start"]["tools"] == 5, file
+        assert reports[file]["start"]["answered"] == "answers", file
 
 
 def test_a_host_that_cannot_start_is_told_with_the_reason_and_in_the_clients_time(
@@ -184,6 +201,4 @@ def test_a_projects_entry_has_no_path_of_this_machine(home: Path) -> None:
     text = (home / "work" / ".mcp.json").read_text()
     assert json.loads(text)["mcpServers"]["mcp-host"]["command"] == "mcp-host"
     assert str(home) not in text
-    command(home, "connect", "claude-code", "--project", ".", "--from", "pkg", "--no-check")
-    shared = json.loads((home / "work" / ".mcp.json").read_text())["mcpServers"]["mcp-host"]
-    assert (shared["command"], shared["args"][:2]) == ("uvx", ["--from", "pkg"])
+    assert project_launch("pkg") == Launch("uvx", ("--from", "pkg", "mcp-host", "serve"))

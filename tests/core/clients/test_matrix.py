@@ -14,6 +14,7 @@ from mcp_host.clients.changes import apply, plan_install, plan_uninstall
 from mcp_host.clients.client import Client, ClientFileError, Launch
 from mcp_host.clients.known import CLIENTS
 from mcp_host.clients.reading import read_file
+from mcp_host.errors import SettingsError
 
 LAUNCH = Launch("/opt/my venv/bin/mcp-host", ("serve", "--config", "C:\\a b\\mcp-host.toml"))
 WRITTEN = [client for client in CLIENTS.values() if not client.by_bundle]
@@ -60,7 +61,7 @@ def files(client: Client) -> dict[str, str | None]:
     """The sixteen kinds, each as a text; None is a file that is not there."""
     kind, servers = client.syntax, client.servers
     usual = dumped(client, {"theme": "dark", servers: table(client, (OTHER, entry(client)))})
-    many = [(f"s{n}", entry(client)) for n in range(20 if kind == "yaml" else 200)]
+    many = [(f"s{n}", entry(client)) for n in range(10 if kind == "yaml" else 80)]
     deep: Any = "deep"
     for _ in range(40):
         deep = {"k": [deep]} if kind == "json" else {"k": deep}
@@ -206,3 +207,16 @@ def read(client: Client, text: str) -> dict[str, Any]:
 def by_name(client: Client, data: dict[str, Any]) -> dict[str, Any]:
     found = data.get(client.servers) or {}
     return {item["name"]: item for item in found} if client.listed else dict(found)
+
+
+def test_without_ruamel_yaml_a_file_in_yaml_is_refused_with_what_to_install(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "config.yaml"
+    path.write_text("extensions: {}\n")
+    monkeypatch.setitem(sys.modules, "ruamel.yaml", None)
+
+    with pytest.raises(SettingsError, match=r'pip install "mcp-host\[yaml\]"'):
+        plan_install(CLIENTS["goose"], path, LAUNCH)
+
+    assert "mcp-host[yaml]" in read_file(CLIENTS["goose"], path).problem

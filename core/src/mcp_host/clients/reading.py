@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from ..errors import SettingsError
 from . import jsonc
 from .client import Client, ClientFileError, Entry, files_of
 from .edits import MARK, entries_of
@@ -80,7 +81,7 @@ def read_file(client: Client, path: Path) -> ClientFile:
         return ClientFile(client.name, client.title, path, problem="it is not UTF-8 text")
     except OSError as error:
         return ClientFile(client.name, client.title, path, problem=error.strerror or str(error))
-    except (ValueError, ClientFileError) as error:
+    except (ValueError, SettingsError) as error:
         return ClientFile(client.name, client.title, path, problem=str(error))
     servers = tuple(server_of(client, path, name, entry) for name, entry in entries.items())
     return ClientFile(client.name, client.title, path, servers)

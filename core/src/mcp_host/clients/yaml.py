@@ -33,10 +33,11 @@ def loads(text: str) -> Any:
 
     Raises `BadYaml`.
     """
-    from ruamel.yaml.error import YAMLError
+    yaml = _yaml(text)
+    from ruamel.yaml.error import YAMLError  # which is there, since the line above passed
 
     try:
-        return _yaml(text).load(text)
+        return yaml.load(text)
     except (YAMLError, ValueError, RecursionError) as error:
         where = getattr(error, "problem_mark", None)
         place = f"line {where.line + 1}, column {where.column + 1}: " if where else ""
