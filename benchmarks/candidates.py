@@ -52,7 +52,8 @@ class Candidate:
 
 def _environment() -> dict[str, str]:
     """Ours, in which Python may keep its bytecode: what pip installs comes with it."""
-    return {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    own = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    return {"MCP_HOST_WARM": "0", **own}
 
 
 @contextmanager

@@ -35,6 +35,7 @@ def environment(scratch: Path) -> dict[str, str]:
     own = {name: value for name, value in os.environ.items() if not name.startswith("MCP_HOST")}
     kept = ("XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME", "XDG_STATE_HOME")
     loop = {"MCP_HOST_UVLOOP": os.environ.get("MCP_HOST_UVLOOP", "0")}  # asyncio's unless told
+    loop["MCP_HOST_WARM"] = "0"  # as well
     return own | loop | {"PYTHONPATH": str(PACK)} | dict.fromkeys(kept, str(scratch))
 
 

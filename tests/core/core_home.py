@@ -52,6 +52,7 @@ class Home:
         return {
             **own,
             "MCP_HOST_UVLOOP": os.environ.get("MCP_HOST_UVLOOP", "0"),  # asyncio's own unless told
+            "MCP_HOST_WARM": "0",  # unless told otherwise
             "HOME": str(self.folder),
             "XDG_CONFIG_HOME": str(self.folder / "config"),
             "XDG_DATA_HOME": str(self.folder / "data"),

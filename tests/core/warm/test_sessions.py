@@ -42,29 +42,26 @@ async def test_the_first_session_is_served_alone_and_leaves_a_catalogue(warm: Wa
     assert warm.hosts() == []
 
 
-@pytest.mark.torture
-async def test_without_being_asked_for_nothing_is_warm(warm: WarmHome) -> None:
-    await warm.learn()
+async def test_it_is_on_unless_command_line_variable_or_settings_say_otherwise(
+    warm: WarmHome,
+) -> None:
+    unsaid = {"MCP_HOST_WARM": ""}
+    await warm.learn(env=unsaid)
 
-    async with warm.stdio(env={"MCP_HOST_WARM": ""}) as client:
-        await client.tools()
-
+    async with warm.stdio("--no-warm", env=unsaid) as one:
+        await one.tools()
+    async with warm.stdio(env={"MCP_HOST_WARM": "0"}) as two:
+        await two.tools()
     assert not warm.place.exists()
-
-
-@pytest.mark.torture
-async def test_the_settings_can_ask_for_it_and_the_command_line_refuse(warm: WarmHome) -> None:
-    warm.home.write("[host]\nwarm = true\n" + warm_home.SETTINGS)
-    env = {"MCP_HOST_WARM": ""}
-    await warm.learn(env=env)
-
-    async with warm.stdio("--no-warm", env=env) as client:
-        await client.tools()
-    assert not warm.place.exists()
-    async with warm.stdio(env=env) as client:
+    async with warm.stdio(env=unsaid) as client:
         served_by = await client.value("probe_process")
-
     assert [host["process"] for host in warm.hosts()] == [served_by]
+
+    warm.home.write("[host]\nwarm = false\n" + warm_home.SETTINGS)
+    await warm.learn(env=unsaid)
+    async with warm.stdio(env=unsaid) as client:
+        assert await client.value("probe_process") not in (served_by, None)
+        assert warm.hosts()[0]["sessions"] == []
 
 
 @pytest.mark.torture

@@ -118,9 +118,9 @@ class HostTable(_Table):
         "answers. `MCP_HOST_LANE=0` switches it off as well.",
     )
     warm: bool = Field(
-        False,
-        description="Have one warm process serve all stdio sessions, on Linux. `MCP_HOST_WARM=1` "
-        "and `--warm` switch it on as well, `MCP_HOST_WARM=0` and `--no-warm` off.",
+        True,
+        description="Have one warm process serve all stdio sessions, on Linux. `MCP_HOST_WARM=0` "
+        "and `--no-warm` switch it off as well, `MCP_HOST_WARM=1` and `--warm` on.",
     )
     isolation: Literal["thread", "process"] = Field(
         "thread", description="Where packs live that do not say: in threads, or processes."

@@ -248,12 +248,13 @@ async def stdio_client(
 ) -> AsyncIterator[StdioClient]:
     """A server process and its client; `protocol` "2026-07-28" speaks the stateless era.
 
-    `environment` is added to the test's own.
+    `environment` is added to the test's own. A session is served by its own process, as if the
+    variable `MCP_HOST_WARM` were 0, unless either of them says otherwise.
     """
     process = await asyncio.create_subprocess_exec(
         *argv,
         cwd=cwd,
-        env={**os.environ, **(environment or {})},
+        env={"MCP_HOST_WARM": "0", **os.environ, **(environment or {})},
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.PIPE,

@@ -269,7 +269,7 @@ def _key(request: Request, session: int) -> Key:
             content = hashlib.sha256(Path(request.source).read_bytes()).hexdigest()
         except OSError as error:
             content = str(error)
-    given = {name: request.options[name] for name in ("root", "config", "profile")}
+    given = {name: request.options[name] for name in ("root", "config", "profile", "watch")}
     root = request.identity[2]
     options = tuple(sorted(given.items()))
     return Key(request.server, request.source, content, root, options, session)

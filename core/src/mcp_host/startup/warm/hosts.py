@@ -71,10 +71,18 @@ def name_of(place: Place, saved: Saved, environment: Mapping[str, str]) -> str:
         {name: part for name, part in saved.fingerprint.items() if name in CODE},
         mask,
         saved.sends,
+        _limits(),
         sorted(heeded(saved, environment).items()),
     ]
     salted = sha256(place.salt() + dumps(parts).encode("utf-8", "surrogatepass"))
     return salted.hexdigest()[:NAME_LENGTH]
+
+
+def _limits() -> list[Any]:
+    """What limits this process, and all that it starts: a session must not escape from that."""
+    with open("/proc/self/limits", encoding="ascii") as file:
+        limits = file.read()
+    return [limits, os.nice(0), sorted(os.sched_getaffinity(0))]
 
 
 CODE = ("host and Python versions", "Python path", FILES)

@@ -145,8 +145,12 @@ class Journal:
     @property
     def is_long(self) -> bool:
         """Whether it is time to turn over, and nothing that was told is on its way."""
-        is_long = self._read > LONG or self._told > LONG
-        return is_long and self._words[self._at + _SENT] == self._told
+        return (self._read > LONG or self._told > LONG) and self.is_sent
+
+    @property
+    def is_sent(self) -> bool:
+        """Whether all that was told is with the client."""
+        return bool(self._words[self._at + _SENT] == self._told)
 
     @property
     def is_used(self) -> bool:

@@ -32,7 +32,8 @@ class StdioLink:
 
     - All but the two threads' `os.read` and `os.write` and `answer_at_once` runs on the loop, and
       all counts but `_unheard` change there; a thread tells `_gone` and `_moved` alone.
-    - Whoever holds `_sending` may write while `_unsent` is 0, which nobody else changes from that.
+    - Whoever holds `_sending` may write while `_unsent` is 0, which nobody else changes from that,
+      and tells the streams of it; so they hear of everything in its order.
     - `_unsent` frames of `_unsent_bytes` are in `_out` or being written. While there is one, every
       further frame goes through `_out` as well, so frames keep their order; else a frame that a
       pipe takes whole is written at once.
@@ -205,15 +206,11 @@ class StdioLink:
         data = frame + b"\n"
         if self._gone:
             return None
-        try:
-            self._streams.tell(data)
-        except OSError:
-            self._lost()
-            return None
         with self._sending:
-            if not self._is_taken_whole(data):
-                return self._enqueue(data)
             try:
+                self._streams.tell(data)
+                if not self._is_taken_whole(data):
+                    return self._enqueue(data)
                 self._streams.send(data)
             except OSError:
                 self._lost()
@@ -227,13 +224,12 @@ class StdioLink:
         """
         data = frame + b"\n"
         with self._sending:
-            if self._gone or not self._streams.takes_threads:
+            if self._gone or not self._is_taken_whole(data) or not may():
                 return False
-            if not self._is_taken_whole(data) or not may():
-                return False
+            self._unheard += 1  # first, since the loop looks at both without a lock
             self._open.discard((type(request_id), request_id))
-            self._unheard += 1
             try:
+                self._streams.tell(data)
                 self._streams.send(data)
             except OSError:
                 self._gone = True

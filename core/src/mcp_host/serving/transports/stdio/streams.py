@@ -13,10 +13,8 @@ CHUNK = 65536
 class Streams:
     """The two descriptors as they are; nothing is noted of what passes.
 
-    `takes_threads` says that every thread may send, one at a time.
+    Every thread may `tell` and `send`, one at a time; the rest is done on the loop.
     """
-
-    takes_threads = True
 
     def __init__(self, source: int, sink: int) -> None:
         self._source = source
