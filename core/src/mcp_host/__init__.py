@@ -10,10 +10,16 @@ from .startup.version import VERSION
 
 TYPE_CHECKING = False  # the name that type checkers know; importing typing takes 3 ms
 if TYPE_CHECKING:  # the same as in the mapping below, for type checkers and editors
+    from .clients.changes import Change as Change
     from .clients.reading import (
         ClientFile as ClientFile,
         ClientServer as ClientServer,
         client_files as client_files,
+    )
+    from .clients.replacing import (
+        apply_change as apply_change,
+        client_file as client_file,
+        plan_replacement as plan_replacement,
     )
     from .declarations.asking import (
         Answer as Answer,
@@ -99,11 +105,15 @@ if TYPE_CHECKING:  # the same as in the mapping below, for type checkers and edi
     from .pages.server import PageServer as PageServer
     from .pages.styles import PAGE_STYLES as PAGE_STYLES
     from .packs.children.border import WorkerBorder as WorkerBorder
+    from .settings.editing import SettingsFile as SettingsFile
     from .standalone import Standalone as Standalone
 
 __version__ = VERSION
 
 _NAMES = {
+    "clients.changes": ("Change",),
+    "clients.replacing": ("apply_change", "client_file", "plan_replacement"),
+    "settings.editing": ("SettingsFile",),
     "clients.reading": ("ClientFile", "ClientServer", "client_files"),
     "declarations.asking": ("Answer", "Choice", "Form", "Root", "Roots", "Sample", "Visit"),
     "declarations.content": (

@@ -123,6 +123,11 @@ def why_off(entry: Mapping[str, Any] | None) -> str:
     return ""
 
 
+def files_at(client: Client) -> list[Path]:
+    """The own files of a client on this machine, there or not; none on other systems."""
+    return _paths(client, None)
+
+
 def _paths(client: Client, project: Path | None) -> list[Path]:
     try:
         return files_of(client, project, Machine())

@@ -1,0 +1,53 @@
+"""A client's file with the one entry of the host in place of servers that it serves now."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from .changes import Change, apply, plan_install
+from .client import SERVER_NAME, Client, ClientFileError, this_host
+from .edits import edited
+from .known import CLIENTS
+from .reading import ClientFile, files_at, read_file
+
+
+def client_file(path: Path) -> ClientFile:
+    """Read a file as the client does whose it is, or whose shape it has.
+
+    Raises `ClientFileError` where no client's servers are in it.
+    """
+    problem = ""
+    if not path.is_file():
+        raise ClientFileError(f"{path}: there is no such file")
+    for client in sorted(CLIENTS.values(), key=lambda one: path.absolute() not in files_at(one)):
+        if client.by_bundle:
+            continue
+        found = read_file(client, path.absolute())
+        if found.servers:
+            return found
+        problem = problem or found.problem
+    why = problem or "it has no servers in a shape that a known client has"
+    raise ClientFileError(f"{path}: {why}")
+
+
+def plan_replacement(file: ClientFile, names: Sequence[str], settings: Path) -> Change:
+    """Plan to have a client start the host by these settings, in place of the servers named.
+
+    Raises `ClientFileError` for a file that cannot be changed so.
+    """
+    client: Client = CLIENTS[file.client]
+    change = plan_install(client, file.path, this_host(settings))
+    text = change.after
+    for name in names:
+        if name != SERVER_NAME:
+            text = edited(client, text, name, None)
+    return Change(change.path, change.before, text, change.off)
+
+
+def apply_change(change: Change) -> None:
+    """Write a client's file as planned, without a copy of what it was.
+
+    Raises `ClientFileError` where the file has changed since, or cannot be written.
+    """
+    apply(change, copy=False)

@@ -1,0 +1,1 @@
+"""`mcp-host adopt`: the servers of a client become packs of the host."""

@@ -1,0 +1,191 @@
+"""Servers of a client become packs: nothing is lost on the way, and no secret is shown."""
+
+import json
+import stat
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from core_home import Home
+from mcp_host import ClientServer
+from mcp_host_mount.adopt.secrets import is_secret, looks_secret
+from mcp_host_mount.adopt.translate import Adopted, Translation, pack_name
+
+SERVER = Path(__file__).with_name("little_server.py")
+TOKEN = "ghp_aBcD1234567890"
+
+
+def client_file(home: Home, servers: dict[str, Any]) -> Path:
+    """A file of Cursor, with a comment in it."""
+    path = home.folder / ".cursor" / "mcp.json"
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(f'{{\n  // mine\n  "mcpServers": {json.dumps(servers)}\n}}\n')
+    return path
+
+
+def adopted(tmp_path: Path, variables: dict[str, str] | None = None, **entry: Any) -> Adopted:
+    """What becomes of a server; its secrets are named, not kept."""
+    given = {"command": "run", "file": tmp_path, "client": "cursor", "name": "x", **entry}
+    translation = Translation(
+        tmp_path, variables or {}, lambda name, value: Path(f"{name}={value}".replace("/", "|"))
+    )
+    return translation.adopted("x", ClientServer(**given))
+
+
+def test_a_server_of_a_client_is_adopted_locked_replaced_and_given_back(home: Home) -> None:
+    command = {"command": sys.executable, "args": [str(SERVER)], "env": {"API_TOKEN": TOKEN}}
+    file = client_file(
+        home,
+        {
+            "Little One": {**command},
+            "me": {"command": "/x/mcp-host", "args": ["serve"]},
+            "off": {"command": "x", "args": ["--password", "open sesame"], "disabled": True},
+        },
+    )
+    before = file.read_bytes()
+
+    shown = home.run("adopt")
+    done = home.run("adopt", "cursor", "--all", "--replace")
+    settings = (home.project / "mcp-host.toml").read_text()
+    replaced = file.read_text()
+    again = home.run("adopt", "cursor", "--all", "--no-lock", "--json")
+    called = home.run("call", "little_one_echo", "--arguments", '{"text": "hello"}')
+    undone = home.run("adopt", "--undo")
+
+    assert shown.code == 0
+    assert "me: /x/mcp-host\n    cannot be adopted: it is an mcp-host itself" in shown.out
+    assert "off (switched off there): x --password …" in shown.out
+    assert done.code == 0, done.err + done.out
+    assert "Little One is [packs.little_one]" in done.out
+    secret = home.folder / "config/mcp-host/secrets/little_one.API_TOKEN"
+    assert secret.read_text() == TOKEN
+    assert stat.S_IMODE(secret.stat().st_mode) == 0o600
+    assert [one.name for one in secret.parent.iterdir()] == [secret.name]
+    assert TOKEN not in settings + shown.out + done.out + replaced
+    lock = json.loads((home.project / "mcp-host.lock").read_text())
+    assert [*lock["packs"]] == ["little_one"]
+    assert '"mcp-host"' in replaced and "Little One" not in replaced and "// mine" in replaced
+    assert again.json["adopted"] == []
+    assert called.code == 0, called.err
+    assert (undone.code, file.read_bytes()) == (0, before)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("cursor", "nothing"), "no server 'nothing' is there; there are: a"),
+        (("curser",), "no client 'curser' is known"),
+        (("./none.json",), "there is no such file"),
+        (("--undo",), "has changed no such file"),
+    ],
+)
+def test_what_cannot_be_done_is_told(home: Home, arguments: tuple[str, ...], said: str) -> None:
+    client_file(home, {"a": {"command": "x"}})
+
+    done = home.run("adopt", *arguments)
+
+    assert done.code == 1
+    assert said in done.err
+    assert not (home.project / "mcp-host.toml").exists()
+
+
+def test_words_of_a_command_that_are_secret_are_kept_apart(tmp_path: Path) -> None:
+    arguments = ("-y", "pack@1.2", "--token", "abc", "--api-key=abc", "-H", "X-Key: abc", TOKEN)
+    made = adopted(tmp_path, arguments=(*arguments, "--port", "8080", "https://a:b@c.org/"))
+
+    assert made.table["command"] == [
+        *("run", "-y", "pack@1.2", "--token", {"file": "x.token=abc"}),
+        {"file": "x.api-key=--api-key=abc"},
+        *("-H", {"file": "x.H=X-Key: abc"}, {"file": f"x.argument-8={TOKEN}"}),
+        *("--port", "8080", {"file": "x.argument-11=https:||a:b@c.org|"}),
+    ]
+    assert "abc" not in made.what and TOKEN not in made.what
+
+
+def test_references_are_translated_or_named(tmp_path: Path) -> None:
+    (tmp_path / ".env").write_text("# mine\nexport PASSWORD='p w'\nPLAIN=yes\n")
+    made = adopted(
+        tmp_path,
+        {"SET": "now"},
+        arguments=("${workspaceFolder}/a", "${workspaceFolder}"),
+        environment={
+            "A": "${SET}",
+            "B": "${env:SET:-x}",
+            "C": "${input:my-key}",
+            "D": "${UNSET}",
+            "E": "pre ${SET}",
+            "F": "${userHome}/f",
+        },
+        entry={"envFile": "${workspaceFolder}/.env"},
+    )
+
+    assert made.problem == ""
+    assert made.table["command"] == ["run", f"{tmp_path}/a", str(tmp_path)]
+    assert made.table["env"] == {
+        "PASSWORD": {"file": "x.PASSWORD=p w"},
+        "PLAIN": "yes",
+        "A": {"env": "SET", "default": ""},
+        "B": {"env": "SET", "default": "x"},
+        "C": {"env": "MY_KEY", "default": ""},
+        "D": {"env": "UNSET", "default": ""},
+        "E": {"file": "x.E=pre now"},
+        "F": f"{Path.home()}/f",
+    }
+    notes = "\n".join(made.notes)
+    assert "MY_KEY" in notes and "UNSET is not set here" in notes and ".env now is kept" in notes
+
+
+@pytest.mark.parametrize(
+    ("entry", "problem"),
+    [
+        ({"command": ""}, "neither a command nor an address"),
+        ({"command": "", "url": "ws://x"}, "its address is none of HTTP: ws"),
+        ({"arguments": ("Bearer ${NOPE}",)}, "it needs the variable NOPE"),
+        ({"arguments": ("a${command:x}",)}, "cannot be translated"),
+        ({"entry": {"envFile": "none"}}, "cannot be read: No such file"),
+    ],
+)
+def test_what_cannot_be_adopted_says_why(
+    tmp_path: Path, entry: dict[str, Any], problem: str
+) -> None:
+    made = adopted(tmp_path, **entry)
+
+    assert problem in made.problem
+    assert made.table == {}
+
+
+def test_an_address_keeps_no_login_and_says_that_others_do_not_travel(tmp_path: Path) -> None:
+    login = adopted(tmp_path, command="", url="https://ann:pw@x.org/mcp", headers={"Accept": "a/b"})
+    query = adopted(tmp_path, command="", url="https://x.org/mcp?token=abc", entry={"type": "sse"})
+
+    assert login.table == {
+        "url": "https://x.org/mcp",
+        "headers": {"Accept": "a/b", "Authorization": {"file": "x.Authorization=Basic YW5uOnB3"}},
+    }
+    assert query.table == {"url": {"file": "x.url=https:||x.org|mcp?token=abc"}, "transport": "sse"}
+    assert any("login does not travel" in note for note in query.notes)
+    assert (login.what, query.what) == ("https://x.org", "https://x.org")
+
+
+@pytest.mark.parametrize(
+    ("name", "pack"),
+    [
+        ("My Server!", "my_server"),
+        ("@scope/a.b", "scope_a_b"),
+        ("123", "s_123"),
+        ("host", "host_server"),
+        ("日本", "s"),
+        ("x" * 40, "x" * 32),
+    ],
+)
+def test_a_name_becomes_the_nearest_that_a_pack_may_have(name: str, pack: str) -> None:
+    assert pack_name(name) == pack
+
+
+@pytest.mark.parametrize(
+    "value", ["/home/ann/projects/2024-report-final-version", "@scope/server-x@1.2.3", "workspaceX"]
+)
+def test_ordinary_words_are_no_secrets(value: str) -> None:
+    assert not looks_secret(value)
+    assert not is_secret("ROOT", value)
