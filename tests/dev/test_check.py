@@ -35,7 +35,7 @@ def test_findings_are_told_with_what_mends_them_and_end_with_1(tmp_path):
 
 
 def test_a_pack_that_prints_leaves_the_findings_readable(tmp_path):
-    done = checked(tmp_path, "prints", "--json", "--fuzz", "--examples", "2")
+    done = checked(tmp_path, "prints", "--json")
 
     (pack,) = json.loads(done.stdout)["packs"]
     assert pack["pack"] == "weather"
