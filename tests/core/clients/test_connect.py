@@ -104,7 +104,18 @@ def test_ten_clients_are_told_and_can_start_the_host_and_a_second_run_writes_not
     extensions = yaml.loads((home / ".config/goose/config.yaml").read_text())["extensions"]
     assert extensions["mcp-host"]["env_keys"] == ["THE_KEY"]
     assert extensions["developer"]["type"] == "builtin"
-    again = reported(home, "cursor", "goose")
+    windsurf = home / ".codeium/windsurf/mcp_config.json"
+    windsurf.write_text('{"mcpServers": {"mcp-host": {"command": "mcp-host", "disabled": true}}}')
+    again = reported(home, "windsurf", "cursor", "goose")
+    assert again.pop(str(windsurf.relative_to(home))) == {
+        "client": "windsurf",
+        "file": str(windsurf),
+        "state": "switched off",
+        "why": "disabled = true",
+        "written": True,
+        "copy": f"{windsurf}.bak",
+        "start": None,
+    }
     assert [report["written"] for report in again.values()] == [False, False]
     assert [report["start"]["answered"] for report in again.values()] == ["answers", "answers"]
     rows = json.loads(command(home, "clients", "--json", THE_KEY=TOKEN).stdout)

@@ -110,3 +110,23 @@ def is_subsequence(small: str, large: str) -> bool:
     """Whether the small text comes out of the large one by leaving out; blanks do not count."""
     rest = iter(large)
     return all(character in rest for character in "".join(small.split()))
+
+
+ARRAYS = {
+    "empty": '{\n  "inputs": [],\n  "z": 1\n}\n',
+    "lines": '{\n  "inputs": [\n    {"id": "a"}\n  ]\n}\n',
+    "trailing comma": '{\n "inputs": [\n  {"id": "a"}, // first\n  {"id": "b"}, // last\n ]\n}\n',
+    "one line": '{"inputs": [1, {"id": "a"}], "y": 2}',
+    "windows": '{\r\n\t"inputs": [ // none\r\n\t]\r\n}',
+    "comment": '{ "inputs": [ { "id": "a" } /* x */ ] }',
+}
+
+
+@pytest.mark.parametrize("text", ARRAYS.values(), ids=ARRAYS)
+def test_an_item_is_added_to_an_array_and_taken_out_to_the_byte(text: str) -> None:
+    item = {"id": "k", "password": True}
+
+    added = jsonc.with_item(text, ("inputs",), item)
+
+    assert jsonc.loads(added)["inputs"] == [*jsonc.loads(text)["inputs"], item]
+    assert jsonc.without_item(added, ("inputs",), item) == text

@@ -220,3 +220,13 @@ def test_without_ruamel_yaml_a_file_in_yaml_is_refused_with_what_to_install(
         plan_install(CLIENTS["goose"], path, LAUNCH)
 
     assert "mcp-host[yaml]" in read_file(CLIENTS["goose"], path).problem
+
+
+@pytest.mark.parametrize("text", ["extensions: {} # none yet\n", "a: 1\nextensions: # none yet\n"])
+def test_a_comment_beside_an_empty_table_in_yaml_stays(text: str, tmp_path: Path) -> None:
+    path = tmp_path / "config.yaml"
+    path.write_text(text)
+
+    apply(plan_install(CLIENTS["goose"], path, LAUNCH))
+
+    assert "extensions: # none yet\n  mcp-host:\n" in path.read_text()

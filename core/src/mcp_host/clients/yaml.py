@@ -10,6 +10,7 @@ calls these compares what the edited text says with what it should say.
 from __future__ import annotations
 
 import io
+import re
 from collections.abc import Mapping, Sequence
 from textwrap import dedent
 from typing import TYPE_CHECKING, Any
@@ -18,6 +19,9 @@ from ..errors import SettingsError
 
 if TYPE_CHECKING:
     from ruamel.yaml import YAML
+
+
+COMMENT = re.compile(r"\s+#.*$")
 
 
 class BadYaml(ValueError):
@@ -88,7 +92,10 @@ def _added(
             return "".join(_ended(lines)) + _dumped(text, {servers: new})
         # `servers:` without anything, `{}` or `[]`, on a line of its own.
         head = document.lc.key(servers)[0]
-        return "".join([*lines[:head], _dumped(text, {servers: new}), *lines[head + 1 :]])
+        comment = COMMENT.search(lines[head].rstrip("\n"))
+        said, rest = _dumped(text, {servers: new}).split("\n", 1)
+        first = f"{said}{comment.group() if comment else ''}\n"
+        return "".join([*lines[:head], first, rest, *lines[head + 1 :]])
     last = len(table) - 1 if listed else [*table][-1]
     start, end = _block(text, table, last)
     margin = lines[start][: len(lines[start]) - len(lines[start].lstrip(" "))]

@@ -107,10 +107,7 @@ def connect(
     if writes and not (names or every):
         _ask(writes)
     copies = {standing.path: _write(standing, project) for standing in writes}
-    settled = [
-        replace(standing, state="connected") if standing in writes else standing
-        for standing in found
-    ]
+    settled = [_settled(standing) if standing in writes else standing for standing in found]
     started = _checked(output, settled, name, project, as_json) if check else {}
     if as_json:
         output.json([_reported(each, copies, started) for each in settled])
@@ -248,12 +245,20 @@ def _write(standing: Standing, project: Path | None) -> Path | None:
     return apply(standing.change, copy=project is None or not is_under_git(standing.path))
 
 
+def _settled(standing: Standing) -> Standing:
+    """How a client stands once its file is written: an entry that its owner switched off is so."""
+    off = standing.change.off if standing.change else ""
+    return replace(standing, state="switched off" if off else "connected", why=off)
+
+
 def _checked(
     output: Output, found: list[Standing], name: str, project: Path | None, as_json: bool
 ) -> dict[Path, Rehearsal]:
     """Start the host as each connected client would, one after the other."""
     done: dict[Path, Rehearsal] = {}
     for each in found:
+        if each.state == "switched off" and not as_json:
+            output.text(f"- {each.client.title}: not started, since its entry says {each.why}")
         if each.state != "connected" or each.client.by_bundle:
             continue
         done[each.path] = result = rehearse(each.client, each.path, name, project)

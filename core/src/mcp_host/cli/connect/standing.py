@@ -10,7 +10,7 @@ from ...clients.changes import Change, entry_in, plan_install
 from ...clients.client import Client, Launch, Remote, files_of, is_on
 from ...clients.known import CLIENTS
 from ...clients.machine import Machine
-from ...clients.reading import read_file, server_of
+from ...clients.reading import read_file, server_of, why_off
 from ...errors import SettingsError
 
 State = Literal[
@@ -78,7 +78,7 @@ def _standing(
         keys = ", ".join(key for key, value in new.items() if old.get(key) != value)
         return Standing(client, path, "drifted", f"other {keys or 'keys'} than now: {told}", change)
     if not server.enabled:
-        return Standing(client, path, "switched off", change.off if change else "", change)
+        return Standing(client, path, "switched off", why_off(old), change)
     if server.command and _is_gone(server.command):
         return Standing(client, path, "drifted", f"{server.command} is not there any more", change)
     return Standing(client, path, "connected", change=change)
