@@ -14,7 +14,9 @@ from typing import Any
 import jsonschema
 import pytest
 from core_home import Home
+from mcp_host import SettingsError
 from mcp_host.testing import http_server, stdio_client
+from mcp_host_dev.bundle import bundle
 
 pytestmark = pytest.mark.anyio
 
@@ -285,23 +287,22 @@ def test_wheels_are_carried_where_they_are_found(home: Home, bundles: Path) -> N
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("how", "said"),
     [
-        (("--format", "mcpb"), "name the packs to bundle; installed are: "),
-        (("plant", "--format", "mcpb"), "no pack 'plant' is installed; installed are: "),
-        (("plants", "--format", "mcpb", "--name", "Plants!"), "the name must be of a-z, 0-9"),
-        (("plants", "--format", "plugin", "--wheels", "none"), "--wheels must be a folder"),
-        (("plants", "--format", "plugin", "--out", "made"), "made must be new or empty"),
-        (("plants", "--format", "server-json", "--server-name", "me"), "--server-name must be"),
+        ({"packs": []}, "name the packs to bundle; installed are: "),
+        ({"packs": ["todo"]}, "no pack 'todo' is installed; installed are: "),
+        ({"name": "Plants!"}, "the name must be of a-z, 0-9"),
+        ({"wheels": Path("none")}, "--wheels must be a folder"),
+        ({"out": Path(__file__).parent}, "must be new or empty"),
+        ({"server_name": "me"}, "--server-name must be"),
     ],
 )
 def test_what_cannot_be_bundled_is_said_and_nothing_is_written(
-    home: Home, bundles: Path, words: tuple[str, ...], said: str
+    tmp_path: Path, how: dict[str, Any], said: str
 ) -> None:
-    before = sorted(home.project.rglob("*"))
+    asked = {"packs": ["todo_db"], "forms": ["plugin"], "out": tmp_path / "out", **how}
 
-    done = home.run("bundle", *words)
+    with pytest.raises(SettingsError, match=said):
+        bundle(**asked)
 
-    assert done.code == 1
-    assert said in done.err
-    assert sorted(home.project.rglob("*")) == before
+    assert not (tmp_path / "out").exists()

@@ -22,6 +22,8 @@ OWN = {
     "packs": "packs:packs",
     "enable": "enable:enable",
     "disable": "disable:disable",
+    "add": "add.command:add",
+    "remove": "add.command:remove",
     "tools": "tools:tools",
     "resources": "resources:resources",
     "prompts": "prompts:prompts",
