@@ -24,7 +24,7 @@ from . import record
 from .environment import Installer, as_it_is, installer, normal, run, versions
 from .source import Wanted, wanted
 
-YesOption = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
+YesOption = Annotated[bool, typer.Option("--yes", help="Do not ask.")]
 
 
 def add(
