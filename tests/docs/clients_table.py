@@ -2,13 +2,12 @@
 
 from pathlib import Path
 
-from mcp_host.clients.client import Client
+from mcp_host.clients.client import SYSTEMS, Client
 from mcp_host.clients.known import CLIENTS
 
 PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "connect-a-client.md"
 START, END = "<!-- clients: tests/docs/clients_table.py writes this -->\n", "<!-- end -->\n"
 FOLDERS = {"{programs}": "SETTINGS", "{xdg}": "~/.config", "{local}": "%LOCALAPPDATA%"}
-SYSTEMS = {"linux": "Linux", "darwin": "macOS", "win32": "Windows"}
 
 
 def table() -> str:

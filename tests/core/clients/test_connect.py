@@ -64,7 +64,8 @@ def home(tmp_path: Path) -> Path:
         path.write_text(text)
     (tmp_path / "work").mkdir()
     (tmp_path / "work" / "mcp-host.toml").write_text(
-        '[host]\nstate_key = { env = "THE_KEY" }\n[packs.todo_db]\nsettings = { user_id = "ann" }\n'
+        '[host]\nwarm = false\nstate_key = { env = "THE_KEY" }\n[packs.todo_db]\n'
+        'settings = { user_id = "ann" }\n'
     )
     assert command(tmp_path, "trust", THE_KEY=TOKEN).returncode == 0
     return tmp_path
@@ -90,6 +91,9 @@ def test_ten_clients_are_told_and_can_start_the_host_and_a_second_run_writes_not
     assert refused.returncode == 2
     assert "nobody can be asked here" in refused.stderr
 
+    dry = reported(home, "cursor", "--dry-run")[".cursor/mcp.json"]
+    assert dry["diff"].startswith("--- ")
+    assert (home / ".cursor/mcp.json").read_text() == ""
     states = {
         file: (report["state"], report["written"])
         for file, report in reported(home, "--all", "--no-check").items()

@@ -136,7 +136,7 @@ def test_a_project_has_a_file_of_its_own_where_the_client_reads_one(tmp_path: Pa
     }
     with pytest.raises(ClientFileError, match="Claude Desktop keeps no servers with a project"):
         file_of(CLIENTS["claude-desktop"], tmp_path)
-    with pytest.raises(ClientFileError, match="Visual Studio is a program for win32 alone"):
+    with pytest.raises(ClientFileError, match="Visual Studio is a program for Windows alone"):
         file_of(CLIENTS["visual-studio"], machine=Machine("linux", tmp_path, {}))
     with pytest.raises(ClientFileError, match="extensions come from bundles"):
         file_of(CLIENTS["claude-extensions"], machine=Machine("linux", tmp_path, {}))

@@ -12,6 +12,7 @@ from ..errors import SettingsError
 from .machine import Machine
 
 SERVER_NAME = "mcp-host"
+SYSTEMS = {"linux": "Linux", "darwin": "macOS", "win32": "Windows"}
 Entry = dict[str, Any]
 Syntax = Literal["json", "toml", "yaml"]
 
@@ -201,7 +202,8 @@ def files_of(
     """
     machine = machine or Machine()
     if client.systems and machine.system not in client.systems:
-        raise ClientFileError(f"{client.title} is a program for {', '.join(client.systems)} alone")
+        names = " and ".join(SYSTEMS[system] for system in client.systems)
+        raise ClientFileError(f"{client.title} is a program for {names} alone")
     if project is None:
         found = places(client, machine)
         if client.by_bundle and not found:

@@ -101,8 +101,13 @@ def connect(
         )
     writes = [standing for standing in found if standing.state in WRITTEN and standing.change]
     if dry_run:
-        for standing in writes:
-            output.text(standing.change.diff.removesuffix("\n") if standing.change else "")
+        diffs = {each.path: each.change.diff for each in writes if each.change}
+        if as_json:
+            told = [_reported(each, {}, {}) for each in found]
+            output.json([{**each, "diff": diffs.get(Path(each["file"]), "")} for each in told])
+            return
+        for diff in diffs.values():
+            output.text(diff.removesuffix("\n"))
         return
     if writes and not (names or every):
         _ask(writes)
