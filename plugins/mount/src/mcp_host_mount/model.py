@@ -52,11 +52,6 @@ class Mount:
         return frozenset(self.keys.get("allow", ()))
 
     @property
-    def trusts(self) -> bool:
-        """Whether the server's annotations count."""
-        return self.keys.get("trust_annotations") is True
-
-    @property
     def capabilities(self) -> dict[str, Any]:
         """What the server is told that it may ask; it does not depend on who calls."""
         return {

@@ -47,9 +47,6 @@ class MountSettings(BaseModel):
     allow: list[Literal["sampling", "roots"]] = Field(
         [], description="What the server may ask of clients, besides questions to a person."
     )
-    trust_annotations: bool = Field(
-        False, description="Whether the server's word counts that a tool only reads."
-    )
     instructions: bool = Field(
         False, description="Whether clients are shown the server's own instructions."
     )
