@@ -8,7 +8,8 @@ import typer
 
 from ..errors import SettingsError
 from ..packs.difference import differences
-from ..settings.locked import LockedPack, lock_file
+from ..settings.lock_place import lock_file
+from ..settings.locked import LockedPack
 from .common import ConfigOption, JsonOption, Output, chosen_settings, quiet_logs
 from .completion import installed_packs
 from .learning import learned, write

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
-from typing import Any, Literal, cast
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 from ..declarations.context import Caller
 from ..declarations.contribution import Contribution
@@ -18,8 +18,10 @@ from ..settings.secrets import Secrets
 from ..settings.tables import RESERVED_PACK_NAME, PackTable
 from ..startup.protocol import LISTS as METHODS
 from .declared import Declared, LoadError
-from .lock import Lock, refusal as refusal_of
 from .transforms import Transform
+
+if TYPE_CHECKING:
+    from .lock import Lock
 
 NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 LONG_NAME = 49
@@ -97,7 +99,7 @@ class Catalog:
 
     def __init__(self, secrets: Secrets, lock: Lock | None = None) -> None:
         self._secrets = secrets
-        self.lock = lock or Lock({}, secrets)
+        self.lock = lock
         self.tools: dict[str, Entry] = {}
         self.prompts: dict[str, Entry] = {}
         self.resources: dict[str, Entry] = {}
@@ -311,8 +313,10 @@ class Catalog:
         shown = contribution.name if isinstance(contribution, Resource) else name
         resolve: Callable[[str], str] = naming.resolve
         listed: Mapping[str, Any] = contribution.listed(shown, resolve)
-        withheld = self.lock.withheld(declared, contribution)
-        refusal = refusal_of(declared.name, withheld) if withheld else ""
+        withheld = refusal = ""
+        if self.lock is not None:
+            withheld = self.lock.withheld(declared, contribution)
+            refusal = self.lock.refusal(declared.name, withheld)
         if isinstance(contribution, Tool):
             contribution = self._believed(declared, contribution)
             refusal = _refusal(contribution, declared.table) or refusal
@@ -341,7 +345,7 @@ class Catalog:
         says_nothing = not (tool.read_only or tool.idempotent or tool.key)
         if says_nothing or not declared.is_brought or declared.table.trust_annotations:
             return tool
-        if self.lock.agrees(declared, tool):
+        if self.lock is not None and self.lock.agrees(declared, tool):
             return tool
         return tool.replace(read_only=False, idempotent=False, key=None)
 

@@ -9,7 +9,7 @@ from itertools import chain
 from pathlib import Path
 
 from ..declarations.needs import chosen
-from ..settings.locked import lock_file
+from ..settings.lock_place import lock_file
 from ..startup.saved import Dependencies, names_in
 from .declared import Declared
 from .inventory import Inventory

@@ -30,7 +30,6 @@ from .declared import Declared, LoadError, Offer, Outcome
 from .flight import Flight, NoFlight, leaves_traces, owner, settings_word
 from .lists import Lists
 from .loading import Loading
-from .lock import Lock, key_of, see_and_agree
 from .own_pack import own_pack
 from .usage import Usage
 
@@ -38,6 +37,7 @@ if TYPE_CHECKING:
     from ..declarations.context import Caller
     from .children.supervisor import Supervisor
     from .last_ends import LastEnd
+    from .lock import Lock
     from .renewal import Renewal
     from .search_tools import SearchTools
 
@@ -135,7 +135,7 @@ class Inventory:
         self.alone = alone
         self._exposed = exposed
         self._offers = offers
-        self.catalog = Catalog(settings.secrets, Lock(settings.locked, settings.secrets))
+        self.catalog = Catalog(settings.secrets, lock_of(settings))
         self.packs: dict[str, Pack] = {}
         self.usage = Usage()
         self.fatal: str | None = None
@@ -199,7 +199,7 @@ class Inventory:
         """
         settings = renewal.settings
         self.settings = _in_processes(settings, self._last_ends.keys() & settings.packs.keys())
-        self.catalog.lock = Lock(settings.locked, settings.secrets)
+        self.catalog.lock = lock_of(settings)
         for name in (*renewal.gone, *renewal.loaded, *renewal.relisted):
             self.catalog.remove(name)
         for name in renewal.gone:
@@ -218,7 +218,7 @@ class Inventory:
         self.lists.order([RESERVED_PACK_NAME, *self.settings.packs])
         for name, declared in renewal.relisted.items():
             self.packs[name].whole = declared
-            declared = self.catalog.lock.trimmed(declared)
+            declared = self._trimmed(declared)
             self.catalog.add(declared, prefixed=self.alone is None)
             self.packs[name].declared = declared
         for name, outcome in renewal.loaded.items():
@@ -331,7 +331,7 @@ class Inventory:
             self._refuse(pack, outcome)
             return
         pack.whole = outcome
-        outcome = self.catalog.lock.trimmed(outcome)
+        outcome = self._trimmed(outcome)
         try:
             self.check_exposed(outcome)
             Naming(outcome, self.alone is None).resolve(outcome.instructions)
@@ -388,24 +388,22 @@ class Inventory:
             for pack in self.packs.values()
             if pack.declared is not None and (offer := pack.declared.offer).instead_of
         ]
-        kept = [self._withheld_line(name) for name in self.packs if self.withheld(name)]
-        return [*self.settings.warnings, *self.catalog.warnings, *skills, *hidden, *kept]
+        lock = self.catalog.lock
+        kept = [] if lock is None else [(name, self.withheld(name)) for name in self.packs]
+        said = [lock.warning(name, withheld) for name, withheld in kept if lock and withheld]
+        return [*self.settings.warnings, *self.catalog.warnings, *skills, *hidden, *said]
 
     def withheld(self, name: str) -> list[dict[str, str]]:
         """What the lock of a pack keeps back: each entry's kind, name and why."""
         whole, lock = self.packs[name].whole, self.catalog.lock
-        if whole is None or not lock.holds(name):
+        if whole is None or lock is None or not lock.holds(name):
             return []
-        found = [
-            (key_of(entry.contribution), entry.withheld) for entry in self.catalog.withheld(name)
-        ]
-        found += lock.words_withheld(whole)
-        return [{"kind": kind, "name": own, "why": why} for (kind, own), why in found]
+        return lock.report(whole, self.catalog.withheld(name))
 
-    def _withheld_line(self, name: str) -> str:
-        kept = self.withheld(name)
-        told = ", ".join(f"{one['kind']} {one['name']}".strip() for one in kept)
-        return f"pack {name}: its lock withholds {told}; {see_and_agree(name)}"
+    def _trimmed(self, declared: Declared) -> Declared:
+        """What a pack declares without the instructions and skills that its lock keeps back."""
+        lock = self.catalog.lock
+        return declared if lock is None else lock.trimmed(declared)
 
     def is_required(self, pack: Pack) -> bool:
         """Whether the host must not serve without it."""
@@ -473,9 +471,18 @@ class Inventory:
 
     def _about_lock(self, name: str) -> dict[str, Any]:
         """How the lock of a pack is, where it has one."""
-        if not self.catalog.lock.holds(name):
+        if self.catalog.lock is None or not self.catalog.lock.holds(name):
             return {}
         return {"locked": True, "withheld": self.withheld(name)}
+
+
+def lock_of(settings: Settings) -> Lock | None:
+    """What is agreed to of the packs that are locked; None where none is."""
+    if not settings.locked:
+        return None
+    from .lock import Lock  # few hosts have locked packs
+
+    return Lock(settings.locked, settings.secrets)
 
 
 def _in_processes(settings: Settings, names: Collection[str]) -> Settings:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,6 +12,7 @@ from ..declarations.resource import Resource
 from ..declarations.tool import Tool
 from ..settings.locked import Key, LockedPack, fingerprint, locked_pack
 from ..settings.secrets import Secrets
+from .catalog import Entry
 from .declared import Declared, Offer
 from .skills import Found, Skill
 
@@ -23,11 +24,6 @@ _WORDS = {
     NEW: "it came after the pack was locked",
     MOVED: "the pack comes from elsewhere than when it was locked",
 }
-
-
-def refusal(pack: str, why: str) -> str:
-    """Say why an entry is withheld, and what to do."""
-    return f"{_WORDS[why]}; {see_and_agree(pack)}"
 
 
 def see_and_agree(pack: str) -> str:
@@ -57,6 +53,22 @@ class Lock:
         if declared.name not in self._locked:
             return ""
         return self._why(declared, key_of(contribution), entry_of(contribution, self._secrets))
+
+    @staticmethod
+    def refusal(pack: str, why: str) -> str:
+        """Say why an entry is withheld, and what to do; nothing where it is not."""
+        return f"{_WORDS[why]}; {see_and_agree(pack)}" if why else ""
+
+    def report(self, whole: Declared, entries: Sequence[Entry]) -> list[dict[str, str]]:
+        """Return what is withheld of a pack, of these entries and of its words, and why."""
+        found = [(key_of(entry.contribution), entry.withheld) for entry in entries]
+        found += self.words_withheld(whole)
+        return [{"kind": kind, "name": own, "why": why} for (kind, own), why in found]
+
+    def warning(self, pack: str, withheld: Sequence[Mapping[str, str]]) -> str:
+        """Say in a line what is withheld of a pack."""
+        told = ", ".join(f"{one['kind']} {one['name']}".strip() for one in withheld)
+        return f"pack {pack}: its lock withholds {told}; {see_and_agree(pack)}"
 
     def agrees(self, declared: Declared, contribution: Contribution) -> bool:
         """Whether a person has agreed to just this entry."""

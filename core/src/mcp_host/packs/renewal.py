@@ -14,7 +14,7 @@ from ..settings.tables import HostTable, HttpTable, PackTable
 from .catalog import Catalog, Naming
 from .conditions import Condition
 from .declared import Declared, LoadError, Outcome
-from .lock import Lock
+from .inventory import lock_of
 from .single_file import is_as_offered
 
 if TYPE_CHECKING:
@@ -151,7 +151,7 @@ def _has_project(model: Any) -> bool:
 def _tried(inventory: Inventory, renewal: Renewal) -> dict[str, Outcome]:
     """List everything as it would be; what cannot be served with the rest has failed."""
     settings, prefixed = renewal.settings, inventory.alone is None
-    catalog = Catalog(settings.secrets, Lock(settings.locked, settings.secrets))
+    catalog = Catalog(settings.secrets, lock_of(settings))
     outcomes = dict(renewal.loaded)
     served = {n: p.declared for n, p in inventory.packs.items() if p.declared is not None}
     stay = {n: d for n, d in served.items() if n in settings.packs and n not in renewal.gone}

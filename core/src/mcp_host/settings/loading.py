@@ -8,7 +8,7 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pydantic import ValidationError
 
@@ -17,7 +17,7 @@ from ..startup import trust as trusting
 from .code_files import code_files
 from .explaining import explain
 from .keys import Keys, dotted
-from .locked import LockedPack, lock_file, read_lock
+from .lock_place import lock_file
 from .secrets import SecretReader, Secrets
 from .tables import (
     RESERVED_PACK_NAME,
@@ -29,6 +29,9 @@ from .tables import (
     ProfileTable,
 )
 from .workers import WorkerChoice, without_workers
+
+if TYPE_CHECKING:
+    from .locked import LockedPack
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,7 +147,16 @@ def loads(data: bytes, path: Path, environment: Mapping[str, str] | None = None)
         raise SettingsError(f"{path}: is not valid TOML: {error}") from None
     path = path.absolute()
     settings = parse(tables, path, environment)
-    return settings.replace(digest=trusting.digest(data), locked=read_lock(path))
+    return settings.replace(digest=trusting.digest(data), locked=_locked(path))
+
+
+def _locked(path: Path) -> Mapping[str, LockedPack]:
+    """What is agreed to of each pack in the lock file; nothing where there is none."""
+    if not os.path.lexists(lock_file(path)):
+        return {}
+    from .locked import read_lock  # few settings have a lock file
+
+    return read_lock(path)
 
 
 def parse(

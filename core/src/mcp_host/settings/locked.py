@@ -15,6 +15,7 @@ from typing import Any, TypeAlias
 from ..errors import SettingsError
 from ..startup.digests import sha256
 from ..startup.trust import write_atomically
+from .lock_place import lock_file
 
 FORMAT = 1
 Key: TypeAlias = tuple[str, str]
@@ -41,12 +42,6 @@ def fingerprint(entry: Any) -> str:
     """Return a word for plain data that is the same where the data is, in whatever order."""
     text = json.dumps(entry, sort_keys=True, separators=(",", ":"))
     return f"sha256:{sha256(text.encode()).hexdigest()}"
-
-
-def lock_file(source: Path) -> Path:
-    """Return the lock file of a settings file: `mcp-host.lock` beside `mcp-host.toml`."""
-    name = source.name if source.suffix == ".lock" else source.stem
-    return source.with_name(f"{name}.lock")
 
 
 def read_lock(source: Path) -> dict[str, LockedPack]:

@@ -12,7 +12,7 @@ from ...errors import McpHostError
 from ...host import Host
 from ...packs.renewal import Renewal, discard, prepare
 from ...settings.loading import Settings
-from ...settings.locked import lock_file
+from ...settings.lock_place import lock_file
 from ...startup import trust
 
 log = logging.getLogger("mcp_host.server")
