@@ -44,6 +44,8 @@ MOMENT = 5.0
 MOST_LOST = 3
 """How many hosts a session may lose in `MOST_LOST_IN` seconds, before it serves alone."""
 MOST_LOST_IN = 60.0
+MOST_SILENT = 1
+"""How many hosts in a row may end without a word, before the session is served alone."""
 
 
 class ServeAlone(Exception):
@@ -75,6 +77,7 @@ class Front:
         self._identity = identity
         self._saved = saved
         self._is_stale = False
+        self._silent = 0
         self._peer: _socket.socket | None = None
         self._grace = MOMENT
         self._ends_at: float | None = None
@@ -109,23 +112,29 @@ class Front:
         peer = hosts.connected(place, name, self._saved)
         if peer is None:
             raise ServeAlone("no host could be started")
-        there = hosts.process_behind(place, name, peer)
-        place.close()
+        try:
+            there = hosts.process_behind(place, name, peer)
+            place.close()
+            self._serve_at(peer, there)
+        finally:
+            peer.close()
+
+    def _serve_at(self, peer: _socket.socket, there: int | None) -> None:
         try:
             process, heart = self._greeted(peer, there)
         except (ConnectionError, HostGoneError) as error:
-            peer.close()
-            self._lost(str(error), 1)
+            self._silent += 1
+            if self._silent > MOST_SILENT:
+                raise ServeAlone(str(error)) from None
+            self._lost(str(error))
             return
+        self._silent = 0
+        signals.pass_reload_on(process)
         try:
-            signals.pass_reload_on(process)
-            try:
-                self._serve_by(peer, process, heart)
-            finally:
-                signals.on_reload()
-                os.close(process)
+            self._serve_by(peer, process, heart)
         finally:
-            peer.close()
+            signals.on_reload()
+            os.close(process)
 
     def _look_again(self) -> None:
         """See which code and settings there are now: others than those of the lost host, perhaps.
@@ -327,11 +336,11 @@ class Front:
         self._repeated = then.repeated
         self._lost("one host after the other has ended")
 
-    def _lost(self, why: str, most: int = MOST_LOST) -> None:
+    def _lost(self, why: str) -> None:
         """Count a lost host; raises `ServeAlone` where there were too many of them."""
         now = time.monotonic()
         self._lost_at = [at for at in self._lost_at if now - at < MOST_LOST_IN] + [now]
-        if len(self._lost_at) > most:
+        if len(self._lost_at) > MOST_LOST:
             raise ServeAlone(why)
 
 
