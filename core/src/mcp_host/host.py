@@ -42,7 +42,7 @@ from .middleware.search import Search
 from .middleware.slots import Slots
 from .middleware.transforms import transforms
 from .middleware.usage import UsageAccount
-from .packs.access import allows, check, may_read
+from .packs.access import allows, check, check_whose, may_read
 from .packs.catalog import Entry, What
 from .packs.conditions import Condition
 from .packs.declared import Outcome
@@ -464,9 +464,10 @@ class Host:
 
     def check_access(self, uri: str, caller: Caller) -> None:
         """Raise `PermissionDenied` where this caller may not watch this resource."""
-        entry, _ = self.catalog.resource(uri, caller)
+        entry, values = self.catalog.resource(uri, caller)
         if entry is not None:
             check(entry, caller)
+            check_whose(entry, values, caller)
 
     def _known_names(self, call: Call) -> list[str]:
         """Return the names that this caller may use, of the kind that the call is of.

@@ -49,6 +49,29 @@ KEY = 'corn"er\\of åpril'
             '[[http.tokens]]\nsubject = "ann"\ntoken = { env = "T" }\nscopes = ["desk:*"]',
             "http.tokens[0].scopes[0]: String should match pattern",
         ),
+        (
+            '[http.auth]\nissuer = "http://id.example.org"\naudience = "a"',
+            "http.auth[0].issuer: String should match pattern",
+        ),
+        (
+            '[http.auth]\nissuer = "https://a.example"\naudience = "a"\nalgorithms = ["HS256"]',
+            "http.auth[0].algorithms[0]: Input should be 'RS256'",
+        ),
+        (
+            '[[http.auth]]\nissuer = "https://a.example"\naudience = "a"\nprefix = "a:"\n'
+            '[[http.auth]]\nissuer = "https://b.example"\naudience = "a"\nprefix = "a:b"',
+            "http: auth: prefix 'a:b' must not begin with prefix 'a:'",
+        ),
+        (
+            '[http.auth]\nissuer = "https://a.example"\naudience = "a"\n'
+            '[[http.tokens]]\nsubject = "ann"\ntoken = { env = "T" }',
+            "http: auth: prefix must be set",
+        ),
+        (
+            '[http.auth]\nissuer = "https://a.example"\naudience = "a"\nprefix = "a:"\n'
+            '[[http.tokens]]\nsubject = "a:ann"\ntoken = { env = "T" }',
+            "http: tokens: subject 'a:ann' must not begin with 'a:', the prefix of an issuer",
+        ),
         (f'[host]\nstate_key = "{"x" * 40}"', "host.state_key: write no state key here"),
         (
             '[[http.tokens]]\nsubject = "ann"\n'

@@ -29,7 +29,8 @@ class Caller:
     session over HTTP and is shared with no other; it is None over HTTP without a session, where
     nothing tells one client from another. `offers` are the names of what it can be asked, and
     `extensions` the protocol extensions that it has, with its settings of each. `client` is what
-    the client calls itself, and proves nothing.
+    the client calls itself, and proves nothing. `offered` are the scopes that it could get from the
+    issuer of its token: what needs them is listed as well; None where it could get no others.
     """
 
     subject: str | None = None
@@ -39,6 +40,7 @@ class Caller:
     protocol: str = ""
     offers: frozenset[str] = frozenset()
     extensions: Mapping[str, Mapping[str, Any]] = field(default_factory=dict, hash=False)
+    offered: frozenset[str] | None = None
 
     @property
     def identity(self) -> str | None:

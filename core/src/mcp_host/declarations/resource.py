@@ -21,7 +21,8 @@ class Resource(Contribution):
     """Something a client may read, by a URI or a template of URIs.
 
     `{x}` in the URI matches one segment, `{+x}` several. `ttl` is how many seconds a client may
-    keep what it read; `shared` says that it is the same for every caller.
+    keep what it read; `shared` says that it is the same for every caller. `whose` is the variable
+    that names whose it is: a caller with another subject may not watch it.
     """
 
     uri: str = ""
@@ -29,6 +30,7 @@ class Resource(Contribution):
     ttl: float = 0
     shared: bool = False
     size: int | None = None
+    whose: str | None = None
 
     @cached_property
     def template(self) -> UriTemplate:
@@ -52,6 +54,8 @@ class Resource(Contribution):
             self.template.check()
         except DeclarationError as error:
             raise DeclarationError(f"{self.name}: {error}") from error
+        if self.whose is not None and self.whose not in self.template.variables:
+            raise DeclarationError(f"{self.name}: whose must be a variable of {self.uri}")
         odd = set(self.template.variables) ^ set(self.signature.arguments.names)
         if odd:
             raise DeclarationError(
@@ -101,6 +105,7 @@ def resource(
     ttl: float = 0,
     shared: bool = False,
     size: int | None = None,
+    whose: str | None = None,
     icons: Sequence[Icon] = (),
     meta: Mapping[str, Any] | None = None,
 ) -> Callable[[Function], Resource]:
@@ -114,6 +119,7 @@ def resource(
             ttl=ttl,
             shared=shared,
             size=size,
+            whose=whose,
         )
 
     return make

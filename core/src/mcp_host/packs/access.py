@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from ..declarations.context import Caller
+from ..declarations.resource import Resource
 from ..errors import PermissionDenied
 from .catalog import Entry
 
@@ -26,11 +29,26 @@ def check(entry: Entry, caller: Caller) -> None:
         )
 
 
+def check_whose(entry: Entry, values: Mapping[str, str], caller: Caller) -> None:
+    """`PermissionDenied` where a resource, by the values of its template, is somebody else's."""
+    contribution = entry.contribution
+    whose = contribution.whose if isinstance(contribution, Resource) else None
+    if whose is not None and caller.subject not in (None, values[whose]):
+        raise PermissionDenied(f"{entry.name} is another caller's", details={"reason": "not_yours"})
+
+
 def allows(entry: Entry, caller: Caller) -> bool:
-    """Whether this stands in the caller's lists."""
+    """Whether this is there for the caller, and may be used."""
     if entry.whose is not None and entry.whose != caller.identity:
         return False
     return not entry.refusal and in_scope(entry, caller)
+
+
+def is_listed(entry: Entry, caller: Caller) -> bool:
+    """Whether this stands in the caller's lists: also what its issuer would give it a scope for."""
+    if entry.whose is not None and entry.whose != caller.identity:
+        return False
+    return not entry.refusal and (in_scope(entry, caller) or _is_offered(entry, caller))
 
 
 def in_scope(entry: Entry, caller: Caller) -> bool:
@@ -40,7 +58,20 @@ def in_scope(entry: Entry, caller: Caller) -> bool:
     """
     if caller.scopes is None or entry.is_hosts_tool:
         return True
-    return bool(caller.scopes & {"*", entry.scope, f"{entry.pack}:write"})
+    return _covers(caller.scopes, entry)
+
+
+def is_challenged(entry: Entry, caller: Caller) -> bool:
+    """Whether the caller is to be told, by HTTP, to get the scope that this needs."""
+    return caller.offered is not None and not entry.refusal and not in_scope(entry, caller)
+
+
+def _is_offered(entry: Entry, caller: Caller) -> bool:
+    return caller.offered is not None and _covers(caller.offered, entry)
+
+
+def _covers(scopes: frozenset[str], entry: Entry) -> bool:
+    return bool(scopes & {"*", entry.scope, f"{entry.pack}:write"})
 
 
 def may_read(pack: str, caller: Caller) -> bool:

@@ -9,7 +9,7 @@ from typing import Any
 
 from ..declarations.context import Caller
 from ..errors import INVALID_PARAMS, ProtocolError
-from .access import allows
+from .access import is_listed
 from .catalog import Catalog, Entry, What
 
 PAGED = 16
@@ -48,7 +48,7 @@ class Lists:
 
     def visible(self, what: What, caller: Caller) -> list[Mapping[str, Any]]:
         """Return one list whole, as this caller may see it."""
-        return [entry.listed for entry in self.entries(what) if allows(entry, caller)]
+        return [entry.listed for entry in self.entries(what) if is_listed(entry, caller)]
 
     def page(self, what: What, cursor: str | None, caller: Caller) -> dict[str, Any]:
         """Return one page of a list: `{what: […], "nextCursor"?}`; a cursor is an earlier page's.
@@ -59,7 +59,7 @@ class Lists:
         entries = self._paged.get((what, turn)) if cursor else None
         if entries is None:
             entries, turn = self.entries(what), self._turn
-        everything = [entry.listed for entry in entries if allows(entry, caller)]
+        everything = [entry.listed for entry in entries if is_listed(entry, caller)]
         end = start + self._page_size
         page: dict[str, Any] = {what: everything[start:end]}
         if end < len(everything):

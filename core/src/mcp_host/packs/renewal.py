@@ -65,12 +65,16 @@ def kept_keys(old: Settings, new: Settings) -> tuple[Settings, tuple[str, ...]]:
     late = [key for key in late if getattr(old.host, key) != getattr(new.host, key)]
     host = new.host.model_copy(update={key: getattr(old.host, key) for key in late})
     said = [f"host.{key}" for key in late]
-    said += [
-        f"http.{key}"
-        for key in HttpTable.model_fields
-        if getattr(old.http, key) != getattr(new.http, key)
+    changed = [
+        key for key in HttpTable.model_fields if getattr(old.http, key) != getattr(new.http, key)
     ]
-    return new.replace(host=host, http=old.http), tuple(said)
+    http = old.http
+    if http.is_authenticated and "auth" not in changed:
+        # Whether tokens are wanted, and the prefixes of issuers, stay as they were at the start.
+        http = http.model_copy(update={"tokens": new.http.tokens})
+        changed = [key for key in changed if key != "tokens"]
+    said += [f"http.{key}" for key in changed]
+    return new.replace(host=host, http=http), tuple(said)
 
 
 def prepare(inventory: Inventory, new: Settings) -> Renewal:

@@ -13,7 +13,7 @@ from ..declarations.context import Caller
 from ..declarations.tool import Tool, tool
 from ..errors import NotFound
 from ..settings.tables import RESERVED_PACK_NAME, HostTable
-from .access import allows
+from .access import is_listed
 from .catalog import Entry
 from .search import Index
 
@@ -89,7 +89,7 @@ class SearchTools:
 
 def is_reached(entry: Entry, caller: Caller) -> bool:
     """Whether the host's tools find and call it for this caller."""
-    return entry.pack != RESERVED_PACK_NAME and allows(entry, caller)
+    return entry.pack != RESERVED_PACK_NAME and is_listed(entry, caller)
 
 
 def not_found(name: str) -> NotFound:

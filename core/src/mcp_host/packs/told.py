@@ -152,7 +152,12 @@ def tell_one(contribution: Contribution) -> dict[str, Any]:
             "timeout": contribution.timeout,
         }
     if isinstance(contribution, Resource):
-        return {**_common(contribution), "kind": "resource", "uri": contribution.uri}
+        return {
+            **_common(contribution),
+            "kind": "resource",
+            "uri": contribution.uri,
+            "whose": contribution.whose,
+        }
     return {**_common(contribution), "kind": "prompt"}
 
 
@@ -203,7 +208,10 @@ def tools(told: Sequence[Mapping[str, Any]]) -> tuple[Tool, ...]:
 
 def resources(told: Sequence[Mapping[str, Any]]) -> tuple[Resource, ...]:
     """Return the resources that were told."""
-    return tuple(ToldResource(elsewhere, **_told(one), uri=str(one["uri"])) for one in told)
+    return tuple(
+        ToldResource(elsewhere, **_told(one), uri=str(one["uri"]), whose=one.get("whose"))
+        for one in told
+    )
 
 
 def extensions(told: Sequence[Mapping[str, Any]]) -> tuple[Extension, ...]:

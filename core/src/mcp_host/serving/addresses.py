@@ -48,12 +48,13 @@ def listen(host: str, port: int) -> socket.socket:
 
 def refuse_open_address(http: HttpTable) -> None:
     """Raise `SettingsError` where the settings would let everybody call everything."""
-    if is_loopback(http.host) or http.tokens or http.allow_unauthenticated:
+    if is_loopback(http.host) or http.is_authenticated or http.allow_unauthenticated:
         return
     raise SettingsError(
         f"refusing to listen on {http.host}: everybody who reaches it could call everything. "
-        "Either set up tokens ([[http.tokens]] with token, subject and scopes), or say in so many "
-        "words that nobody need be known: allow_unauthenticated = true in [http]"
+        "Either set up tokens ([[http.tokens]] with token, subject and scopes, or [http.auth] with "
+        "an issuer of tokens), or say in so many words that nobody need be known: "
+        "allow_unauthenticated = true in [http]"
     )
 
 

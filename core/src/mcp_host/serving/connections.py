@@ -71,7 +71,7 @@ class Connections:
         session = ctx.session
         info = session.client_params.client_info if session.client_params else None
         told = _told(session.client_capabilities)
-        subject, scopes = identity(ctx)
+        subject, scopes, offered_scopes = identity(ctx)
         return Caller(
             subject=subject,
             scopes=scopes,
@@ -80,6 +80,7 @@ class Connections:
             protocol=ctx.protocol_version,
             offers=offered(told),
             extensions=extensions(told),
+            offered=offered_scopes,
         )
 
     def _id(self, ctx: Ctx) -> str | None:

@@ -23,13 +23,15 @@ def headers(ctx: Ctx) -> Mapping[str, str]:
     return getattr(ctx.request, "headers", {})
 
 
-def identity(ctx: Ctx) -> tuple[str | None, frozenset[str] | None]:
-    """The subject and scopes of the request's token; None and None without tokens."""
+def identity(
+    ctx: Ctx,
+) -> tuple[str | None, frozenset[str] | None, frozenset[str] | None]:
+    """The subject, the scopes and what more is offered of the request's token; else None each."""
     user = scope(ctx).get("user")
     token = getattr(user, "access_token", None)
     if token is None:
-        return None, None
-    return token.subject, frozenset(token.scopes)
+        return None, None, None
+    return token.subject, frozenset(token.scopes), getattr(token, "offered", None)
 
 
 def scope(ctx: Ctx) -> Mapping[str, Any]:

@@ -3,10 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import permutations
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, model_validator
+from pydantic import (
+    AwareDatetime,
+    BaseModel,
+    ConfigDict,
+    Field,
+    TypeAdapter,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
 
 from .secrets import SecretText
 
@@ -23,7 +33,12 @@ UNITS = {
     "GB": 10**9,
 }
 SCOPE = r"^(\*|[a-z][a-z0-9_]{0,31}:(read|write))$"
+SAFE_URL = r"^(https://|http://(localhost|127\.[0-9.]+|\[::1\])([:/]|$))"
+"""A URL whose answer nobody on the way can change: by TLS, or of this machine."""
 
+Algorithm = Literal[
+    "RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA"
+]
 Seconds = Annotated[float, Field(gt=0, le=86400)]
 Count = Annotated[int, Field(ge=1, le=100_000)]
 
@@ -162,6 +177,39 @@ class TokenTable(_Table):
     scopes: list[Annotated[str, Field(pattern=SCOPE)]] = Field(
         [], description="What it may do: `PACK:read`, `PACK:write`, `*`."
     )
+    expires: AwareDatetime | None = Field(
+        None,
+        description="From when on it proves nothing any more, such as `2027-01-31T00:00:00Z`.",
+    )
+
+
+class IssuerTable(_Table):
+    """The table [http.auth], or one of [[http.auth]]."""
+
+    issuer: str = Field(
+        pattern=SAFE_URL, description="The issuer of tokens, exactly as it names itself in `iss`."
+    )
+    audience: str = Field(
+        min_length=1,
+        description="What `aud` of a token must name: this server, best by the URL of its endpoint "
+        "as clients know it.",
+    )
+    jwks_url: str | None = Field(
+        None,
+        pattern=SAFE_URL,
+        description="Where its keys are; what its metadata says, where this does not.",
+    )
+    algorithms: list[Algorithm] = Field(
+        ["RS256", "ES256"], min_length=1, description="How its tokens may be signed."
+    )
+    user_claim: str = Field(
+        "sub", min_length=1, description="The claim that tells whose a token is."
+    )
+    prefix: str = Field(
+        "",
+        max_length=64,
+        description="What stands before that in the subject, so that nobody else has the same.",
+    )
 
 
 class HttpLimitsTable(_Table):
@@ -198,6 +246,9 @@ class HttpTable(_Table):
         8000, description="The port to listen on; 0 takes a free one."
     )
     tokens: list[TokenTable] = Field([], description="Who may call.")
+    auth: list[IssuerTable] = Field(
+        [], description="Issuers of tokens whose users may call: one table, or a list of tables."
+    )
     allow_unauthenticated: bool = Field(
         False, description="Serve beyond this machine without tokens: everybody may do everything."
     )
@@ -223,6 +274,39 @@ class HttpTable(_Table):
     limits: HttpLimitsTable = Field(
         default_factory=HttpLimitsTable.model_construct, description="How much clients may take up."
     )
+
+    @property
+    def is_authenticated(self) -> bool:
+        """Whether a caller must present a token."""
+        return bool(self.tokens or self.auth)
+
+    @field_validator("auth", mode="before")
+    @classmethod
+    def _as_list(cls, given: Any) -> Any:
+        return [given] if isinstance(given, Mapping) else given
+
+    @model_validator(mode="after")
+    def _names_nobody_twice(self) -> Self:
+        """Two subjects must never be the same text, whoever proves them."""
+        issuers, prefixes = [one.issuer for one in self.auth], [one.prefix for one in self.auth]
+        if len(set(issuers)) < len(issuers):
+            raise ValueError("auth: each issuer must stand there once")
+        if len(set(prefixes)) < len(prefixes) or (self.tokens and "" in prefixes):
+            raise ValueError(
+                "auth: prefix must be set, and another one for each issuer, where there are "
+                "several or there are tokens of your own as well: else two people may have one name"
+            )
+        for one, other in permutations(filter(None, prefixes), 2):
+            if one.startswith(other):
+                raise ValueError(f"auth: prefix {one!r} must not begin with prefix {other!r}")
+        for token in self.tokens:
+            for prefix in prefixes:
+                if token.subject.startswith(prefix):
+                    raise ValueError(
+                        f"tokens: subject {token.subject!r} must not begin with {prefix!r}, the "
+                        "prefix of an issuer"
+                    )
+        return self
 
 
 class ProfileTable(_Table):

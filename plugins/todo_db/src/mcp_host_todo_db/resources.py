@@ -21,14 +21,14 @@ def uris_of(user_id: str) -> tuple[str, str]:
     return TASKS.replace("{user}", user), HISTORY.replace("{user}", user)
 
 
-@resource(TASKS, title="A user's tasks", mime="application/json")
+@resource(TASKS, title="A user's tasks", mime="application/json", whose="user")
 async def tasks(service: TaskService, /, user: str, context: Context) -> str:
     """A user's tasks as JSON, newest first, up to 500."""
     page = await service.page(user, caller=context.caller.subject)
     return to_json(page.tasks).decode()
 
 
-@resource(HISTORY, title="What happened to a user's tasks", mime="application/json")
+@resource(HISTORY, title="What happened to a user's tasks", mime="application/json", whose="user")
 async def history(service: TaskService, /, user: str, context: Context) -> str:
     """The latest 200 changes of a user's tasks as JSON, newest first: who did what, and when."""
     changes = await service.history(user, caller=context.caller.subject)

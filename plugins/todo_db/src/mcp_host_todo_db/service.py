@@ -78,7 +78,7 @@ class TaskService:
             raise NotYourTasksError
         made = TaskRead(str(uuid4()), task.title, task.description or None, False, self._now())
         kept = await self._store.add(user, made, actor=caller, request=request)
-        return self._told(user, caller, kept)
+        return self._told(user, kept)
 
     async def page(
         self,
@@ -124,7 +124,7 @@ class TaskService:
                 )
         except TimeoutError as error:
             raise TookTooLongError(within or 0) from error
-        return self._told(user, caller, task)
+        return self._told(user, task)
 
     async def update(
         self,
@@ -146,7 +146,7 @@ class TaskService:
         task = await self._store.update(
             user, found, changes, self._now(), actor=caller, request=request
         )
-        return self._told(user, caller, task)
+        return self._told(user, task)
 
     async def delete(
         self,
@@ -163,7 +163,7 @@ class TaskService:
         user, found = self._found(user_id, task_id, caller)
         request = RequestKey.of(key, "delete", found)
         task = await self._store.delete(user, found, self._now(), actor=caller, request=request)
-        return self._told(user, caller, task)
+        return self._told(user, task)
 
     async def restore(self, user_id: str, task_id: str) -> str:
         """Bring a deleted task back, for the operator, and return its title.
@@ -184,11 +184,9 @@ class TaskService:
             raise NotYourTasksError
         return await self._store.history(user, limit=limit)
 
-    def _told(self, user: str, caller: str | None, task: TaskRead) -> TaskRead:
-        """The task, after those who watch have been told; a known caller's are watched by nobody,
-        since a watcher is not asked who they are."""
-        if caller is None:
-            self._changed(user)
+    def _told(self, user: str, task: TaskRead) -> TaskRead:
+        """The task, after those who watch have been told."""
+        self._changed(user)
         return task
 
     def _meant(self, user_id: str | None, caller: str | None) -> str:

@@ -4,20 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, MutableMapping
 from dataclasses import replace
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from ...declarations.context import Caller
 from ...startup.protocol import HANDSHAKE_VERSIONS, MODERN_VERSION
 from .exchange import JSON_TYPE, Exchange
 from .lane import Lane
 from .requests import NAMES, Envelopes, Usual, cancelled, coerced, message, usual
-from .sessions import BEGUN, BegunCall, Session, caller_in
+from .sessions import BEGUN, BegunCall, Session
 
 Message: TypeAlias = MutableMapping[str, Any]
 Scope: TypeAlias = MutableMapping[str, Any]
 Headers: TypeAlias = Mapping[bytes, bytes]
-Identity: TypeAlias = tuple[str, frozenset[str]]
-"""The subject and the scopes of a bearer token."""
+
+
+class Identity(NamedTuple):
+    """What a bearer token proves, until a time of `time.time()`; `offered` as in `Caller`."""
+
+    subject: str
+    scopes: frozenset[str]
+    offered: frozenset[str] | None = None
+    expires: float | None = None
+
+
 Identify: TypeAlias = Callable[[str], Identity | None]
 """Finds who has a bearer token; None for one that nobody has."""
 FindSession: TypeAlias = Callable[[str, str | None], Session | None]
@@ -139,7 +148,8 @@ class HttpLane:
             known = self._known(headers)
             if known is None:
                 return None
-            caller = replace(caller, subject=known[0], scopes=known[1])
+            subject, scopes, offered, _ = known
+            caller = replace(caller, subject=subject, scopes=scopes, offered=offered)
         return caller if self._lane.takes(request, caller) else None
 
     # -- requests in a session
@@ -153,14 +163,14 @@ class HttpLane:
             return False
         session_id = headers[b"mcp-session-id"]
         session = self._find_session(
-            session_id.decode("latin-1"), known[0] if known is not None else None
+            session_id.decode("latin-1"), known.subject if known is not None else None
         )
         if session is None:
             return False
         request = usual(given)
         if request is None:
             return await _cancels(session, cancelled(given)) and await _accept(session_id, send)
-        caller = caller_in(session, known)
+        caller = caller_in(session.connection.caller, known)
         if (
             caller is None
             or request.meta
@@ -186,6 +196,13 @@ class HttpLane:
         assert self._identify is not None
         scheme, _, token = headers.get(b"authorization", b"").decode("latin-1").partition(" ")
         return self._identify(token) if scheme.lower() == "bearer" else None
+
+
+def caller_in(caller: Caller | None, known: Identity | None) -> Caller | None:
+    """Who calls in a session; None until its client has said that it is initialized."""
+    if caller is None or known is None:
+        return caller
+    return replace(caller, subject=known.subject, scopes=known.scopes, offered=known.offered)
 
 
 def _is_of_one_era(headers: Headers) -> bool:

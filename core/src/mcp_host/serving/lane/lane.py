@@ -16,6 +16,7 @@ from ...declarations.context import Caller, ClientChannel
 from ...errors import INTERNAL_ERROR, Cancelled, ProtocolError
 from ...host import Host
 from ...middleware.call import UNASKED, Asking, AtOnce
+from ...packs.access import is_challenged
 from ...packs.catalog import Entry
 from ...runtime.messages import Answered
 from ...settings.loading import Settings
@@ -67,7 +68,9 @@ class Lane:
         """Whether the answer to a request can be given here: it is there, and asks nobody."""
         entry = self._entry(request, caller)
         return request.method == "ping" or (
-            entry is not None and not (caller.offers & ASKED and self._host.may_ask(entry))
+            entry is not None
+            and not (caller.offers & ASKED and self._host.may_ask(entry))
+            and not (caller.offered is not None and _is_of_scopes(entry, caller))
         )
 
     def takes_headers(self, request: Usual) -> bool:
@@ -170,6 +173,11 @@ class Lane:
         if is_modern and data["_meta"].get(SERVER_INFO) is None:
             data["_meta"] = {**data["_meta"], SERVER_INFO: self._info}
         return frames.result(request.id, to_json(data, inf_nan_mode="null"))
+
+
+def _is_of_scopes(entry: Entry, caller: Caller) -> bool:
+    """Whether HTTP itself may have to answer, for a scope that the caller's token lacks."""
+    return entry.is_hosts_tool or is_challenged(entry, caller)
 
 
 def _import_sieve() -> Callable[..., dict[str, Any]]:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
-from dataclasses import replace
 from typing import Any, Protocol, TypeAlias
 
 from ...declarations.context import LEVELS, Caller, ClientChannel, Level
@@ -207,11 +206,3 @@ class BegunCall:
         else:
             self._outcome.set_exception(outcome)
             self._outcome.exception()  # whoever waits has it; where nobody does, it is no matter
-
-
-def caller_in(session: Session, known: tuple[str, frozenset[str]] | None) -> Caller | None:
-    """Who calls in a session; None until its client has said that it is initialized."""
-    caller = session.connection.caller
-    if caller is None or known is None:
-        return caller
-    return replace(caller, subject=known[0], scopes=known[1])

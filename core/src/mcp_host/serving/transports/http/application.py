@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from functools import partial
+from typing import TYPE_CHECKING
 
 from mcp.server.auth.middleware.auth_context import AuthContextMiddleware
-from mcp.server.auth.middleware.bearer_auth import BearerAuthBackend, RequireAuthMiddleware
+from mcp.server.auth.middleware.bearer_auth import BearerAuthBackend
 from mcp.server.streamable_http_manager import StreamableHTTPASGIApp
 from mcp.shared.inbound import ERROR_CODE_HTTP_STATUS
 from starlette.applications import Starlette
@@ -21,11 +21,15 @@ from ....settings.tables import HttpTable
 from ...adapter import Adapter
 from ...lane.http import HttpLane
 from . import PATH
+from .challenges import IssuersAnswer, ProtectedResource, RequireToken, ScopeCheck
 from .guard import Guard
 from .handshake import session_manager
 from .routes import HealthRoutes
 from .sessions import Sessions
 from .tokens import Verifier
+
+if TYPE_CHECKING:
+    from .issuers import Issuers
 
 
 def application(
@@ -35,13 +39,21 @@ def application(
     routes: HealthRoutes,
     verifier: Verifier,
     sessions: Sessions,
+    issuers: Issuers | None = None,
 ) -> ASGIApp:
     """The application for a server on this port."""
     manager = session_manager(adapter, http, sessions)
     endpoint: ASGIApp = StreamableHTTPASGIApp(manager)
-    if http.tokens:
-        known = AuthContextMiddleware(RequireAuthMiddleware(endpoint, [], None))
+    well_known: list[Route] = []
+    if http.is_authenticated:
+        resource = None
+        if issuers is not None:
+            resource = ProtectedResource(adapter.host, http, issuers)
+            endpoint = ScopeCheck(endpoint, adapter.host, resource, http.max_body_bytes)
+            well_known = [Route(path, resource.metadata) for path in resource.paths]
+        known = AuthContextMiddleware(RequireToken(endpoint, resource))
         endpoint = AuthenticationMiddleware(known, backend=BearerAuthBackend(verifier))
+        endpoint = IssuersAnswer(endpoint)
 
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
@@ -53,13 +65,14 @@ def application(
             Route(PATH, endpoint),
             Route("/healthz", routes.alive),
             Route("/readyz", routes.ready),
+            *well_known,
         ],
         middleware=[_cors(http)] if http.allowed_origins else [],
         lifespan=lifespan,
     )
     if adapter.lane is None:
         return Guard(app, http, port)
-    identify = partial(_identity, verifier) if http.tokens else None
+    identify = verifier.find if http.is_authenticated else None
     lane = HttpLane(
         app,
         adapter.lane,
@@ -70,11 +83,6 @@ def application(
         sessions.of_subject,
     )
     return Guard(lane, http, port)
-
-
-def _identity(verifier: Verifier, token: str) -> tuple[str, frozenset[str]] | None:
-    found = verifier.find(token)
-    return None if found is None else (found.subject, frozenset(found.scopes))
 
 
 def _cors(http: HttpTable) -> Middleware:

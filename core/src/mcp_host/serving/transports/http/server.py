@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import socket
+from typing import TYPE_CHECKING
 
 import uvicorn
 
 from ....host import Host
+from ....settings.tables import HttpTable
 from ...adapter import Adapter
 from ...borrowed import GracefulServer, counted_protocol
 from .application import application
@@ -16,13 +18,17 @@ from .routes import HealthRoutes
 from .sessions import Sessions
 from .tokens import Verifier
 
+if TYPE_CHECKING:
+    from .issuers import Issuers
+
 
 async def serve(
     host: Host, adapter: Adapter, listening: socket.socket, stopping: asyncio.Event
 ) -> None:
     """Serve until `stopping` is set; when this is cancelled, the server ends at once."""
     http = host.settings.http
-    verifier = Verifier(http.tokens)
+    issuers = _issuers(http)
+    verifier = Verifier(lambda: host.settings.http.tokens, issuers)
     routes = HealthRoutes(host, verifier)
     sessions = Sessions(http, adapter.connections)
 
@@ -33,7 +39,7 @@ async def serve(
 
     connections, at_a_time = room(http.limits)
     config = uvicorn.Config(
-        application(adapter, http, listening.getsockname()[1], routes, verifier, sessions),
+        application(adapter, http, listening.getsockname()[1], routes, verifier, sessions, issuers),
         http=counted_protocol(Door(connections, http.limits.header_timeout)),
         backlog=at_a_time,
         log_config=None,
@@ -44,6 +50,8 @@ async def serve(
         proxy_headers=False,  # nobody is known by an address
         timeout_graceful_shutdown=max(1, round(host.settings.host.grace)),
     )
+    if issuers is not None:
+        issuers.begin()
     server = GracefulServer(config, ending, LONGEST_QUEUE)
     serving = asyncio.create_task(server.serve(sockets=[listening]))
     watching = asyncio.create_task(stopping.wait())
@@ -56,3 +64,14 @@ async def serve(
         raise
     finally:
         watching.cancel()
+        if issuers is not None:
+            issuers.close()
+
+
+def _issuers(http: HttpTable) -> Issuers | None:
+    """The issuers of the settings; without any, nothing that reads JWTs is imported."""
+    if not http.auth:
+        return None
+    from .issuers import Issuers
+
+    return Issuers(http.auth)
