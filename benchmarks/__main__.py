@@ -16,6 +16,7 @@ ALL = (
     "openspec",
     "cortex",
     "todo_db",
+    "fairness",
 )
 
 

@@ -36,6 +36,7 @@ from .middleware.opening import Opening, unavailable, wait_until_open
 from .middleware.outcomes import Listener as OutcomeListener, Outcomes
 from .middleware.policy import policy
 from .middleware.questions import Questions
+from .middleware.rates import Rates
 from .middleware.request_id import new_request_id, request_id
 from .middleware.run import Run
 from .middleware.search import Search
@@ -98,6 +99,12 @@ class Host:
         if host.audit is not None:
             self._audit = AuditFile(host.audit, host.audit_max_bytes, host.audit_keep)
             self._accounts.append(Audit(self._audit.write))
+        self._rates: Rates | None = None
+        self._chain = self._made_chain()
+
+    def limit_calls(self, per_minute: int) -> None:
+        """Let each caller make so many calls a minute."""
+        self._rates = Rates(per_minute)
         self._chain = self._made_chain()
 
     def _made_chain(self) -> Chain:
@@ -112,6 +119,7 @@ class Host:
                 request_id,
                 Outcomes(self._accounts),
                 ErrorEnvelope(settings.secrets),
+                *([] if self._rates is None else [self._rates]),
                 Search(inventory.search_tools, partial(inventory.lists.everything, "tools"), find),
                 policy,
                 Names(self._known_names, self._why_missing),

@@ -169,7 +169,8 @@ async def test_a_subject_has_so_many_sessions_and_the_others_keep_their_room(
         assert answer.json()["id"] == 5
         envelope = answer.json()["error"]["data"]
         assert (envelope["code"], envelope["retryable"]) == ("busy", True)
-        assert envelope["details"] == {"reason": "too_many_sessions"}
+        assert envelope["details"] == {"reason": "too_many_sessions", "retry_after": 5}
+        assert answer.headers["retry-after"] == "5"
         assert f"[http.limits] {key} " in envelope["error"]
     assert still["result"]["content"][0]["text"] == "Hello Ann."
 

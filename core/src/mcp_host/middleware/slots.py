@@ -66,7 +66,7 @@ class Gate:
 
     A place that comes free goes to the next caller in turn. Alone, a caller may have every place.
     While others are about, nobody has the last quarter of the places, so that whoever comes next
-    need not wait for a call to end; and who asks for more than all places at once has a sixteenth
+    need not wait for a call to end; and who asks for more than all places at once has a
     of them, since the calls that run slow each other down as well.
 
     Invariants: `_running` counts each caller's calls inside, `limit` of them at most; `_lines` has
@@ -163,7 +163,7 @@ class Gate:
         if len(self._last_seen) == 1:
             return self._limit
         if running + len(self._lines.get(caller, ())) > self._limit:
-            return max(1, self._limit // 16)
+            return max(1, self._limit // 32)
         return self._limit - self._limit // 4
 
     def _see(self, caller: Whose) -> None:

@@ -219,6 +219,21 @@ class HttpLimitsTable(_Table):
         100, description="Open sessions of one subject; those without a token are one subject."
     )
     sessions_total: Count = Field(1000, description="Open sessions of all together.")
+    calls_per_minute: Annotated[int, Field(ge=1, le=10_000_000)] | None = Field(
+        None,
+        description="Calls that one subject may make in a minute; with `mcp-host[limits]`.",
+    )
+    streams: Count = Field(
+        200, description="Open streams of one subject: GET, and `subscriptions/listen`."
+    )
+    body_bytes: Annotated[int, Field(ge=1024)] = Field(
+        64 * 1024 * 1024,
+        description="Bytes of requests of one subject that are being answered at once.",
+    )
+    answer_bytes: Annotated[int, Field(ge=1024)] = Field(
+        64 * 1024 * 1024,
+        description="Bytes of answers that one subject has not taken yet; then it may ask nothing.",
+    )
     replay_bytes: Annotated[int, Field(ge=1024)] = Field(
         16 * 1024 * 1024,
         description="Bytes that are kept of one session for a client whose stream broke.",

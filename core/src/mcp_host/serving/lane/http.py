@@ -29,6 +29,8 @@ class Identity(NamedTuple):
 
 Identify: TypeAlias = Callable[[str], Identity | None]
 """Finds who has a bearer token; None for one that nobody has."""
+IDENTITY = "mcp_host.identity"
+"""Where the scope of a request has who presents its token, once that was looked up."""
 FindSession: TypeAlias = Callable[[str, str | None], Session | None]
 """Finds the session of an id that this subject began."""
 
@@ -96,7 +98,7 @@ class HttpLane:
             if b"mcp-session-id" in headers:
                 is_taken = await self._in_session(headers, given, scope, again, send)
             else:
-                is_taken = await self._alone(headers, given, receive, send)
+                is_taken = await self._alone(headers, given, scope, receive, send)
         if not is_taken:
             await self._app(scope, _again(kept, receive), send)
 
@@ -122,18 +124,18 @@ class HttpLane:
     # -- requests of 2026-07-28
 
     async def _alone(
-        self, headers: Headers, given: dict[str, Any], receive: Any, send: Any
+        self, headers: Headers, given: dict[str, Any], scope: Scope, receive: Any, send: Any
     ) -> bool:
         """Answer a request without a session; False where the lane does not take it."""
         request = usual(given)
-        caller = self._caller(request, headers) if request is not None else None
+        caller = self._caller(request, headers, scope) if request is not None else None
         if request is None or caller is None:
             return False
         exchange = Exchange(self._statuses, self._patience, receive, send)
         await exchange.run(self._lane, request, caller)
         return True
 
-    def _caller(self, request: Usual, headers: Headers) -> Caller | None:
+    def _caller(self, request: Usual, headers: Headers, scope: Scope) -> Caller | None:
         """Who sends a request that the lane takes; None where it does not."""
         key = NAMES.get(request.method)
         fits = (
@@ -145,7 +147,7 @@ class HttpLane:
         if caller is None or not self._lane.takes_headers(request):
             return None
         if self._identify is not None:
-            known = self._known(headers)
+            known = self._known(headers, scope)
             if known is None:
                 return None
             subject, scopes, offered, _ = known
@@ -158,7 +160,7 @@ class HttpLane:
         self, headers: Headers, given: dict[str, Any], scope: Scope, receive: Any, send: Any
     ) -> bool:
         """Answer a request in a session; False where the lane does not take it."""
-        known = self._known(headers) if self._identify is not None else None
+        known = self._known(headers, scope) if self._identify is not None else None
         if self._identify is not None and known is None:
             return False
         session_id = headers[b"mcp-session-id"]
@@ -191,8 +193,11 @@ class HttpLane:
         await begun.run(self._lane, caller, respond)
         return True
 
-    def _known(self, headers: Headers) -> Identity | None:
+    def _known(self, headers: Headers, scope: Scope) -> Identity | None:
         """Who presents the token of a request; None where nobody does."""
+        if IDENTITY in scope:
+            found: Identity | None = scope[IDENTITY]
+            return found
         assert self._identify is not None
         scheme, _, token = headers.get(b"authorization", b"").decode("latin-1").partition(" ")
         return self._identify(token) if scheme.lower() == "bearer" else None

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
+
+from ....errors import SettingsError
 from ....startup.descriptors import close_in_forks
 from ...addresses import is_loopback, listening_socket, refuse_open_address
 from .. import Transport
@@ -28,6 +31,11 @@ class Http(Transport):
     def claim(self, read_settings: Callable[[], Settings]) -> None:
         http = read_settings().http
         refuse_open_address(http)
+        if http.limits.calls_per_minute is not None and find_spec("limits") is None:
+            raise SettingsError(
+                "http.limits.calls_per_minute: this needs what is not installed: "
+                'pip install "mcp-host[limits]"'
+            )
         self._listening = listening_socket(http.host, http.port)
         close_in_forks(self._listening.fileno())
 

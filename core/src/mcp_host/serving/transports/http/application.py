@@ -26,6 +26,7 @@ from .guard import Guard
 from .handshake import session_manager
 from .routes import HealthRoutes
 from .sessions import Sessions
+from .shares import Shares
 from .tokens import Verifier
 
 if TYPE_CHECKING:
@@ -70,9 +71,9 @@ def application(
         middleware=[_cors(http)] if http.allowed_origins else [],
         lifespan=lifespan,
     )
-    if adapter.lane is None:
-        return Guard(app, http, port)
     identify = verifier.find if http.is_authenticated else None
+    if adapter.lane is None:
+        return Guard(Shares(app, http.limits, PATH, identify), http, port)
     lane = HttpLane(
         app,
         adapter.lane,
@@ -82,7 +83,7 @@ def application(
         ERROR_CODE_HTTP_STATUS,
         sessions.of_subject,
     )
-    return Guard(lane, http, port)
+    return Guard(Shares(lane, http.limits, PATH, identify), http, port)
 
 
 def _cors(http: HttpTable) -> Middleware:

@@ -18,7 +18,10 @@ USUAL_DESCRIPTORS = 64
 LONGEST_QUEUE = 2048
 """Connections that the system holds for the server until it accepts them."""
 TOO_LATE = b"HTTP/1.1 408 Request Timeout\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
-NO_ROOM = b"HTTP/1.1 503 Service Unavailable\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
+NO_ROOM = (
+    b"HTTP/1.1 503 Service Unavailable\r\nretry-after: 1\r\n"
+    b"connection: close\r\ncontent-length: 0\r\n\r\n"
+)
 
 
 class Connection(Protocol):

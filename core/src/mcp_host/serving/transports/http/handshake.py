@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 import json
-import uuid
 from collections.abc import Mapping
 from typing import Any
 
 import pydantic_core
 from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser, authorization_context
 from mcp.server.transport_security import TransportSecuritySettings
-from mcp_types import INVALID_REQUEST
-from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from ....errors import as_protocol_error
 from ....settings.tables import HttpTable
 from ....startup.protocol import HANDSHAKE_VERSIONS, is_id
 from ...adapter import Adapter
 from ...borrowed import SessionManager
 from ...lane.sessions import BEGUN
+from .refusals import busy, refusal
 from .sessions import Owner, Session, Sessions, TooManySessions, owner_of
 
 RETRY_MS = 500
@@ -78,7 +75,7 @@ class HandshakeChecks:
         data = _parsed(message["body"])
         if "id" in data and "method" in data and not is_id(data["id"]):
             said = f"id must be a string or an integer, not {_shown(data['id'])}"
-            await _refuse(400, None, said)(scope, receive, send)
+            await refusal(400, None, said)(scope, receive, send)
             return
         session_id = headers.get(b"mcp-session-id", b"").decode("latin-1")
         session = self._sessions.find(session_id, _owner(scope)) if session_id else None
@@ -88,10 +85,8 @@ class HandshakeChecks:
             else:
                 await self._in_session(session, data["id"], scope, again, send)
         except TooManySessions as error:
-            told = as_protocol_error(error, error.envelope(str(uuid.uuid4())))
-            status = 429 if error.of_subject else 503
-            refusal = _refuse(status, data.get("id"), str(told), told.number, told.data)
-            await refusal(scope, receive, send)
+            answer = busy(429 if error.of_subject else 503, data.get("id"), error)
+            await answer(scope, receive, send)
 
     async def _in_session(
         self, session: Session, request_id: str | int, scope: Scope, receive: Receive, send: Send
@@ -100,7 +95,7 @@ class HandshakeChecks:
         stream_id = str(request_id)  # the SDK's name for it: 1 and "1" are one there
         if stream_id in session.in_flight and BEGUN not in scope:
             said = f"The id {_shown(request_id)} is in use by a request that is not answered yet"
-            await _refuse(409, request_id, said)(scope, receive, send)
+            await refusal(409, request_id, said)(scope, receive, send)
             return
         session.in_flight.add(stream_id)
 
@@ -129,15 +124,3 @@ def _owner(scope: Scope) -> Owner:
 def _shown(value: Any) -> str:
     text = json.dumps(value)
     return text if len(text) <= 64 else f"{text[:64]}…"
-
-
-def _refuse(
-    status: int,
-    request_id: str | int | None,
-    message: str,
-    code: int = INVALID_REQUEST,
-    data: Any = None,
-) -> Response:
-    error = {"code": code, "message": message, **({} if data is None else {"data": data})}
-    body = json.dumps({"jsonrpc": "2.0", "id": request_id, "error": error})
-    return Response(body, status, media_type="application/json")

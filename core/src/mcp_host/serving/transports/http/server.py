@@ -28,6 +28,8 @@ async def serve(
     """Serve until `stopping` is set; when this is cancelled, the server ends at once."""
     http = host.settings.http
     issuers = _issuers(http)
+    if http.limits.calls_per_minute is not None:
+        host.limit_calls(http.limits.calls_per_minute)
     verifier = Verifier(lambda: host.settings.http.tokens, issuers)
     routes = HealthRoutes(host, verifier)
     sessions = Sessions(http, adapter.connections)

@@ -23,6 +23,10 @@ Owner: TypeAlias = tuple[str | None, str] | None
 """Who began a session: issuer and subject; None without a token."""
 
 
+RETRY_AFTER = 5
+"""Seconds after which it is worth trying again to begin a session."""
+
+
 def owner_of(known: AuthorizationContext | None) -> Owner:
     """The owner that a token proves."""
     if known is None:
@@ -34,7 +38,8 @@ class TooManySessions(Busy):
     """No further session is begun; `of_subject` says whether the caller itself has too many."""
 
     def __init__(self, message: str, *, of_subject: bool, suggestion: str) -> None:
-        super().__init__(message, suggestions=[suggestion], details={"reason": "too_many_sessions"})
+        details = {"reason": "too_many_sessions", "retry_after": RETRY_AFTER}
+        super().__init__(message, suggestions=[suggestion], details=details)
         self.of_subject = of_subject
 
 

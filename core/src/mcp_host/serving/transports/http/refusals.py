@@ -1,0 +1,33 @@
+"""Answers to requests that are not served: an error of JSON-RPC, with the HTTP status for it."""
+
+from __future__ import annotations
+
+import json
+import uuid
+from typing import Any
+
+from mcp_types import INVALID_REQUEST
+from starlette.responses import Response
+
+from ....errors import Busy, as_protocol_error
+
+
+def refusal(
+    status: int,
+    request_id: str | int | None,
+    message: str,
+    code: int = INVALID_REQUEST,
+    data: Any = None,
+    headers: dict[str, str] | None = None,
+) -> Response:
+    """The answer to one request that is wrong."""
+    error = {"code": code, "message": message, **({} if data is None else {"data": data})}
+    body = json.dumps({"jsonrpc": "2.0", "id": request_id, "error": error})
+    return Response(body, status, headers, media_type="application/json")
+
+
+def busy(status: int, request_id: str | int | None, error: Busy) -> Response:
+    """The answer to one request too many; `Retry-After` says when another may pass."""
+    told = as_protocol_error(error, error.envelope(str(uuid.uuid4())))
+    headers = {"Retry-After": str(error.details["retry_after"])}
+    return refusal(status, request_id, str(told), told.number, told.data, headers)

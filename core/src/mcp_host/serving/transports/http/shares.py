@@ -1,0 +1,150 @@
+"""How much each caller takes up at once: streams, bodies that are read, answers that are sent."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from ....errors import Busy
+from ....settings.tables import HttpLimitsTable
+from ...lane.http import IDENTITY, Identify
+from .refusals import busy
+
+PIECE = 128 * 1024
+"""Bytes that are sent at a time: the next once the client has taken most of those before."""
+RETRY_AFTER = 1
+
+
+@dataclass(slots=True)
+class Use:
+    """What one caller takes up."""
+
+    requests: int = 0
+    streams: int = 0
+    body_bytes: int = 0
+    answer_bytes: int = 0
+
+
+class Shares:
+    """An ASGI application before the endpoint: each caller has a share of its own.
+
+    A caller is a subject; those that nobody knows are one. A request too many is refused before its
+    body is read, so that nobody takes up the memory of all. An answer counts from when it begins to
+    be sent until the client has taken it. `identify` finds who has a token; None where none are
+    wanted.
+    """
+
+    def __init__(
+        self, app: ASGIApp, limits: HttpLimitsTable, path: str, identify: Identify | None
+    ) -> None:
+        self._app = app
+        self._limits = limits
+        self._path = path
+        self._identify = identify
+        self._uses: dict[str | None, Use] = {}
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http" or scope["path"] != self._path:
+            await self._app(scope, receive, send)
+            return
+        subject, size, is_stream = self._about(scope)
+        use = self._uses.get(subject)
+        if use is None:
+            use = self._uses[subject] = Use()
+        refused = self._refused(use, size or 0, is_stream)
+        if refused is not None:
+            await busy(429, None, refused)(scope, receive, send)
+            return
+        body = _Body(use, size or 0)
+        use.requests += 1
+        use.streams += is_stream
+        use.body_bytes += body.size
+        try:
+            await self._app(
+                scope, receive if size is not None else body.counted(receive), _sent(use, send)
+            )
+        finally:
+            use.requests -= 1
+            use.streams -= is_stream
+            use.body_bytes -= body.size
+            if not use.requests:
+                self._uses.pop(subject, None)
+
+    def _about(self, scope: Scope) -> tuple[str | None, int | None, bool]:
+        """Who asks, how long the body is where that is told, and whether it asks for a stream."""
+        subject, size, is_stream = None, None, scope["method"] == "GET"
+        for name, value in scope["headers"]:
+            if name == b"authorization" and self._identify is not None:
+                scheme, _, token = value.decode("latin-1").partition(" ")
+                found = self._identify(token) if scheme.lower() == "bearer" else None
+                scope[IDENTITY] = found
+                subject = found.subject if found is not None else None
+            elif name == b"content-length":
+                size = int(value) if value.isdigit() else None
+            elif name == b"mcp-method":
+                is_stream = is_stream or value == b"subscriptions/listen"
+        return subject, size, is_stream
+
+    def _refused(self, use: Use, size: int, is_stream: bool) -> Busy | None:
+        """Why a caller may have no more; None where it may."""
+        limits = self._limits
+        if is_stream and use.streams >= limits.streams:
+            return _too_many("streams", f"{use.streams} streams are open", limits.streams)
+        if use.body_bytes and use.body_bytes + size > limits.body_bytes:
+            said = f"{use.body_bytes} bytes of requests are being answered"
+            return _too_many("body_bytes", said, limits.body_bytes)
+        if use.answer_bytes > limits.answer_bytes:
+            said = f"{use.answer_bytes} bytes of answers wait to be taken"
+            return _too_many("answer_bytes", said, limits.answer_bytes)
+        return None
+
+
+class _Body:
+    """The body of one request; one without a length is counted as it comes."""
+
+    def __init__(self, use: Use, size: int) -> None:
+        self._use = use
+        self.size = size
+
+    def counted(self, receive: Receive) -> Receive:
+        async def receive_and_count() -> Message:
+            message = await receive()
+            more = len(message.get("body", b""))
+            self.size += more
+            self._use.body_bytes += more
+            return message
+
+        return receive_and_count
+
+
+def _sent(use: Use, send: Send) -> Callable[[Any], Any]:
+    """Send a long piece of an answer in parts, and count what has not been taken yet."""
+
+    async def send_in_parts(message: Message) -> None:
+        body = message.get("body", b"")
+        if len(body) <= PIECE:
+            await send(message)
+            return
+        left = len(body)
+        use.answer_bytes += left
+        try:
+            for start in range(0, len(body), PIECE):
+                part = body[start : start + PIECE]
+                more = message.get("more_body", False) or start + PIECE < len(body)
+                await send({**message, "body": part, "more_body": more})
+                use.answer_bytes -= len(part)
+                left -= len(part)
+        finally:
+            use.answer_bytes -= left
+
+    return send_in_parts
+
+
+def _too_many(name: str, said: str, limit: int) -> Busy:
+    return Busy(
+        f"You have enough under way: {said}, and [http.limits] {name} allows {limit}",
+        details={"reason": "too_much_at_once", "limit": name, "retry_after": RETRY_AFTER},
+    )
