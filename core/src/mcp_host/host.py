@@ -102,6 +102,14 @@ class Host:
         self._rates: Rates | None = None
         self._chain = self._made_chain()
 
+    def keep_account(self, listener: OutcomeListener) -> None:
+        """Have a listener hear from now on how every call ended."""
+        self._accounts.append(listener)
+
+    def places(self) -> list[tuple[str, int, int]]:
+        """Each pack that has places, with how many calls have one and how many wait; any thread."""
+        return self._slots.places()
+
     def limit_calls(self, per_minute: int) -> None:
         """Let each caller make so many calls a minute."""
         self._rates = Rates(per_minute)

@@ -42,6 +42,10 @@ class Slots:
                 gate = self._packs[name] = Gate(table.max_concurrency, f"The pack '{name}'")
             gate.limit(table.max_concurrency)
 
+    def places(self) -> list[tuple[str, int, int]]:
+        """Each pack, with how many calls have a place and how many wait; in any thread."""
+        return [(name, gate.inside, gate.waiting) for name, gate in list(self._packs.items())]
+
     async def __call__(self, call: Call, following: Next) -> Result:
         gate = self._packs.get(call.known.pack)
         if gate is None:
@@ -82,6 +86,16 @@ class Gate:
         self._lines: dict[Whose, deque[asyncio.Future[None]]] = {}
         self._last_seen: dict[Whose, float] = {}
         self._left_at: deque[float] = deque(maxlen=64)
+
+    @property
+    def inside(self) -> int:
+        """How many calls have a place."""
+        return self._inside
+
+    @property
+    def waiting(self) -> int:
+        """How many calls wait for one."""
+        return sum(len(line) for line in list(self._lines.values()))
 
     def limit(self, places: int) -> None:
         """Have so many places from now on."""

@@ -52,6 +52,7 @@ class JsonFormatter(logging.Formatter):
                 fields["pack"] = call.entry.pack
             if call.context.caller.subject is not None:
                 fields["caller"] = call.context.caller.subject
+        fields.update(_trace())
         for key in ("pack", "code", "ms"):
             if hasattr(record, key):
                 fields[key] = getattr(record, key)
@@ -60,6 +61,17 @@ class JsonFormatter(logging.Formatter):
         elif trace := getattr(record, "traceback", ""):  # made on a pack's side
             fields["traceback"] = self._secrets.redact(trace)
         return fields
+
+
+def _trace() -> dict[str, str]:
+    """The ids of the trace and the span that a line belongs to, where there is one."""
+    trace = sys.modules.get("opentelemetry.trace")
+    if trace is None:
+        return {}
+    about = trace.get_current_span().get_span_context()
+    if not about.is_valid:
+        return {}
+    return {"trace_id": f"{about.trace_id:032x}", "span_id": f"{about.span_id:016x}"}
 
 
 class TextFormatter(logging.Formatter):

@@ -173,7 +173,8 @@ class _Start:
         from .. import host  # noqa: F401 - loaded here, used later
         from . import sdk  # noqa: F401 - as above
 
-        if self._loaded.settings.host.telemetry:
+        settings = self._loaded.settings
+        if settings.host.telemetry or (self._what.transport == "http" and settings.http.metrics):
             from . import telemetry
 
             telemetry.set_up(self._loaded.settings)

@@ -58,6 +58,8 @@ def set_up(settings: Settings) -> None:
 
     What has been set up already, as `opentelemetry-instrument` does, stays.
     """
+    if settings.http.metrics:
+        _measure(settings)
     if not settings.host.telemetry:
         return
     from opentelemetry import metrics, trace
@@ -75,13 +77,40 @@ def set_up(settings: Settings) -> None:
     except ImportError:
         log.warning('[host] telemetry has no exporter: pip install "mcp-host[otel]"')
         return
-    named = {} if "OTEL_SERVICE_NAME" in os.environ else {"service.name": "mcp-host"}
-    resource = Resource.create({**named, "service.version": VERSION})
+    resource = Resource.create(_about())
     tracing = TracerProvider(resource=resource)
     tracing.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
     trace.set_tracer_provider(tracing)
+    if settings.http.metrics:
+        return  # there are readers already
     reader = PeriodicExportingMetricReader(OTLPMetricExporter())
     metrics.set_meter_provider(MeterProvider(resource=resource, metric_readers=[reader]))
+
+
+def _measure(settings: Settings) -> None:
+    """Set up what Prometheus reads, and with `telemetry` what is sent as well."""
+    from opentelemetry import metrics
+    from opentelemetry.exporter.prometheus import PrometheusMetricReader
+    from opentelemetry.sdk.metrics import MeterProvider
+    from opentelemetry.sdk.metrics.export import PeriodicExportingMetricReader
+    from opentelemetry.sdk.resources import Resource
+
+    readers: list[Any] = [PrometheusMetricReader()]
+    if settings.host.telemetry:
+        try:
+            from opentelemetry.exporter.otlp.proto.http.metric_exporter import OTLPMetricExporter
+        except ImportError:
+            pass  # the traces say it
+        else:
+            readers.append(PeriodicExportingMetricReader(OTLPMetricExporter()))
+    provider = MeterProvider(resource=Resource.create(_about()), metric_readers=readers)
+    metrics.set_meter_provider(provider)
+
+
+def _about() -> dict[str, str]:
+    """What the service is called, where the variables do not say."""
+    named = {} if "OTEL_SERVICE_NAME" in os.environ else {"service.name": "mcp-host"}
+    return {**named, "service.version": VERSION}
 
 
 def flush() -> None:

@@ -286,6 +286,16 @@ class HttpTable(_Table):
     session_idle_timeout: Seconds = Field(
         1800, description="Seconds after which an unused session ends."
     )
+    metrics: bool = Field(
+        False,
+        description="Let Prometheus read `/metrics`, with a token that may read the host, where "
+        "tokens are wanted; with `mcp-host[metrics]`.",
+    )
+    metrics_port: Annotated[int, Field(ge=0, le=65535)] | None = Field(
+        None,
+        description="Have `/metrics` at this port of this machine instead, without a token; 0 "
+        "takes a free one.",
+    )
     limits: HttpLimitsTable = Field(
         default_factory=HttpLimitsTable.model_construct, description="How much clients may take up."
     )

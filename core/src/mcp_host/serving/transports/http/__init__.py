@@ -31,6 +31,10 @@ class Http(Transport):
     def claim(self, read_settings: Callable[[], Settings]) -> None:
         http = read_settings().http
         refuse_open_address(http)
+        if http.metrics:
+            from ...metrics import check
+
+            check(http)
         if http.limits.calls_per_minute is not None and find_spec("limits") is None:
             raise SettingsError(
                 "http.limits.calls_per_minute: this needs what is not installed: "

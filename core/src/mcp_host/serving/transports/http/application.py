@@ -61,11 +61,13 @@ def application(
         async with manager.run():
             yield
 
+    beside = http.metrics_port is not None
     app = Starlette(
         routes=[
             Route(PATH, endpoint),
             Route("/healthz", routes.alive),
             Route("/readyz", routes.ready),
+            *([Route("/metrics", routes.metrics)] if http.metrics and not beside else []),
             *well_known,
         ],
         middleware=[_cors(http)] if http.allowed_origins else [],

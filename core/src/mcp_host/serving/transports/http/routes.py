@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections import Counter
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from starlette.requests import Request
-from starlette.responses import JSONResponse
+from starlette.responses import JSONResponse, Response
 
 from ....declarations.context import Caller
 from ....host import Host
 from ....packs.access import may_read
 from .tokens import Verifier
+
+STILL_SERVING = frozenset(
+    ("calls_abandoned", "not_set_up", "name_clash", "name_invalid", "declaration_invalid")
+)
+"""Codes of packs that are degraded and serve all the same; with any other, they say themselves that
+something which they need is away."""
 
 
 class HealthRoutes:
@@ -21,6 +29,7 @@ class HealthRoutes:
         self._host = host
         self._verifier = verifier
         self.stopping = False
+        self._decided: set[str] = set()
 
     async def alive(self, request: Request) -> JSONResponse:
         """200 until the host begins to stop."""
@@ -28,12 +37,10 @@ class HealthRoutes:
         return JSONResponse({"status": "stopping" if self.stopping else "ok"}, status)
 
     async def ready(self, request: Request) -> JSONResponse:
-        """200 where no pack is being opened and one works, or none is enabled."""
+        """200 where every required pack serves, and of the others one that is open, if any is."""
         reports = self._host.report()
         states = Counter(report["state"] for report in reports)
-        working = states["ready"] + states["degraded"]
-        enabled = len(reports) - states["disabled"]
-        is_ready = not self.stopping and not states["opening"] and (working or not enabled)
+        is_ready = not self.stopping and self._serves(reports)
         answer: dict[str, Any] = {"ready": bool(is_ready), "packs": dict(states)}
         caller = Caller(scopes=await self._scopes(request))
         known = [r for r in reports if may_read("host", caller) or may_read(r["name"], caller)]
@@ -41,8 +48,46 @@ class HealthRoutes:
             answer["details"] = known
         return JSONResponse(answer, 200 if is_ready else 503)
 
+    async def metrics(self, request: Request) -> Response:
+        """What Prometheus reads; where tokens are wanted, for those that may read the host."""
+        from ...metrics import as_text
+
+        if self._host.settings.http.is_authenticated:
+            scopes = await self._scopes(request)
+            if not may_read("host", Caller(scopes=scopes)):
+                return Response(status_code=403 if scopes else 401)
+        text, kind = await asyncio.to_thread(as_text)
+        return Response(text, headers={"Content-Type": kind})
+
+    def _serves(self, reports: Sequence[Mapping[str, Any]]) -> bool:
+        """Whether what must serve does; of packs that need not, those count that were opened once.
+
+        One that is tried again after it has failed is `opening` for a while, and waited for no
+        more.
+        """
+        packs, is_open = self._host.packs, []
+        for report in reports:
+            name, state = report["name"], report["state"]
+            if state == "disabled":
+                continue
+            if state != "opening":
+                self._decided.add(name)
+            is_required = name == self._host.alone or packs[name].table.required
+            if is_required and not _serves(report):
+                return False
+            if name not in self._decided:
+                return False
+            is_open.append(state in ("ready", "degraded"))
+        return any(is_open) or not is_open
+
     async def _scopes(self, request: Request) -> frozenset[str]:
         """What the request's token allows; nothing without one."""
         scheme, _, token = request.headers.get("authorization", "").partition(" ")
         known = await self._verifier.verify_token(token) if scheme.lower() == "bearer" else None
         return frozenset(known.scopes if known else ())
+
+
+def _serves(report: Mapping[str, Any]) -> bool:
+    """Whether a pack can do what it is there for."""
+    state, code = report["state"], report.get("code", "")
+    return state == "ready" or (state == "degraded" and code in STILL_SERVING)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import socket
 from typing import TYPE_CHECKING
 
@@ -21,6 +22,8 @@ from .tokens import Verifier
 if TYPE_CHECKING:
     from .issuers import Issuers
 
+log = logging.getLogger("mcp_host.server")
+
 
 async def serve(
     host: Host, adapter: Adapter, listening: socket.socket, stopping: asyncio.Event
@@ -28,6 +31,13 @@ async def serve(
     """Serve until `stopping` is set; when this is cancelled, the server ends at once."""
     http = host.settings.http
     issuers = _issuers(http)
+    if http.metrics:
+        from ...metrics import Metrics, serve_beside
+
+        Metrics(host)
+        if http.metrics_port is not None:
+            port = serve_beside(http.metrics_port)
+            log.info("metrics are at http://127.0.0.1:%d/metrics", port)
     if http.limits.calls_per_minute is not None:
         host.limit_calls(http.limits.calls_per_minute)
     verifier = Verifier(lambda: host.settings.http.tokens, issuers)
