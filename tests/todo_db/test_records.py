@@ -236,16 +236,25 @@ async def test_two_that_migrate_at_once_do_it_once_and_keep_the_rows(
         assert (await TaskService(store).page("ann")).tasks == (made,)
 
 
+@pytest.mark.parametrize(("version", "last"), [(None, "todo_deleted"), ("0001", "todo_keys")])
 async def test_a_migration_that_is_killed_leaves_nothing_and_is_run_again(
-    server: "Server", schema: str, tmp_path: Path
+    server: "Server", schema: str, tmp_path: Path, version: str | None, last: str
 ) -> None:
     url = server.url(schema)
     await create_tables(read_url(url))
+    if version is not None:
+        await migrate(read_url(url))
+        await server.execute(
+            f"SET search_path = {schema}; DROP TABLE todo_keys;"
+            f" UPDATE todo_db_version SET version_num = '{version}'"
+        )
+    async with open_store(read_url(url)) as store:
+        made = await TaskService(store).add(ANN, TaskCreate("kept"))
     other = await asyncpg.connect(server.admin_url)
     begun = other.transaction()
     await begun.start()
-    # Whoever makes the second table waits for this one to be there or not.
-    await other.execute(f"CREATE TABLE {schema}.todo_deleted (x int)")
+    # Whoever makes the last table waits for this one to be there or not.
+    await other.execute(f"CREATE TABLE {schema}.{last} (x int)")
     migrating = subprocess.Popen(
         [BIN / "todo-db-mcp", "migrate"], env=environment(tmp_path, url), stdout=subprocess.PIPE
     )
@@ -259,10 +268,12 @@ async def test_a_migration_that_is_killed_leaves_nothing_and_is_run_again(
     migrating.communicate()
     await begun.rollback()
     await other.close()
+    assert (await standing(read_url(url))).version == version
 
+    before = "no version" if version is None else version
     assert await run(tmp_path, url, "migrate") == (
         0,
-        f"127.0.0.1:{server.port}: migrated from no version to {VERSION}\n",
+        f"127.0.0.1:{server.port}: migrated from {before} to {VERSION}\n",
         "",
     )
     assert await run(tmp_path, url, "migrate") == (
@@ -270,6 +281,8 @@ async def test_a_migration_that_is_killed_leaves_nothing_and_is_run_again(
         f"127.0.0.1:{server.port}: version {VERSION} is there already\n",
         "",
     )
+    async with open_store(read_url(url)) as store:
+        assert (await TaskService(store).page(ANN)).tasks == (made,)
 
 
 @pytest.mark.parametrize("url", ["sqlite", "uuids"], indirect=True)
