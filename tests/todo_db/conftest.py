@@ -59,6 +59,14 @@ class Server:
         finally:
             await connection.close()
 
+    async def value(self, sql: str) -> int:
+        """What a query of one value gives."""
+        connection = await asyncpg.connect(self.admin_url)
+        try:
+            return int(await connection.fetchval(sql))
+        finally:
+            await connection.close()
+
     async def schema(self) -> str:
         """An empty schema, whose owner is the user behind `url`."""
         name = f"s{uuid4().hex}"

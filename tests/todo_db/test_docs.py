@@ -25,9 +25,9 @@ def blocks(language: str) -> list[str]:
 def test_the_settings_shown_are_all_there_are_with_their_defaults() -> None:
     (shown,) = (tomllib.loads(block)["packs"]["todo_db"]["settings"] for block in blocks("toml"))
 
-    del shown["url"], shown["user_id"]
+    del shown["url"], shown["bus_url"], shown["user_id"]
     defaults = TodoDbSettings().model_dump()
-    del defaults["url"], defaults["user_id"]
+    del defaults["url"], defaults["bus_url"], defaults["user_id"]
     assert shown == defaults
 
 

@@ -1,7 +1,9 @@
 """What clients read and watch of the to-do list."""
 
+import asyncio
 import json
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -103,3 +105,36 @@ async def test_a_history_that_is_not_kept_names_the_command_that_makes_it(
 
     assert caught.value.code == "unsupported"
     assert "todo-db-mcp migrate" in str(caught.value)
+
+
+async def test_a_change_is_told_to_those_who_watch_through_another_process(
+    server: "Server", schema: str
+) -> None:
+    url = server.url(schema)
+    await create_tables(read_url(url))
+    table = {"packs": {"todo_db": {"settings": {"url": url, "bus_url": url}}}}
+    listening = "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'todo_db notices'"
+    async with hosted(PACK, table) as one, hosted(PACK, table) as other:
+        async with asyncio.timeout(60):
+            for count in iter(partial(server.value, f"{listening} AND query LIKE 'LISTEN%'"), None):
+                if await count == 2:
+                    break
+        for title in ("once", "twice"):
+            await one.seen_by(of("ann/o:n")).value("todo_db_add_task", title=title)
+        await one.next_change("todo://ann%2Fo%3An/tasks")
+
+        await other.next_change("todo://ann%2Fo%3An/tasks")
+        await other.next_change("todo://ann%2Fo%3An/history")
+
+        assert other.changes.empty()  # two changes of a moment are told as one
+
+
+@pytest.mark.parametrize("bus_url", ["sqlite:////x.db", "postgres://a@b.example/c?pgbouncer=true"])
+async def test_a_bus_that_reaches_nobody_is_refused(
+    tables: Mapping[str, Any], bus_url: str
+) -> None:
+    tables["packs"]["todo_db"]["settings"]["bus_url"] = bus_url
+    async with hosted(PACK, tables) as host:
+        envelope = await host.error("todo_db_list_tasks", user_id="ann")
+
+    assert "bus_url must be of PostgreSQL itself" in envelope["error"]

@@ -57,6 +57,13 @@ class TodoDbSettings(BaseModel):
             " (row-level security); the pack does not start where that does not hold"
         ),
     ] = False
+    bus_url: Annotated[
+        SecretStr | None,
+        Field(
+            description="A PostgreSQL URL by which the processes that serve one database tell each"
+            " other of changes; a direct one, not of a transaction pooler"
+        ),
+    ] = None
     history_days: Annotated[
         float,
         Field(ge=0, description="Days for which it is kept who changed what; 0 for not at all"),

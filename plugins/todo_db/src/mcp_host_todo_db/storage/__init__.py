@@ -2,6 +2,7 @@
 
 from .address import Address, PostgresServer, SqliteFile, read_url
 from .database import AsyncSessionLocal
+from .notices import Notices, notices
 from .opening import create_tables, open_store
 from .store import Health, TaskStore
 
@@ -9,10 +10,12 @@ __all__ = [
     "Address",
     "AsyncSessionLocal",
     "Health",
+    "Notices",
     "PostgresServer",
     "SqliteFile",
     "TaskStore",
     "create_tables",
+    "notices",
     "open_store",
     "read_url",
 ]
