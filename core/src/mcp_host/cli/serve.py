@@ -13,6 +13,7 @@ from ..startup.printable import shown
 from ..startup.trust import NO_PACKS, Choice, again, choose, is_safe_mode
 from ..startup.version import VERSION
 from ..startup.warm.attempt import attempt
+from ..startup.worker import told
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from ..serving.start import Serving
     from ..settings.loading import Settings
     from ..startup.options import Given
+    from ..startup.worker import Worker
 
 SERVER = f"{__name__}:serving"
 """Where the warm host finds what this command serves."""
@@ -38,17 +40,36 @@ def serve(given: Given) -> NoReturn:
     choice = choose(given.config)
     for line in _notices(choice):
         print(shown(line), file=sys.stderr)
+    worker = told()
+    if given.workers is not None and worker is None:
+        _by_workers(given, choice)
     whose = None if is_safe_mode() else identity("mcp-host", choice.file, given)
     tried = attempt(SERVER, given, whose, choice.file, choice.digest)
     # A front, which the process has become where this is not reached, does without it.
     from ..serving import start
 
-    what, settings = serving(given, choice.file, choice.digest)
+    what, settings = serving(given, choice.file, choice.digest, worker)
     start.serve(what.__replace__(identity=whose, saved=tried.saved, before=tried.before), settings)
 
 
+def _by_workers(given: Given, choice: Choice) -> NoReturn:
+    """Have processes of their own serve; this one starts them, and ends them."""
+    from ..errors import SettingsError
+    from .workers import serve_by_workers
+
+    if given.transport != "http" or sys.platform == "win32":
+        print("error: --workers needs --transport http, and not Windows", file=sys.stderr)
+        sys.exit(2)
+    try:
+        settings = read_settings(choice, is_safe_mode(), given)
+        sys.exit(serve_by_workers(given.workers or 1, sys.argv[2:], settings))
+    except SettingsError as error:
+        print(shown(f"error: {error}"), file=sys.stderr)
+        sys.exit(1)
+
+
 def serving(
-    given: Given, source: str | None, digest: str | None
+    given: Given, source: str | None, digest: str | None, worker: Worker | None = None
 ) -> tuple[Serving, Callable[[], Settings]]:
     """What is served, and what reads its settings from the file that was chosen."""
     from ..serving.start import Serving
@@ -58,10 +79,10 @@ def serving(
         name="mcp-host",
         version=lambda: VERSION,
         transport=given.transport,
-        read_again=lambda: read_settings(_again(choice), no_packs, given),
+        read_again=lambda: read_settings(_again(choice), no_packs, given, worker),
         watches=given.watch,
     )
-    return what, lambda: read_settings(choice, no_packs, given)
+    return what, lambda: read_settings(choice, no_packs, given, worker)
 
 
 def parser() -> argparse.ArgumentParser:
@@ -75,7 +96,9 @@ def parser() -> argparse.ArgumentParser:
     return parser
 
 
-def read_settings(choice: Choice, no_packs: bool, given: Given) -> Settings:
+def read_settings(
+    choice: Choice, no_packs: bool, given: Given, worker: Worker | None = None
+) -> Settings:
     """The chosen settings, empty ones where there is no file, and what the command line says."""
     # After a client may have had its first answers.
     from ..settings.loading import Settings, load
@@ -83,7 +106,7 @@ def read_settings(choice: Choice, no_packs: bool, given: Given) -> Settings:
 
     path = choice.path
     settings = load(path, digest=choice.digest) if path is not None else Settings()
-    return overridden(settings.replace(packs={}) if no_packs else settings, given)
+    return overridden(settings.replace(packs={}) if no_packs else settings, given, worker)
 
 
 def _again(choice: Choice) -> Choice:

@@ -13,11 +13,12 @@ from typing import Annotated, Any, Literal
 import typer
 from rich.markup import escape
 
-from ..startup.options import CHOICES, HELP, SWITCHES, Options
+from ..startup.options import CHOICES, HELP, MOST_WORKERS, SWITCHES, Options
 from .serve import serve as begin
 
 KINDS: dict[str, tuple[Any, dict[str, Any]]] = {
     "--port": (int, {"min": 0, "max": 65535}),
+    "--workers": (int, {"min": 1, "max": MOST_WORKERS}),
     "--root": (Path, {}),
     "--config": (Path, {}),
     **{name: (bool, {}) for name in SWITCHES},

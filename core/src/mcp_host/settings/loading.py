@@ -43,6 +43,7 @@ class Settings:
     processes of their own are a session's, and None where they are the process's. `workers` are
     those of other distributions, by the packs that have chosen one. `digest` is that of the file's
     bytes, where there is one. `locked` are the packs of the lock file, with what was agreed to.
+    `listening` is the descriptor of the socket that one of several workers serves at.
     """
 
     host: HostTable = field(default_factory=HostTable)
@@ -58,6 +59,7 @@ class Settings:
     workers: Mapping[str, WorkerChoice] = field(default_factory=dict)
     digest: str = ""
     locked: Mapping[str, LockedPack] = field(default_factory=dict)
+    listening: int | None = None
 
     @property
     def folder(self) -> Path:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ..errors import SettingsError
 from ..startup.trust import absolute
@@ -14,10 +14,19 @@ if TYPE_CHECKING:
     import argparse
 
     from ..startup.options import Options
+    from ..startup.worker import Worker
+
+PARTED = ("calls_per_minute", "streams", "body_bytes", "answer_bytes", "connections")
+"""Keys of [http.limits] of which each worker has its part."""
 
 
-def overridden(settings: Settings, given: Options | argparse.Namespace) -> Settings:
-    """The settings with what the command line says; `SettingsError` for an unknown profile."""
+def overridden(
+    settings: Settings, given: Options | argparse.Namespace, worker: Worker | None = None
+) -> Settings:
+    """The settings with what the command line says; `SettingsError` for an unknown profile.
+
+    A `worker` has its part of the limits.
+    """
     http = {"host": given.host, "port": given.port}
     host = {
         "log_level": given.log_level,
@@ -26,9 +35,35 @@ def overridden(settings: Settings, given: Options | argparse.Namespace) -> Setti
     }
     if given.profile is not None:
         settings = profiled(settings, given.profile)
+    if worker is not None:
+        settings = _shared(settings, worker)
     return settings.replace(
         http=settings.http.model_copy(update={k: v for k, v in http.items() if v is not None}),
         host=settings.host.model_copy(update={k: v for k, v in host.items() if v is not None}),
+    )
+
+
+def _shared(settings: Settings, worker: Worker) -> Settings:
+    """The settings of one of several workers: no sessions, and its part of what is limited."""
+
+    def parted(table: Any, *keys: str) -> dict[str, int]:
+        given = {key: getattr(table, key) for key in keys}
+        return {k: -(-v // worker.workers) for k, v in given.items() if v is not None}
+
+    limits = settings.http.limits
+    http = {
+        "stateless": True,
+        "limits": limits.model_copy(update=parted(limits, *PARTED)),
+    }
+    host = {"state_key": worker.state_key, **parted(settings.host, "max_concurrency")}
+    return settings.replace(
+        http=settings.http.model_copy(update=http),
+        host=settings.host.model_copy(update=host),
+        packs={
+            name: table.model_copy(update=parted(table, "max_concurrency"))
+            for name, table in settings.packs.items()
+        },
+        listening=worker.descriptor,
     )
 
 

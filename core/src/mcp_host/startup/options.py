@@ -33,6 +33,7 @@ HELP = {
     "--warm": "Have the one warm process serve, which all sessions share; with stdio, on Linux.",
     "--no-warm": "Serve in this process alone.",
     "--watch": "Heed changes of the settings file while it serves.",
+    "--workers": "How many processes serve at one socket, with http; they keep no sessions.",
     "--log-level": "The least level that is logged.",
     "--log-format": "How the log is written.",
 }
@@ -45,6 +46,7 @@ SWITCHES = {
     "--watch": ("watch", True),
 }
 """What options without a value say: of a field of `Options`."""
+MOST_WORKERS = 64
 _WITH_VALUE = (*CHOICES, "--root", "--config", "--profile")
 
 
@@ -60,6 +62,7 @@ class Options(Record):
     no_catalogue: bool = False
     warm: bool | None = None
     watch: bool = False
+    workers: int | None = None
     log_level: str | None = None
     log_format: str | None = None
 
@@ -100,10 +103,11 @@ def add_options(
         "--warm": {"action": "store_const", "const": True},
         "--no-warm": {"dest": "warm", "action": "store_const", "const": False},
         "--watch": {"action": "store_true"},
+        "--workers": {"type": _count},
     }
-    parser.set_defaults(watch=False)
+    parser.set_defaults(watch=False, workers=None)
     for option, told in HELP.items():
-        if option == "--watch" and not watches:
+        if option in ("--watch", "--workers") and not watches:
             continue
         how = kinds.get(option, {})
         if option in CHOICES:
@@ -116,6 +120,14 @@ def _port(text: str) -> int:
 
     if not text.isdecimal() or int(text) > 65535:
         raise argparse.ArgumentTypeError(f"{text!r} must be a port: a number from 0 to 65535")
+    return int(text)
+
+
+def _count(text: str) -> int:
+    import argparse
+
+    if not text.isdecimal() or not 1 <= int(text) <= MOST_WORKERS:
+        raise argparse.ArgumentTypeError(f"{text!r} must be a number from 1 to {MOST_WORKERS}")
     return int(text)
 
 

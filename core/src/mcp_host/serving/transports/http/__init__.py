@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 from importlib.util import find_spec
 
 from ....errors import SettingsError
@@ -12,7 +13,6 @@ from .. import Transport
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import asyncio
-    import socket
     from collections.abc import Callable
 
     from ....host import Host
@@ -29,7 +29,8 @@ class Http(Transport):
         self._listening: socket.socket | None = None
 
     def claim(self, read_settings: Callable[[], Settings]) -> None:
-        http = read_settings().http
+        settings = read_settings()
+        http = settings.http
         refuse_open_address(http)
         if http.metrics:
             from ...metrics import check
@@ -40,7 +41,10 @@ class Http(Transport):
                 "http.limits.calls_per_minute: this needs what is not installed: "
                 'pip install "mcp-host[limits]"'
             )
-        self._listening = listening_socket(http.host, http.port)
+        if settings.listening is not None:
+            self._listening = socket.socket(fileno=settings.listening)
+        else:
+            self._listening = listening_socket(http.host, http.port)
         close_in_forks(self._listening.fileno())
 
     def load(self) -> None:
