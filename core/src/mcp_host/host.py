@@ -99,7 +99,7 @@ class Host:
         if host.audit is not None:
             self._audit = AuditFile(host.audit, host.audit_max_bytes, host.audit_keep)
             self._accounts.append(Audit(self._audit.write))
-        self._rates: Rates | None = None
+        self._rates = Rates()
         self._chain = self._made_chain()
 
     def keep_account(self, listener: OutcomeListener) -> None:
@@ -112,14 +112,14 @@ class Host:
 
     def limit_calls(self, per_minute: int) -> None:
         """Let each caller make so many calls a minute."""
-        self._rates = Rates(per_minute)
-        self._chain = self._made_chain()
+        self._rates.limit(per_minute)
 
     def _made_chain(self) -> Chain:
         """What every call passes, by the settings as they are now."""
         settings, inventory = self.settings, self.inventory
         host = settings.host
         find, cache, slots = partial(self._found, "tools"), self.cache, self._slots
+        rates = self._rates
         tables = settings.packs.values()
         cache.is_used = any(tool.cache for table in tables for tool in table.tools.values())
         return Chain(
@@ -127,7 +127,7 @@ class Host:
                 request_id,
                 Outcomes(self._accounts),
                 ErrorEnvelope(settings.secrets),
-                *([] if self._rates is None else [self._rates]),
+                rates,
                 Search(inventory.search_tools, partial(inventory.lists.everything, "tools"), find),
                 policy,
                 Names(self._known_names, self._why_missing),

@@ -4,21 +4,31 @@ from __future__ import annotations
 
 import math
 import time
+from typing import TYPE_CHECKING
 
 from ..errors import Busy
 from .call import Call, Next, Result
 
-EXTRA = "limits"
-"""The extra of mcp-host that brings the library, whose name it is as well."""
+if TYPE_CHECKING:
+    from limits.strategies import RateLimiter
 
 
 class Rates:
-    """Lets `per_minute` calls of each caller pass in any minute, and has the rest come later.
+    """Lets so many calls of each caller pass in any minute, and has the rest come later.
 
-    A caller is the subject of a token, else a session; those without either are one.
+    A caller is the subject of a token, else a session; those without either are one. Until `limit`
+    is called, nothing is counted, and no call comes here.
     """
 
-    def __init__(self, per_minute: int) -> None:
+    def __init__(self) -> None:
+        self._limiter: RateLimiter | None = None
+
+    def concerns(self, call: Call) -> bool:
+        """Whether calls are counted."""
+        return self._limiter is not None
+
+    def limit(self, per_minute: int) -> None:
+        """Count from now on; with the library of the extra."""
         from limits import RateLimitItemPerMinute
         from limits.storage import MemoryStorage
         from limits.strategies import SlidingWindowCounterRateLimiter
@@ -28,6 +38,7 @@ class Rates:
 
     async def __call__(self, call: Call, following: Next) -> Result:
         caller = call.context.caller.identity or "nobody"
+        assert self._limiter is not None  # `concerns` was asked
         if not self._limiter.hit(self._limit, caller):
             window = self._limiter.get_window_stats(self._limit, caller)
             raise Busy(
