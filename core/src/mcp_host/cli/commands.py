@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from importlib import import_module, metadata
 from typing import Any
 
@@ -55,10 +57,10 @@ EXTRAS = {
 
 
 class Command(TyperCommand):
-    """A command whose help tells of a flag without a type: `--json`, not `--json <bool>`."""
+    """A command whose help is for people: `--json`, not `--json <bool>`; `<str>`, not its list."""
 
     def get_params(self, ctx: Any) -> Any:
-        return _without_type_of_flags(super().get_params(ctx))
+        return _with_types_for_people(super().get_params(ctx))
 
 
 class Commands(TyperGroup):
@@ -69,7 +71,7 @@ class Commands(TyperGroup):
         self.commands = CommandTable()  # type: ignore[assignment]  # nothing is added to it
 
     def get_params(self, ctx: Any) -> Any:
-        return _without_type_of_flags(super().get_params(ctx))
+        return _with_types_for_people(super().get_params(ctx))
 
     def list_commands(self, ctx: Any) -> list[str]:
         """The names alone: no command is loaded for them."""
@@ -109,11 +111,18 @@ class CommandTable(Mapping[str, Any]):
         return sum(1 for _ in self)
 
 
-def _without_type_of_flags(parameters: Sequence[Any]) -> Sequence[Any]:
+def _with_types_for_people(parameters: Sequence[Any]) -> Sequence[Any]:
     for parameter in parameters:
         if getattr(parameter, "is_flag", False) and parameter.metavar is None:
             parameter.metavar = ""
+        elif "display_type" not in vars(parameter):
+            parameter.display_type = partial(_type_of_each, parameter.display_type)
     return parameters
+
+
+def _type_of_each(shown: Callable[[Any], str], ctx: Any) -> str:
+    """The type of one value, also where several may be given: the dots behind the name say that."""
+    return re.sub(r"^<list\[(.*)\]>$", r"<\1>", shown(ctx))
 
 
 def _made(name: str, found: Callable[..., Any] | typer.Typer, **how: Any) -> Any:
