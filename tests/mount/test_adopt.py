@@ -77,11 +77,13 @@ def test_a_server_of_a_client_is_adopted_locked_replaced_and_given_back(home: Ho
         (("cursor", "nothing"), "no server 'nothing' is there; there are: a"),
         (("curser",), "no client 'curser' is known"),
         (("./none.json",), "there is no such file"),
+        (("./empty.json",), "empty.json: it has no servers in a shape that a known client has"),
         (("--undo",), "has changed no such file"),
     ],
 )
 def test_what_cannot_be_done_is_told(home: Home, arguments: tuple[str, ...], said: str) -> None:
     client_file(home, {"a": {"command": "x"}})
+    (home.project / "empty.json").write_text("{}")
 
     done = home.run("adopt", *arguments)
 
@@ -166,6 +168,20 @@ def test_an_address_keeps_no_login_and_says_that_others_do_not_travel(tmp_path: 
     assert query.table == {"url": {"file": "x.url=https:||x.org|mcp?token=abc"}, "transport": "sse"}
     assert any("login does not travel" in note for note in query.notes)
     assert (login.what, query.what) == ("https://x.org", "https://x.org")
+
+
+def test_variables_that_codex_names_are_translated(tmp_path: Path) -> None:
+    entry = {"bearer_token_env_var": "LOGIN", "env_http_headers": {"X-Team": "TEAM"}}
+    remote = adopted(tmp_path, {"LOGIN": "abc"}, command="", url="https://x.org", entry=entry)
+    unset = adopted(tmp_path, command="", url="https://x.org", entry=entry)
+    local = adopted(tmp_path, entry={"env_vars": ["TEAM"]})
+
+    assert remote.table["headers"] == {
+        "Authorization": {"file": "x.Authorization=Bearer abc"},
+        "X-Team": {"env": "TEAM", "default": ""},
+    }
+    assert unset.problem == "it needs the variable LOGIN, which is not set here"
+    assert local.table["env"] == {"TEAM": {"env": "TEAM", "default": ""}}
 
 
 @pytest.mark.parametrize(

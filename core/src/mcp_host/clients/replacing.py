@@ -11,6 +11,8 @@ from .edits import edited
 from .known import CLIENTS
 from .reading import ClientFile, files_at, read_file
 
+SYNTAXES = {".toml": "toml", ".yaml": "yaml", ".yml": "yaml"}
+
 
 def client_file(path: Path) -> ClientFile:
     """Read a file as the client does whose it is, or whose shape it has.
@@ -20,9 +22,9 @@ def client_file(path: Path) -> ClientFile:
     problem = ""
     if not path.is_file():
         raise ClientFileError(f"{path}: there is no such file")
-    for client in sorted(CLIENTS.values(), key=lambda one: path.absolute() not in files_at(one)):
-        if client.by_bundle:
-            continue
+    syntax = SYNTAXES.get(path.suffix.lower(), "json")
+    clients = [one for one in CLIENTS.values() if one.syntax == syntax and not one.by_bundle]
+    for client in sorted(clients, key=lambda one: path.absolute() not in files_at(one)):
         found = read_file(client, path.absolute())
         if found.servers:
             return found

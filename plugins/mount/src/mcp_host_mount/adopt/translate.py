@@ -78,6 +78,8 @@ class Translation:
         table: dict[str, Any] = {"command": [self._word(made, words, n) for n in range(len(words))]}
         variables = {**self._env_file(made), **server.environment}
         env = {name: self._variable(made, name, value) for name, value in variables.items()}
+        for name in _names(server.entry.get("env_vars")):
+            env.setdefault(name, {"env": name, "default": ""})
         if env:
             table["env"] = env
         if server.folder:
@@ -86,7 +88,7 @@ class Translation:
 
     def _remote(self, made: Adopted) -> dict[str, Any]:
         server = made.server
-        url, headers = server.url, dict(server.headers)
+        url, headers = server.url, {**_headers_by_name(server.entry), **server.headers}
         parts = urlsplit(url)
         if parts.username is not None:
             login = f"{parts.username}:{parts.password or ''}".encode()
@@ -203,6 +205,21 @@ class Translation:
             raise _CannotTranslateError(f"its envFile {path} cannot be read: {why}") from None
         made.notes.append(f"what stands in {path} now is kept; it is not read again")
         return dict(_assignments(text))
+
+
+def _headers_by_name(entry: Mapping[str, Any]) -> dict[str, str]:
+    """The headers of which an entry has only the names of variables, as Codex writes them."""
+    found = {}
+    bearer, named = entry.get("bearer_token_env_var"), entry.get("env_http_headers")
+    if isinstance(bearer, str) and bearer:
+        found["Authorization"] = f"Bearer ${{{bearer}}}"
+    if isinstance(named, Mapping):
+        found.update({str(name): f"${{{variable}}}" for name, variable in named.items()})
+    return found
+
+
+def _names(given: Any) -> list[str]:
+    return [name for name in given if isinstance(name, str)] if isinstance(given, list) else []
 
 
 class _CannotTranslateError(Exception):
