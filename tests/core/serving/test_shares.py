@@ -73,16 +73,18 @@ async def test_streams_are_counted_for_each_caller(served: HttpServer) -> None:
         AsyncExitStack() as stack,
         asyncio.timeout(60),
     ):
+        kept = []  # one that nobody refers to any more is closed
         for _ in range(2):
             frames = await stack.enter_async_context(ann.stream("subscriptions/listen", **watch))
-            await anext(aiter(frames))
+            await anext(frames)
+            kept.append(frames)
         frame, headers = ann.modern("subscriptions/listen", watch)
 
         details = refused(await ann.http.post(ann.url, json=frame, headers=headers))
 
         assert details["limit"] == "streams"
         async with bob.stream("subscriptions/listen", **watch) as frames:
-            assert await anext(aiter(frames))
+            assert await anext(frames)
 
 
 async def test_bodies_and_answers_that_one_caller_leaves_lying_are_bounded(
