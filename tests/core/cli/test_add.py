@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from core_home import Done, Home
 from mcp_host.cli.add import environment
+from mcp_host.cli.add.plugin import read as read_plugin
 from mcp_host.cli.add.source import wanted
 from mcp_host.errors import SettingsError
 
@@ -272,3 +273,68 @@ def test_an_environment_that_cannot_be_written_is_said(monkeypatch: pytest.Monke
 
     with pytest.raises(SettingsError, match="must be writable to add a pack"):
         environment.installer()
+
+
+SERVER = """
+import json, sys
+
+for line in sys.stdin:
+    asked = json.loads(line)
+    tools = [{"name": "water", "inputSchema": {"type": "object"}}]
+    about = {"protocolVersion": "2025-06-18", "capabilities": {"tools": {}}}
+    about["serverInfo"] = {"name": sys.argv[1], "version": "1"}
+    result = {"initialize": about, "tools/list": {"tools": tools}}.get(asked["method"], {})
+    if "id" in asked:
+        print(json.dumps({"jsonrpc": "2.0", "id": asked["id"], "result": result}), flush=True)
+"""
+SCHEMAS = "https://agent-plugins.org/schemas/1.0.0"
+
+
+def plugin(folder: Path, **servers: object) -> Path:
+    """Write an Agent Plugin with these servers, and one skill."""
+    (folder / "skills" / "watering").mkdir(parents=True)
+    (folder / "skills" / "watering" / "SKILL.md").touch()
+    (folder / "server.py").write_text(SERVER)
+    about = {"$schema": f"{SCHEMAS}/plugin.schema.json", "name": "made-garden"}
+    (folder / "plugin.json").write_text(json.dumps(about))
+    entries = {"$schema": f"{SCHEMAS}/mcp.schema.json", "mcpServers": servers}
+    (folder / "mcp.json").write_text(json.dumps(entries))
+    return folder
+
+
+def test_an_agent_plugin_becomes_a_pack_that_serves_and_goes_again(home: Home) -> None:
+    program = Path(sys.executable).name
+    arguments = ["${PLUGIN_ROOT}/server.py", "${PLUGIN_DATA}"]
+    folder = plugin(
+        home.folder / "garden",
+        garden={"type": "stdio", "command": program, "args": arguments},
+    )
+    config = home.project / "mcp-host.toml"
+
+    asked = home.run("add", str(folder))
+    assert asked.code == 1
+    assert not config.exists()
+    added = home.run("add", str(folder), "--yes")
+    assert added.code == 0, added.err
+    assert f"made_garden: {program} {folder}/server.py" in added.err
+    assert "its skills are not served by the host: watering" in added.err
+    assert "made_garden_water" in home.run("tools").out
+    assert home.run("remove", "made_garden", "--yes").code == 0
+    assert "made_garden" not in config.read_text()
+
+
+@pytest.mark.parametrize(
+    ("entry", "said"),
+    [
+        ({"type": "stdio", "command": "../run"}, "must begin with ./ and stay in the plugin"),
+        ({"type": "stdio", "command": "./run", "cwd": "/etc"}, "cwd must lie in the plugin"),
+        ({"type": "stdio"}, "command must be a text"),
+        ({"type": "pipe", "command": "x"}, "its type must be one of stdio, streamable-http, sse"),
+        ({"type": "stdio", "command": "x", "shell": True}, "shell is not of the format"),
+    ],
+)
+def test_a_server_of_a_plugin_that_the_format_does_not_allow_is_left_out(
+    tmp_path: Path, entry: dict[str, object], said: str
+) -> None:
+    with pytest.raises(SettingsError, match=said):
+        read_plugin(plugin(tmp_path / "garden", garden=entry))

@@ -11,9 +11,11 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from tomlkit import TOMLDocument
 
 from ...errors import SettingsError
 from ...packs.discovery import discover
+from ...settings.editing import SettingsFile
 from ...settings.loading import load
 from ...startup.trust import choose
 from ..common import ConfigOption, say
@@ -22,14 +24,16 @@ from ..init import init
 from ..settings_file import set_enabled
 from . import record
 from .environment import Installer, as_it_is, installer, normal, run, versions
+from .plugin import Plugin, is_plugin, read as read_plugin
 from .source import Wanted, wanted
 
+CODE = "A pack is code that runs as you. Go on?"
 YesOption = Annotated[bool, typer.Option("--yes", help="Do not ask.")]
 
 
 def add(
     source: Annotated[
-        str, typer.Argument(help="A distribution, a wheel, or a folder with sources.")
+        str, typer.Argument(help="A distribution, a wheel, an Agent Plugin, a folder of sources.")
     ],
     yes: YesOption = False,
     build: Annotated[
@@ -38,6 +42,10 @@ def add(
     config: ConfigOption = None,
 ) -> None:
     """Install a pack into the host's own environment, and enable it."""
+    folder = Path(source).expanduser()
+    if is_plugin(folder):
+        _add_plugin(read_plugin(folder), yes, config)
+        return
     path = _settings(config)
     what = wanted(source, build=build)
     who = installer()
@@ -48,7 +56,7 @@ def add(
             command = who.install(what.requirement, pins, build=build)
             told = "".join(f"\n  {name} {version}" for name, version in sorted(plan.items()))
             comes = f"This comes into {sys.prefix}, kept by {who.kind}:{told}"
-            _agree(comes, command, yes, "A pack is code that runs as you. Go on?")
+            _agree(comes, command, yes, CODE)
             packs = _installed(who, command, what, before)
     else:
         print(f"{source} is installed already.")
@@ -67,6 +75,9 @@ def remove(
 ) -> None:
     """Disable a pack and uninstall its distribution, with what came with it alone."""
     path = _settings(config)
+    if name not in discover() and _is_mounted(name, config):
+        _remove_mounted(name, yes, config)
+        return
     who = installer()
     distribution = _distribution(name)
     packs = _packs_of({distribution})
@@ -92,6 +103,35 @@ def remove(
     print(f"{distribution} is gone.")
 
 
+def _add_plugin(plugin: Plugin, yes: bool, config: Path | None) -> None:
+    file = SettingsFile.chosen(config)
+    runs = "".join(
+        f"\n  {pack}: {shlex.join(table['command']) if 'command' in table else table['url']}"
+        for pack, table in plugin.packs.items()
+    )
+    for left_out in plugin.skipped:
+        say(left_out)
+    _agree(f"These packs come into {file.path}, and run:{runs}", (), yes, CODE)
+    file.add_packs(plugin.packs)
+    for pack in plugin.packs:
+        print(f"{pack} is enabled in {file.path}.")
+
+
+def _is_mounted(name: str, config: Path | None) -> bool:
+    return bool({"command", "url"} & SettingsFile.chosen(config).packs.get(name, {}).keys())
+
+
+def _remove_mounted(name: str, yes: bool, config: Path | None) -> None:
+    file = SettingsFile.chosen(config)
+    _agree(f"[packs.{name}] goes from {file.path}", (), yes)
+
+    def drop(document: TOMLDocument) -> None:
+        del document["packs"][name]
+
+    file.edit(drop)
+    print(f"{name} is gone from {file.path}.")
+
+
 def _settings(config: Path | None) -> Path | None:
     """The settings file to change; None where there is none yet, an error where it is not read."""
     choice = choose(config)
@@ -104,7 +144,7 @@ def _settings(config: Path | None) -> Path | None:
 
 def _agree(what: str, command: Sequence[str], yes: bool, question: str = "Go on?") -> None:
     """Show what will be run, and ask; `SettingsError` where nobody can be asked."""
-    say(f"{what}\nby: {shlex.join(command)}")
+    say(f"{what}\nby: {shlex.join(command)}" if command else what)
     if yes:
         return
     if not sys.stdin.isatty():
