@@ -6,7 +6,7 @@ import os
 import signal
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import AbstractAsyncContextManager
+from contextlib import AbstractAsyncContextManager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -189,12 +189,23 @@ class WarmHome:
         return file.read_text() if file.exists() else ""
 
     def end(self) -> None:
-        """End every process that belongs to this machine."""
-        mine = str(self.place)
-        for process in psutil.process_iter(["cmdline"]):
-            if mine in (process.info["cmdline"] or ()):
-                os.kill(process.pid, signal.SIGKILL)
-                eventually(lambda: has_ended(process.pid))  # noqa: B023 - called at once
+        """End every process that belongs to this machine, also one that just becomes a host."""
+        while found := [each.pid for each in psutil.process_iter(["cmdline"]) if self._owns(each)]:
+            for process in found:
+                with suppress(ProcessLookupError):
+                    os.kill(process, signal.SIGKILL)
+                eventually(lambda: has_ended(process))  # noqa: B023 - called at once
+
+    def _owns(self, process: psutil.Process) -> bool:
+        try:
+            if has_ended(process.pid):
+                return False
+            if str(self.place) in (process.info["cmdline"] or ()):
+                return True
+            cache = process.environ().get("XDG_CACHE_HOME") if process.ppid() == 1 else None
+            return cache == str(self.home.folder / "cache")
+        except psutil.Error:
+            return False
 
 
 def has_ended(process: int) -> bool:
