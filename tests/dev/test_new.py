@@ -71,6 +71,13 @@ async def test_the_client_entry_of_both_kinds_serves(made: Home) -> None:
 
 
 @pytest.mark.parametrize("name", KINDS)
+def test_a_new_pack_passes_the_check(made: Home, name: str) -> None:
+    done = made.run("check", name)
+
+    assert done.code == 0, done.out
+
+
+@pytest.mark.parametrize("name", KINDS)
 def test_a_new_pack_can_be_published(made: Home, name: str) -> None:
     folder = made.project / name
     project = tomllib.loads((folder / "pyproject.toml").read_text("utf-8"))["project"]
@@ -96,7 +103,11 @@ def test_a_new_pack_can_be_published(made: Home, name: str) -> None:
         ("fresh", {"distribution": "-x"}, "with a letter or digit at both ends"),
         ("fresh", {"distribution": "7"}, "must make a name for `import`"),
         ("fresh", {"author": "a\nb"}, "must be a name on one line"),
-        ("fresh", {"into": "full"}, "full exists and is not empty; choose another place"),
+        (
+            "fresh",
+            {"into": "full"},
+            "full exists and is not empty, it has file; choose another place",
+        ),
         ("fresh", {"into": "full/file"}, "exists and is not a folder"),
         ("fresh", {"into": "full/file/deeper"}, "Not a directory"),
     ],
@@ -127,8 +138,11 @@ def test_what_will_not_do_is_an_error_of_the_command(home: Home) -> None:
     assert done.err.startswith("error: the pack's name must be")
 
 
-def test_an_empty_folder_may_be_there_already(home: Home) -> None:
-    (home.project / "place").mkdir()
+def test_a_folder_may_be_there_already_with_what_is_hidden(home: Home) -> None:
+    (home.project / "place" / ".git").mkdir(parents=True)
 
     assert home.run("new", "fresh", "--into", "place").code == 0
     assert Path(home.project / "place" / "pyproject.toml").exists()
+    (home.project / "other").mkdir()
+    (home.project / "other" / ".gitignore").touch()
+    assert "it has .gitignore" in home.run("new", "fresh", "--into", "other").err

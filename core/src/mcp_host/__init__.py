@@ -106,6 +106,10 @@ if TYPE_CHECKING:  # the same as in the mapping below, for type checkers and edi
     from .pages.styles import PAGE_STYLES as PAGE_STYLES
     from .packs.children.border import WorkerBorder as WorkerBorder
     from .settings.editing import SettingsFile as SettingsFile
+    from .serving.live.live_host import (
+        LiveFeed as LiveFeed,
+        LiveHost as LiveHost,
+    )
     from .standalone import Standalone as Standalone
 
 __version__ = VERSION
@@ -160,6 +164,7 @@ _NAMES = {
     "pages.server": ("PageServer",),
     "pages.styles": ("PAGE_STYLES",),
     "packs.children.border": ("WorkerBorder",),
+    "serving.live.live_host": ("LiveFeed", "LiveHost"),
     "standalone": ("Standalone",),
 }
 """The names by the modules that have them."""

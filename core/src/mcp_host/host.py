@@ -30,6 +30,7 @@ from .middleware.call import UNASKED, Asking, AtOnce, Call
 from .middleware.chain import Chain
 from .middleware.confirm import Confirm, is_confirmed
 from .middleware.deadline import Deadline
+from .middleware.feed import Feed
 from .middleware.log import log as log_calls
 from .middleware.names import Names
 from .middleware.opening import Opening, unavailable, wait_until_open
@@ -100,6 +101,7 @@ class Host:
             self._audit = AuditFile(host.audit, host.audit_max_bytes, host.audit_keep)
             self._accounts.append(Audit(self._audit.write))
         self._rates = Rates()
+        self.feed = Feed(self.settings.secrets)
         self._chain = self._made_chain()
 
     def keep_account(self, listener: OutcomeListener) -> None:
@@ -120,11 +122,13 @@ class Host:
         host = settings.host
         find, cache, slots = partial(self._found, "tools"), self.cache, self._slots
         rates = self._rates
+        feed = self.feed
         tables = settings.packs.values()
         cache.is_used = any(tool.cache for table in tables for tool in table.tools.values())
         return Chain(
             [
                 request_id,
+                feed,
                 Outcomes(self._accounts),
                 ErrorEnvelope(settings.secrets),
                 rates,

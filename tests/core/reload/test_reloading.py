@@ -212,7 +212,7 @@ async def test_what_could_not_be_served_changes_nothing(
         told = await changing(kit).to(**tables)
 
         assert not told["reloaded"]
-        assert "could not be served with the new settings" in told["error"]
+        assert "could not be served as it is now" in told["error"]
         assert (kit.host.running, kit.names()) == (before, names)
         assert await kit.value("one_say") == "hello"
 

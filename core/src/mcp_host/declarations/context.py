@@ -75,6 +75,29 @@ class NullChannel:
         """There is no stream."""
 
 
+class _Both:
+    """Two channels of one call."""
+
+    def __init__(self, first: ClientChannel, second: ClientChannel) -> None:
+        self._channels = (first, second)
+
+    def progress(self, done: float, total: float | None, message: str | None) -> None:
+        for channel in self._channels:
+            channel.progress(done, total, message)
+
+    def log(self, level: Level, data: Any, logger: str | None) -> None:
+        for channel in self._channels:
+            channel.log(level, data, logger)
+
+    def notify(self, method: str, params: Mapping[str, Any]) -> None:
+        for channel in self._channels:
+            channel.notify(method, params)
+
+    def close_stream(self) -> None:
+        for channel in self._channels:
+            channel.close_stream()
+
+
 class Context:
     """The running call, as its tool, resource or prompt sees it.
 
@@ -104,6 +127,10 @@ class Context:
     def channel(self) -> ClientChannel:
         """How the call reaches its client; the host's own."""
         return self._channel
+
+    def also_tell(self, channel: ClientChannel) -> None:
+        """Tell another channel all that the client is told; the host calls it."""
+        self._channel = _Both(channel, self._channel)
 
     @property
     def has_begun(self) -> bool:

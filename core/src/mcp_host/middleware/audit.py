@@ -46,13 +46,13 @@ def _record(call: Call, ended: Ended) -> dict[str, Any]:
         "client": (caller.client or "")[:NAME_LENGTH] or None,
         "session": caller.connection,
         "pack": entry.pack if entry is not None else None,
-        call.kind: _name(call),
+        call.kind: called(call),
         "outcome": "ok" if ended.code == "ok" else _outcome(ended.code),
         "code": ended.code,
         "ms": round(ended.milliseconds, 3),
         "argument_bytes": len(json.dumps(call.arguments, ensure_ascii=False, default=str).encode()),
         "answer_bytes": ended.answer_bytes,
-        "arguments": _shapes(call),
+        "arguments": shapes(call),
     }
 
 
@@ -60,7 +60,7 @@ def _outcome(code: str) -> str:
     return {"cancelled": "cancelled", "input_required": "asked"}.get(code, "error")
 
 
-def _name(call: Call) -> str | None:
+def called(call: Call) -> str | None:
     """What was called; of a resource its template, for a URI holds values.
 
     A name that nothing has is whatever its sender wrote; it stands here where it could be a name.
@@ -71,7 +71,7 @@ def _name(call: Call) -> str | None:
     return contribution.uri if isinstance(contribution, Resource) else call.entry.name
 
 
-def _shapes(call: Call) -> dict[str, str]:
+def shapes(call: Call) -> dict[str, str]:
     """The type and length of each argument that is declared; how many were not, as `?`."""
     declared = _declared(call)
     shapes = {name: _shape(call.arguments[name]) for name in call.arguments if name in declared}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -77,8 +77,8 @@ def kept_keys(old: Settings, new: Settings) -> tuple[Settings, tuple[str, ...]]:
     return new.replace(host=host, http=http), tuple(said)
 
 
-def prepare(inventory: Inventory, new: Settings) -> Renewal:
-    """Load what new settings change, beside what is served; in any thread.
+def prepare(inventory: Inventory, new: Settings, anew: Collection[str] = ()) -> Renewal:
+    """Load what new settings change, and the packs `anew`, beside what is served; in any thread.
 
     `ReloadError` where a pack that is served, or must be, could not be served with them.
     """
@@ -89,7 +89,12 @@ def prepare(inventory: Inventory, new: Settings) -> Renewal:
         pack = inventory.packs.get(name)
         if not table.enabled:
             continue
-        if pack is None or pack.declared is None or not _is_same_pack(pack, old, new):
+        if (
+            name in anew
+            or pack is None
+            or pack.declared is None
+            or not _is_same_pack(pack, old, new)
+        ):
             loaded.append(name)
         elif table != pack.table or old.locked.get(name) != new.locked.get(name):
             relisted[name] = replace(pack.whole or pack.declared, table=table)
@@ -178,7 +183,7 @@ def _tried(inventory: Inventory, renewal: Renewal) -> dict[str, Outcome]:
 
 def _sentence(name: str, why: Condition) -> str:
     remedy = f" ({why.remedy})" if why.remedy else ""
-    return f"pack {name} could not be served with the new settings: {why.reason}{remedy}"
+    return f"pack {name} could not be served as it is now: {why.reason}{remedy}"
 
 
 class Late:

@@ -8,13 +8,14 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class PageRequest:
-    """A request of the page: its path, its query, its cookies, and its body."""
+    """A request of the page: its path, query, cookies, body, and headers by lower-case names."""
 
     method: str
     path: str
     query: Mapping[str, str] = field(default_factory=dict)
     cookies: Mapping[str, str] = field(default_factory=dict)
     body: bytes = b""
+    headers: Mapping[str, str] = field(default_factory=dict)
 
     def json(self) -> Any:
         """Return the body as JSON; `ValueError` where it is none."""

@@ -3,6 +3,7 @@
 import socket
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from dataclasses import replace
 from typing import TypeAlias
 
 from starlette.applications import Starlette
@@ -86,7 +87,7 @@ class PageServer:
         return answer
 
     async def _events(self, request: Request) -> Response:
-        refused = self._admit(PageRequest("GET", "/events", {}, request.cookies))
+        refused = self._admit(_without_body(request))
         if refused:
             return Response(refused.content, refused.status, media_type=refused.type)
         return StreamingResponse(self.events.stream(), media_type="text/event-stream")
@@ -98,8 +99,13 @@ async def _asked(request: Request) -> PageRequest | None:
         body += part
         if len(body) > _LONGEST_BODY:
             return None
+    return replace(_without_body(request), body=body)
+
+
+def _without_body(request: Request) -> PageRequest:
     query = {**request.query_params, **request.path_params}
-    return PageRequest(request.method, request.url.path, query, request.cookies, body)
+    headers = {name.lower(): value for name, value in request.headers.items()}
+    return PageRequest(request.method, request.url.path, query, request.cookies, b"", headers)
 
 
 def _listen(port: int) -> socket.socket:

@@ -13,13 +13,15 @@ import os
 import socket
 import sys
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Collection
 from contextlib import suppress
 from typing import Any
 
+from ...host import Host
 from ...startup import folders
 from ...startup.version import VERSION
 from ...startup.warm.world import peer_of
+from ..live.answers import follow, lists
 
 log = logging.getLogger("mcp_host.server")
 
@@ -33,17 +35,20 @@ ANSWERED, RELOADED = 5.0, 300.0
 class Control:
     """What a process that serves answers to commands of its own user.
 
-    `about` tells of each host that it has open, and `reload` has those of a settings file read it
-    again; all, where none is named.
+    `about` tells of each host that it has open, `reload` has those of a settings file read it
+    again and load the packs anew that are named, and `hosts` are those of a settings file; all,
+    where none is named.
     """
 
     def __init__(
         self,
         about: Callable[[], list[dict[str, Any]]],
-        reload: Callable[[str | None], Awaitable[list[dict[str, Any]]]],
+        reload: Callable[[str | None, Collection[str]], Awaitable[list[dict[str, Any]]]],
+        hosts: Callable[[str | None], list[Host]],
     ) -> None:
         self._about = about
         self._reload = reload
+        self._hosts = hosts
         self._began = time.time()
         self._name = f"{os.getpid()}-{time.time_ns():x}{SUFFIX}"
         self._server: asyncio.Server | None = None
@@ -87,17 +92,24 @@ class Control:
             if user != os.getuid():
                 return
             question = json.loads(await asyncio.wait_for(reader.readline(), ANSWERED))
-            if question["do"] == "reload":
-                hosts = await self._reload(question["settings"])
+            settings = question["settings"]
+            if question["do"] == "follow":
+                values = bool(question["values"])
+                await follow(self._hosts(settings), reader, writer, values=values)
+                return
+            if question["do"] == "lists":
+                hosts = [lists(host) for host in self._hosts(settings)]
+            elif question["do"] in ("reload", "replace"):
+                hosts = await self._reload(settings, question.get("packs", ()))
             else:
                 hosts = self._about()
-            answer = {
+            answer: dict[str, Any] = {
                 "process": os.getpid(),
                 "version": VERSION,
                 "began": self._began,
                 "hosts": hosts,
             }
-            writer.write(json.dumps(answer).encode() + b"\n")
+            writer.write(json.dumps(answer, default=str).encode() + b"\n")
             await writer.drain()
         except (OSError, ValueError, TypeError, KeyError, TimeoutError) as error:
             log.debug("a command was not answered: %s", error)
@@ -127,26 +139,65 @@ def ask(what: str, settings: str | None = None) -> list[dict[str, Any]]:
     return found
 
 
+def asked_of(process: int, question: dict[str, Any]) -> dict[str, Any] | None:
+    """Ask one process; None where it has ended."""
+    peer = connected(process)
+    if peer is None:
+        return None
+    return _answer(peer, process, question)
+
+
+def connected(process: int) -> socket.socket | None:
+    """Return a connection to the socket of a process that serves; None where there is none."""
+    if sys.platform != "linux" or not os.path.isdir(folder()):  # noqa: PTH112
+        return None
+    from ...startup.warm.place import Place
+
+    place = Place.opened(folder())
+    try:
+        for name in place.names():
+            if name.endswith(SUFFIX) and name.startswith(f"{process}-"):
+                peer = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_CLOEXEC)
+                peer.settimeout(ANSWERED)
+                try:
+                    peer.connect(place.address(name))
+                except OSError:
+                    peer.close()
+                    continue
+                return peer
+    finally:
+        place.close()
+    return None
+
+
 def folder() -> str:
     """Where the sockets of running hosts are."""
     return os.path.join(folders.cache(), FOLDER)  # noqa: PTH118
 
 
 def _asked(place: Any, name: str, question: dict[str, Any]) -> dict[str, Any] | None:
-    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_CLOEXEC) as peer:
-        peer.settimeout(RELOADED if question["do"] == "reload" else ANSWERED)
-        try:
-            peer.connect(place.address(name))
-        except (ConnectionRefusedError, FileNotFoundError):
-            place.remove(name)
-            return None
-        except OSError as error:
-            return {"process": int(name.partition("-")[0]), "problem": str(error)}
-        process, _ = peer_of(peer)
-        try:
+    peer = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_CLOEXEC)
+    peer.settimeout(ANSWERED)
+    try:
+        peer.connect(place.address(name))
+    except (ConnectionRefusedError, FileNotFoundError):
+        peer.close()
+        place.remove(name)
+        return None
+    except OSError as error:
+        peer.close()
+        return {"process": int(name.partition("-")[0]), "problem": str(error)}
+    process, _ = peer_of(peer)
+    return _answer(peer, process, question)
+
+
+def _answer(peer: socket.socket, process: int, question: dict[str, Any]) -> dict[str, Any]:
+    peer.settimeout(RELOADED if question["do"] in ("reload", "replace") else ANSWERED)
+    try:
+        with peer:
             peer.sendall(json.dumps(question).encode() + b"\n")
             with peer.makefile("rb") as answer:
                 told: dict[str, Any] = json.loads(answer.readline())
-        except (OSError, ValueError) as error:
-            return {"process": process, "problem": f"it does not answer: {error or 'it ended'}"}
+    except (OSError, ValueError) as error:
+        return {"process": process, "problem": f"it does not answer: {error or 'it ended'}"}
     return told

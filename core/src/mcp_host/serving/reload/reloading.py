@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
 from typing import Any
 
 from ...errors import McpHostError
@@ -67,13 +67,17 @@ class Reloading:
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
-    async def reload(self) -> dict[str, Any]:
-        """Read the settings again, and return what that has changed, or why nothing."""
+    async def reload(self, anew: Collection[str] = ()) -> dict[str, Any]:
+        """Read the settings again, and return what that has changed, or why nothing.
+
+        The packs `anew` are loaded and opened anew also where their settings are the same; what
+        lives in a process of its own has the code that its files have now.
+        """
         async with self._turn:
             self._seen = self._states()
             about = {"settings": self.source}
             try:
-                told = await self._reloaded()
+                told = await self._reloaded(anew)
             except McpHostError as error:
                 self.error = self._host.settings.secrets.redact(str(error))
                 log.warning("the settings were not reloaded, nothing has changed: %s", self.error)
@@ -96,13 +100,13 @@ class Reloading:
         for task in self._tasks:
             task.cancel()
 
-    async def _reloaded(self) -> dict[str, list[str]]:
+    async def _reloaded(self, anew: Collection[str]) -> dict[str, list[str]]:
         host = self._host
         await host.imported()
         settings = await asyncio.to_thread(self._read)
         host.settings.secrets.learn(settings.secrets)
         settings = settings.replace(secrets=host.settings.secrets)
-        renewal = await asyncio.to_thread(prepare, host.inventory, settings)
+        renewal = await asyncio.to_thread(prepare, host.inventory, settings, anew)
         if host.is_closing:
             discard(renewal)
             return {}

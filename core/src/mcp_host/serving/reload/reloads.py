@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any
 
 from ...host import Host
@@ -17,7 +17,8 @@ class Reloads:
 
     def __init__(self, host: Host, read: Callable[[], Settings], *, watches: bool) -> None:
         self._reloading = Reloading(host, read)
-        self._control = Control(lambda: [self._reloading.about()], self._all)
+        self._control = Control(lambda: [self._reloading.about()], self._all, self._hosts)
+        self._host = host
         self._watches = watches
         self._watching: asyncio.Task[None] | None = None
 
@@ -38,6 +39,11 @@ class Reloads:
         self._reloading.close()
         self._control.close()
 
-    async def _all(self, settings: str | None) -> list[dict[str, Any]]:
-        is_meant = settings in (None, self._reloading.source)
-        return [await self._reloading.reload()] if is_meant else []
+    async def _all(self, settings: str | None, anew: Collection[str]) -> list[dict[str, Any]]:
+        return [await self._reloading.reload(anew)] if self._is_meant(settings) else []
+
+    def _hosts(self, settings: str | None) -> list[Host]:
+        return [self._host] if self._is_meant(settings) else []
+
+    def _is_meant(self, settings: str | None) -> bool:
+        return settings in (None, self._reloading.source)

@@ -6,7 +6,7 @@ import asyncio
 import gc
 import hashlib
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -139,16 +139,25 @@ class OpenHosts:
         done = [task for task in self._open.values() if task.done() and not task.cancelled()]
         return [*(task.result() for task in done if task.exception() is None), *self._old]
 
-    async def reload(self, settings: str | None) -> list[dict[str, Any]]:
+    async def reload(
+        self, settings: str | None, anew: Collection[str] = ()
+    ) -> list[dict[str, Any]]:
         """Have the hosts of a settings file read it again, or all; new sessions find them by it."""
         told = []
         for found in self.all():
             if found.reloading is not None and settings in (None, found.reloading.source):
-                told.append(await self._reload(found, found.reloading))
+                told.append(await self._reload(found, found.reloading, anew))
         return told
 
-    async def _reload(self, found: OpenHost, reloading: Reloading) -> dict[str, Any]:
-        told = await reloading.reload()
+    def hosts(self, settings: str | None) -> list[Host]:
+        """Return the hosts of a settings file, or all."""
+        of = settings
+        return [found.host for found in self.all() if of in (None, str(found.host.settings.source))]
+
+    async def _reload(
+        self, found: OpenHost, reloading: Reloading, anew: Collection[str] = ()
+    ) -> dict[str, Any]:
+        told = await reloading.reload(anew)
         found.secret_files = states(found.host.settings.secrets.files)
         for key, task in list(self._open.items()):
             if task.done() and not task.cancelled() and not task.exception():

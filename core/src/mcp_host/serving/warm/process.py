@@ -58,7 +58,7 @@ class WarmProcess:
         os.register_at_fork(after_in_child=self._after_fork)
         self._log = WarmLog(self._place, name)
         self._hosts = OpenHosts(self._log)
-        self._control = Control(self._about, self._hosts.reload)
+        self._control = Control(self._about, self._hosts.reload, self._hosts.hosts)
         self._sessions: dict[asyncio.Task[None], Session | None] = {}
         self._began = time.time()
         self._left_at = time.monotonic()

@@ -6,6 +6,7 @@ stands for one of the values. `common` is in both kinds.
 
 import os
 import re
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from importlib.resources import files
 from importlib.resources.abc import Traversable
@@ -40,14 +41,16 @@ def rendered(names: Names, author: str, *, full: bool) -> dict[str, str]:
 
 
 def write(names: Names, author: str, folder: Path, *, full: bool) -> list[str]:
-    """Write a new pack into a folder, which must be empty or not there; return the paths."""
+    """Write a new pack into a folder, and return the paths.
+
+    It must be empty or not there, but for what is hidden: `.git` and `.venv` may come before.
+    """
     if any(ord(c) < 32 for c in author):
         raise SettingsError("the author must be a name on one line")
     try:
-        if os.path.lexists(folder) and (not folder.is_dir() or any(folder.iterdir())):
-            what = "exists and is not empty" if folder.is_dir() else "exists and is not a folder"
-            raise SettingsError(f"{folder} {what}; choose another place with --into")
         texts = rendered(names, author, full=full)
+        if os.path.lexists(folder):
+            _check_place(folder, texts)
         for path, text in texts.items():
             target = folder / path
             target.parent.mkdir(parents=True, exist_ok=True)
@@ -56,6 +59,19 @@ def write(names: Names, author: str, folder: Path, *, full: bool) -> list[str]:
     except OSError as error:
         raise SettingsError(f"cannot write {error.filename}: {error.strerror}") from None
     return sorted(texts)
+
+
+def _check_place(folder: Path, paths: Iterable[str]) -> None:
+    """Raise `SettingsError` where a folder that is there holds something that is seen or meant."""
+    if not folder.is_dir():
+        raise SettingsError(f"{folder} exists and is not a folder; choose another with --into")
+    seen = [path.name for path in folder.iterdir() if not path.name.startswith(".")]
+    taken = seen or [path for path in paths if os.path.lexists(folder / path)]
+    if taken:
+        raise SettingsError(
+            f"{folder} exists and is not empty, it has {sorted(taken)[0]}; choose another place "
+            "with --into"
+        )
 
 
 def _texts(folder: Traversable, prefix: str = "") -> list[tuple[str, str]]:
