@@ -1,6 +1,7 @@
 """`mcp-host new`: what it makes installs, passes its own tests and serves."""
 
 import json
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -12,6 +13,7 @@ from core_home import Home
 from mcp_host import SettingsError
 from mcp_host_dev.new import new
 
+ROOT = Path(__file__).parents[2]
 KINDS = {"garden": (), "house_notes": ("--full", "--author", 'Ann "the pen" Example')}
 """A pack of each kind."""
 
@@ -75,6 +77,29 @@ def test_a_new_pack_passes_the_check(made: Home, name: str) -> None:
     done = made.run("check", name)
 
     assert done.code == 0, done.out
+    assert "advice" not in done.out
+
+
+@pytest.mark.torture
+@pytest.mark.parametrize("version", ["3.11", "3.12", "3.13"])
+def test_both_kinds_install_and_pass_their_tests_on_every_python(
+    made: Home, tmp_path: Path, version: str
+) -> None:
+    python = shutil.which(f"python{version}")
+    if python is None:
+        pytest.skip(f"Python {version} is not installed")
+    subprocess.run([python, "-m", "venv", tmp_path / "venv"], check=True)
+    bin_folder = tmp_path / "venv" / "bin"
+    ours = [str(ROOT / "core"), str(ROOT / "plugins" / "dev")]
+    theirs = [str(made.project / name) for name in KINDS]
+    pip = [bin_folder / "python", "-m", "pip", "install", "--quiet", "pytest"]
+    constraints = ["--constraint", str(ROOT / "constraints.txt")]
+
+    subprocess.run([*pip, *constraints, *ours, *theirs], check=True)
+    for folder, name in zip(theirs, KINDS, strict=True):
+        tests = [bin_folder / "python", "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests"]
+        subprocess.run(tests, cwd=folder, check=True)
+        subprocess.run([bin_folder / "mcp-host", "check", name], cwd=folder, check=True)
 
 
 @pytest.mark.parametrize("name", KINDS)
