@@ -200,7 +200,7 @@ class PackSide:
         assert declared is not None
         data, cache = map(Path, about["folders"])
         self._watched = frozenset(about["watched"])
-        self._skills = tuple(PackSkill(**skill) for skill in about["skills"])
+        self._skills = tuple(PackSkill(**skill) for skill in about.get("skills", ()))
         mailbox = Mailbox(_Sending(self._outlet), asyncio.get_running_loop(), self._outlet.is_free)
         offers = Offers(declared, mailbox.list_change)
         secret_variables = frozenset(self._request["secret_variables"])
