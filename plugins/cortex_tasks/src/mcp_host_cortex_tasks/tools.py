@@ -95,7 +95,7 @@ class Standing(TypedDict):
     request: NotRequired[dict[str, Any]]
 
 
-@tool(read_only=True)
+@tool(read_only=True, open_world=True)
 async def list_tasks(
     service: "Service",
     /,
@@ -118,7 +118,7 @@ async def list_tasks(
     }
 
 
-@tool(idempotent=True, destructive=False)
+@tool(idempotent=True, destructive=False, open_world=True)
 async def start_task(
     service: "Service",
     /,
@@ -157,7 +157,7 @@ async def start_task(
     return answer
 
 
-@tool(idempotent=True, destructive=False)
+@tool(idempotent=True, destructive=False, open_world=True)
 async def submit_pr(
     service: "Service",
     /,
@@ -204,7 +204,7 @@ async def agreed(
     return Form(f"Complete {which}? {', '.join(facts)}.", bool) if facts else True
 
 
-@tool(idempotent=True, destructive=True)
+@tool(idempotent=True, destructive=True, open_world=True)
 async def complete_task(
     service: "Service",
     /,
@@ -227,7 +227,7 @@ async def complete_task(
     return answer
 
 
-@tool(read_only=True)
+@tool(read_only=True, open_world=True)
 async def get_task_status(
     service: "Service", /, task_id: InWorktree = None, *, context: Context
 ) -> Standing:

@@ -16,7 +16,7 @@ Limit = Annotated[int | None, Field(ge=1, description="At most so many rows")]
 Assistant = Literal["claude", "codex", "cursor", "github-copilot", "opencode", "windsurf"]
 
 
-@tool(output="open", destructive=False)
+@tool(output="open", destructive=False, open_world=False)
 def init(
     service: "Service",
     /,
@@ -35,7 +35,7 @@ def init(
     return service.at(project).init(path, tuple(tools or ()), layout)
 
 
-@tool(name="list", read_only=True, output="open")
+@tool(name="list", read_only=True, output="open", open_world=False)
 def list_items(
     service: "Service",
     /,
@@ -57,7 +57,7 @@ def list_items(
     return show_rows(long=long, cursor=cursor, limit=limit)
 
 
-@tool(read_only=True, output="open")
+@tool(read_only=True, output="open", open_world=False)
 def show(
     service: "Service",
     /,
@@ -85,7 +85,7 @@ def show(
     return show_one(name, part=part, view=view, cursor=cursor)
 
 
-@tool(read_only=True, output="open", timeout=60)
+@tool(read_only=True, output="open", timeout=60, open_world=False)
 def validate(
     service: "Service",
     /,
@@ -111,7 +111,7 @@ def validate(
     )
 
 
-@tool(output="open", destructive=True, timeout=60)
+@tool(output="open", destructive=True, timeout=60, open_world=False)
 def archive(
     service: "Service",
     /,
@@ -147,7 +147,7 @@ def archive(
     )
 
 
-@tool(output="open", destructive=True)
+@tool(output="open", destructive=True, open_world=False)
 def update_project_context(
     service: "Service",
     /,

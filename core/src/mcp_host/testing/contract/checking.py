@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from types import ModuleType
 from typing import Any, Literal
 
 from ...packs.declared import LoadError
@@ -65,7 +66,15 @@ def check_pack(
         if "running" in stages:
             found += asyncio.run(running.run(of))
         if fuzz:
-            from .fuzzing import fuzz as fuzzed  # hypothesis, which only this needs
-
-            found += asyncio.run(fuzzed(of, declared, fuzz, repeatable=repeatable))
+            found += asyncio.run(_fuzzing().fuzz(of, declared, fuzz, repeatable=repeatable))
         return list(dict.fromkeys(found))
+
+
+def _fuzzing() -> ModuleType:
+    try:
+        from . import fuzzing  # hypothesis, which only this needs
+    except ModuleNotFoundError as error:
+        raise ModuleNotFoundError(
+            f'calls with any arguments need {error.name}: pip install "mcp-host[dev]"'
+        ) from error
+    return fuzzing
