@@ -64,7 +64,7 @@ class _Beside:
         self._opened = threading.Event()
         self._kit: Hosted | None = None
         self._error: BaseException | None = None
-        self._thread = threading.Thread(target=self._run, name="host-fixture", daemon=True)
+        self._thread = threading.Thread(target=self._run, daemon=True)
 
     def __enter__(self) -> _Proxy:
         self._thread.start()

@@ -95,11 +95,10 @@ def probed(
 
 
 def _run(module: str, tables: Mapping[str, Any]) -> dict[str, Any]:
-    about = json.dumps({"module": module, "tables": tables})
     program = _PROGRAM.format(path=[path for path in sys.path if path])
     with tempfile.TemporaryDirectory(prefix="mcp-host-check-") as folder:
         result = Path(folder, "result.json")
-        environment = {**os.environ, "MCP_HOST_PROBE": str(result)}
+        about = json.dumps({"module": module, "tables": tables, "result": str(result)})
         try:
             process = subprocess.run(
                 [sys.executable, "-c", program],
@@ -107,7 +106,6 @@ def _run(module: str, tables: Mapping[str, Any]) -> dict[str, Any]:
                 text=True,
                 capture_output=True,
                 timeout=TIMEOUT,
-                env=environment,
                 check=False,
             )
         except subprocess.TimeoutExpired:
@@ -122,7 +120,7 @@ def _run(module: str, tables: Mapping[str, Any]) -> dict[str, Any]:
 def probe() -> None:
     """Look at one pack in this process, which is for nothing else."""
     about = json.load(sys.stdin)
-    target = Path(os.environ.pop("MCP_HOST_PROBE"))
+    target = Path(about["result"])
     from ...packs.declared import Offer  # before what is measured
     from ...packs.declaring import declare
     from ...packs.hooks import Hooks
