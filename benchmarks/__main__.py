@@ -12,6 +12,7 @@ ALL = (
     "host",
     "search",
     "isolation",
+    "mount",
     "tasky",
     "openspec",
     "cortex",

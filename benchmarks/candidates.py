@@ -1,5 +1,6 @@
 """Who is measured: the bare SDK, FastMCP, and mcp-host with packs made for the purpose."""
 
+import json
 import os
 import subprocess
 import sys
@@ -21,6 +22,8 @@ HOST_ONE = "mcp-host, 1 pack of 1 tool"
 HOST_TEN = "mcp-host, 10 packs of 10 tools"
 HOST_TASKY = "mcp-host, Tasky"
 HOST_ALL = "mcp-host, all packs of this repository"
+MOUNT = "mcp-host, a mount"
+PROXY = "FastMCP, a proxy"
 NO_CATALOGUE = ", no catalogue"
 
 ADDITION = {"a": 1, "b": 2}
@@ -83,6 +86,21 @@ def callers() -> Iterator[tuple[list[Candidate], list[Candidate]]]:
                 *_ways(many),
             ],
         )
+
+
+@contextmanager
+def mounts() -> Iterator[list[Candidate]]:
+    """Who is called in the benchmark of mounts: an SDK server directly, and through others."""
+    with TemporaryDirectory(prefix="mcp-host-bench-") as scratch:
+        server = _sdk()
+        command = json.dumps(server.stdio)
+        mount = _host(Path(scratch), MOUNT, "far_add_0", f"[packs.far]\ncommand = {command}\n")
+        learn = (*mount.stdio[:3], "tools", *mount.stdio[4:6])
+        subprocess.run(
+            learn, env=_environment() | mount.environment, check=True, capture_output=True
+        )
+        proxy = (str(fastmcp_python()), str(SERVERS / "fastmcp_proxy.py"), *server.stdio)
+        yield [server, mount, Candidate(PROXY, "add_0", stdio=proxy, http=())]
 
 
 def _ways(host: Candidate) -> list[Candidate]:

@@ -33,14 +33,14 @@ def main(argv: Sequence[str]) -> None:
     options = parser.parse_known_args(argv)[0]
     with callers() as (adders, givers):
         for (transport, era), bars in BARS.items():
-            trips = _measure(adders, transport, era, options.rounds, options.calls)  # type: ignore[arg-type]  # one of ERAS
+            trips = measure(adders, transport, era, options.rounds, options.calls)  # type: ignore[arg-type]  # one of ERAS
             _report(f"One call over {transport}, {era}", trips, bars)
         for era in ERAS:
-            trips = _measure(givers, "HTTP", era, options.rounds, max(1, options.calls // 5))
+            trips = measure(givers, "HTTP", era, options.rounds, max(1, options.calls // 5))
             _report(f"500 rows over HTTP, {era}", trips, (ROWS_BAR, ROWS_BAR))
 
 
-def _measure(
+def measure(
     everyone: list[Candidate], transport: str, era: Era, rounds: int, calls: int
 ) -> dict[str, list[float]]:
     """The median of each round: short rounds in turn, so that a slow second slows all alike."""

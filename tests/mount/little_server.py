@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import Any
 
 STATE = Path(os.environ.get("STATE", "."))
+ONLY = os.environ.get("ONLY")
+"""The one version that is spoken, where it is the stateless era's."""
 LOCK = threading.Lock()
 WAITING: dict[str, Any] = {}
 EXTRA: list[dict[str, Any]] = []
@@ -86,7 +88,23 @@ def call(name: str, given: dict[str, Any], token: Any) -> dict[str, Any]:
 
 def respond(message: dict[str, Any]) -> None:
     method, params = message["method"], message.get("params", {})
-    if method == "initialize":
+    if ONLY and method == "initialize":
+        error = {"code": -32022, "message": "too old", "data": {"supported": [ONLY]}}
+        send({"id": message["id"], "error": error})
+        return
+    if method == "server/discover":
+        stamp = {"io.modelcontextprotocol/serverInfo": {"name": "little", "version": "8"}}
+        capabilities = {"tools": {}}
+        result = {"supportedVersions": [ONLY], "capabilities": capabilities, "_meta": stamp}
+    elif ONLY and params.get("name") == "ask" and "inputResponses" not in params:
+        asked = {"message": params["arguments"]["words"], "requestedSchema": FORM}
+        question = {"method": "elicitation/create", "params": asked}
+        result = {"resultType": "input_required", "inputRequests": {"q": question}}
+        result["requestState"] = "kept"
+    elif ONLY and params.get("name") == "ask":
+        assert params["requestState"] == "kept"
+        result = text(json.dumps(params["inputResponses"]["q"]))
+    elif method == "initialize":
         capabilities = {each: {} for each in ("tools", "resources", "prompts", "completions")}
         (STATE / "offered").write_text(json.dumps(params["capabilities"]))
         result = {

@@ -1,18 +1,21 @@
 """Mounted servers: through a started host, everything of theirs is there, and nothing of others."""
 
 import asyncio
+import itertools
 import json
 import subprocess
 import sys
-from collections.abc import Callable
-from contextlib import AbstractAsyncContextManager
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractAsyncContextManager, contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
 import pytest
 from core_home import Home
 from mcp import Client
-from mcp_host.testing import StdioClient, http_server, stdio_client
+from mcp_host.testing import Person, StdioClient, http_server, stdio_client
 from mcp_host_mount.schemas import input_schema
 from mcp_types import ElicitResult
 
@@ -61,6 +64,17 @@ def learn(home: Home, settings: Path) -> list[str]:
     return [tool["name"] for tool in done.json]
 
 
+async def tools_of(client: StdioClient, *, other_than: Sequence[str] = ()) -> dict[str, Any]:
+    """The tools of the server, once they are listed: a busy machine starts its worker late."""
+    async with asyncio.timeout(LONGEST):
+        for count in itertools.count(1):
+            tools = {tool["name"]: tool for tool in await client.tools()}
+            if tools and list(tools) != list(other_than):
+                return tools
+            await client.notified("notifications/tools/list_changed", count)
+    raise AssertionError
+
+
 def alive(pid: int) -> bool:
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
@@ -73,7 +87,7 @@ async def test_all_that_a_server_has_is_there_like_a_packs(home: Home) -> None:
     names = learn(home, settings)
 
     async with client_of(home, settings) as client:
-        listed = {tool["name"]: tool for tool in await client.tools()}
+        listed = await tools_of(client)
         echoed = await client.call("little_echo", words="hello")
         read = await client.read("little://files/a/b")
         prompt = await client.request(
@@ -139,17 +153,14 @@ async def test_lists_follow_the_server_while_it_serves_and_at_its_next_start(hom
 
     async with client_of(home, settings) as client:
         await client.call("little_grow")
-        await client.notified("notifications/tools/list_changed")
-        grown = [tool["name"] for tool in await client.tools()]
+        grown = list(await tools_of(client, other_than=before))
         called = await client.value("little_grown")
         failed = await client.raw_request("tools/call", {"name": "little_leave", "arguments": {}})
         again = await up_again(client)
-        after = [tool["name"] for tool in await client.tools()]
+        after = list(await tools_of(client))
     (home.project / "grown").touch()
     async with client_of(home, settings) as client:
-        first = [tool["name"] for tool in await client.tools()]
-        await client.notified("notifications/tools/list_changed")
-        then = [tool["name"] for tool in await client.tools()]
+        then = list(await tools_of(client, other_than=before))
 
     assert grown == [*before, "little_grown"]
     assert called == "grown done"
@@ -157,7 +168,7 @@ async def test_lists_follow_the_server_while_it_serves_and_at_its_next_start(hom
     assert (envelope["code"], envelope["details"]["outcome"]) == ("unavailable", "unknown")
     assert "exit code 3" in envelope["error"] and "its last words" in envelope["error"]
     assert again == "up"
-    assert (after, first, then) == (before, before, grown)
+    assert (after, then) == (before, grown)
 
 
 async def up_again(client: StdioClient) -> str:
@@ -229,6 +240,7 @@ def test_doctor_says_what_was_repaired_and_a_mount_that_cannot_be_says_why(home:
     [
         (None, {"type": "object", "properties": {}}),
         ({"type": "object"}, {"type": "object"}),
+        ({"type": "object", "allOf": [{}]}, {"type": "object", "allOf": [{}]}),
         ({"properties": 5}, {"type": "object", "properties": {}}),
         (
             {"$ref": "#/$defs/A", "$defs": {"A": {"type": "object", "title": "A"}}},
@@ -246,3 +258,108 @@ def test_a_schema_that_would_break_clients_is_repaired_and_no_other(schema: Any,
 
     assert repaired == made
     assert bool(said) == (schema != made)
+
+
+class Redirecting(BaseHTTPRequestHandler):
+    """Sends everybody on to another origin."""
+
+    def do_POST(self) -> None:
+        self.send_response(307)
+        self.send_header("Location", f"{self.server.elsewhere}/mcp")  # type: ignore[attr-defined]
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+
+    do_GET = do_POST
+
+    def log_message(self, *_: Any) -> None: ...
+
+
+class Listening(BaseHTTPRequestHandler):
+    """Remembers what it was sent, and lets nobody in."""
+
+    def do_POST(self) -> None:
+        self.server.heard.append(dict(self.headers))  # type: ignore[attr-defined]
+        self.send_response(401)
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+
+    do_GET = do_POST
+
+    def log_message(self, *_: Any) -> None: ...
+
+
+@contextmanager
+def web(handler: type[BaseHTTPRequestHandler]) -> Iterator[Any]:
+    server: Any = ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    server.heard, server.url = [], f"http://127.0.0.1:{server.server_port}"
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    try:
+        yield server
+    finally:
+        server.shutdown()
+        thread.join()
+
+
+async def test_a_server_at_an_address_is_a_pack_and_no_secret_follows_a_redirect(
+    home: Home,
+) -> None:
+    settings = table(home)
+    learn(home, settings)
+    serve = home.argv("serve", "--transport", "http", "--port", "0", "--config", str(settings))
+    environment = home.environment({"GIVEN": "a-secret-token"})
+    with web(Listening) as elsewhere, web(Listening) as shut, web(Redirecting) as redirecting:
+        redirecting.elsewhere = elsewhere.url
+        async with http_server(serve, environment=environment, cwd=home.project) as server:
+            headers = 'headers = { Authorization = { env = "GIVEN" } }\ntransport = "http"\n'
+            home.write(
+                f'[packs.web]\nurl = "{server.url}"\nprefix = ""\n{headers}'
+                f'[packs.moved]\nurl = "{redirecting.url}/mcp"\n{headers}'
+                f'[packs.shut]\nurl = "{shut.url}/mcp"\n{headers}',
+                "web.toml",
+            )
+            given = {"GIVEN": "a-secret-token"}
+            web_toml = str(home.project / "web.toml")
+            called = await asyncio.to_thread(
+                home.run, "call", "little_echo", "words=far", "--config", web_toml, env=given
+            )
+            packs = await asyncio.to_thread(
+                home.run, "packs", "--json", "--config", web_toml, env=given
+            )
+    reasons = {pack["name"]: pack.get("reason", "") for pack in packs.json["packs"]}
+
+    assert called.out == "far\n", called.err
+    assert "not followed" in reasons["moved"]
+    assert "HTTP 401" in reasons["shut"]
+    assert elsewhere.heard == []
+    assert {each["Authorization"] for each in shut.heard} == {"a-secret-token"}
+    assert "a-secret-token" not in packs.out
+
+
+async def test_a_server_of_the_stateless_era_asks_and_answers_as_well(home: Home) -> None:
+    settings = table(home)
+    settings.write_text(settings.read_text() + 'ONLY = "2026-07-28"\n')
+    learn(home, settings)
+    person = Person(lambda message, _: {"name": message})
+    serve, environment = (
+        home.argv("serve", "--config", str(settings)),
+        home.environment({"GIVEN": "a-secret-token"}),
+    )
+
+    async with stdio_client(
+        serve, environment=environment, cwd=home.project, person=person
+    ) as client:
+        asked = json.loads(await client.value("little_ask", words="who?"))
+        echoed = await client.call("little_echo", words="hello")
+
+    assert asked == {"action": "accept", "content": {"name": "who?"}}
+    assert echoed["content"][0]["text"] == "hello"
+
+
+@pytest.mark.parametrize("trusted", [False, True])
+def test_the_servers_word_grants_nothing_until_it_is_trusted(home: Home, trusted: bool) -> None:
+    more = f"read_only = true\ntrust_annotations = {'true' if trusted else 'false'}"
+
+    names = learn(home, table(home, more))
+
+    assert names == (["little_read_it"] if trusted else [])

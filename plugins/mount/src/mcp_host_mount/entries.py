@@ -16,6 +16,8 @@ NAME_LENGTH = 64
 LARGEST = 256 * 1024
 """Bytes of one entry; a larger one is withheld."""
 INSTRUCTIONS = 500
+OF_THE_HOST = "host://"
+"""How the URIs of the host's own resources begin, also of a host that is mounted."""
 ASKING = ["question"]
 """Any call may ask: the server does not say beforehand which does."""
 _VARIABLE = re.compile(r"\{([+#./;?&]?)([^{}]+)\}")
@@ -83,7 +85,9 @@ class _Shaping:
             one = make(entry) if isinstance(entry, dict) else None
             name = str((entry if isinstance(entry, dict) else {}).get("name", ""))[:80]
             if one is None:
-                self.notes.append(f"the {kind} {name!r} is withheld: it has no name of its own")
+                self.notes.append(
+                    f"the {kind} {name!r} is withheld: its name or URI is none of its own"
+                )
             elif len(json.dumps(one)) > LARGEST:
                 self.notes.append(f"the {kind} {name!r} is withheld: it is larger than 256 KiB")
             else:
@@ -146,7 +150,7 @@ class _Shaping:
 
     def _at(self, uri: str, entry: Entry, variables: list[str]) -> Entry | None:
         shape = re.sub(r"\{(\+?)\w+\}", r"{\1}", uri)
-        if shape in self._shapes or not uri:
+        if shape in self._shapes or not uri or uri.startswith(OF_THE_HOST):
             return None
         self._shapes.add(shape)
         return {

@@ -24,6 +24,9 @@ REACHED = 20.0
 LONGEST_EVENT = 32 * 1024 * 1024
 CLOSING = 3.0
 KEY = "io.modelcontextprotocol/"
+NOT_FOUND = 404
+HIDES_STATUS = "Server returned an error response"
+"""What the SDK's transport says of an answer whose body is none of JSON-RPC."""
 FALLS_BACK = frozenset((400, 404, 405, 406, 415))
 """What an address answers that only speaks the older transport."""
 
@@ -51,6 +54,8 @@ class HttpLink:
         self._write: Any = None
         self._stop = asyncio.Event()
         self._version = ""
+        self._status = 0
+        self._why = "the connection was closed"
         self._is_closing = False
         ready: Future[None] = Future()
         self._thread = threading.Thread(target=self._run, args=(ready,), name="http", daemon=True)
@@ -99,16 +104,15 @@ class HttpLink:
 
     def _run(self, ready: Future[None]) -> None:
         asyncio.set_event_loop(self._loop)
-        why = "the connection was closed"
         try:
             self._loop.run_until_complete(self._connected(ready))
         except BaseException as error:
-            why = _words(error, self._url)
+            self._why = _words(error, self._url)
             if not ready.done():
-                ready.set_exception(LinkError(why))
+                ready.set_exception(LinkError(self._why))
         finally:
             self._loop.close()
-        self._on_end(why)
+        self._on_end(self._why)
 
     async def _connected(self, ready: Future[None]) -> None:
         async with self._streams() as (read, write):
@@ -124,7 +128,26 @@ class HttpLink:
         async for item in read:
             if isinstance(item, SessionMessage):
                 data = item.message.model_dump(by_alias=True, mode="json", exclude_unset=True)
-                self._hear(data)
+                self._hear(self._with_status(data) if "error" in data else data)
+
+    def _with_status(self, message: Message) -> Message:
+        """Return an error with the status of the answer that it stands for, where that says more.
+
+        A session that the server no longer knows ends the link, and another is begun.
+        """
+        status, self._status = self._status, 0
+        if status == NOT_FOUND and self._version and self._version < STATELESS:
+            self._why = "its session has ended at the server"
+            self._loop.call_soon(self._stop.set)
+            return {**message, "error": {"code": -32000, "message": self._why, "lost": 1}}
+        if message["error"].get("message") == HIDES_STATUS and status:
+            words = f"the server has answered with HTTP {status}"
+            return {**message, "error": {"code": -32603, "message": words, "status": status}}
+        return message
+
+    async def _note_status(self, response: httpx2.Response) -> None:
+        if response.status_code >= 400 and response.request.method == "POST":
+            self._status = response.status_code
 
     @asynccontextmanager
     async def _streams(self) -> AsyncIterator[tuple[Any, Any]]:
@@ -132,8 +155,10 @@ class HttpLink:
             async with sse_client(self._url, headers=self._headers) as streams:
                 yield streams[0], streams[1]
             return
+        client = create_mcp_http_client(headers=self._headers)
+        client.event_hooks["response"].append(self._note_status)
         async with (
-            create_mcp_http_client(headers=self._headers) as client,
+            client,
             streamable_http_client(
                 self._url, http_client=client, max_sse_event_size=LONGEST_EVENT
             ) as streams,

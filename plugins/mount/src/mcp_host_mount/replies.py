@@ -20,6 +20,15 @@ CODES = {
     REQUEST_TIMEOUT: "timeout",
     CONNECTION_CLOSED: "unavailable",
 }
+STATUSES = {
+    401: "authentication_required",
+    403: "permission_denied",
+    429: "busy",
+    502: "unavailable",
+    503: "unavailable",
+    504: "timeout",
+}
+"""Codes by the status of an answer that is none of JSON-RPC."""
 STAMPS = ("io.modelcontextprotocol/serverInfo",)
 OF_STATELESS = ("resultType", "ttlMs", "cacheScope")
 
@@ -45,7 +54,10 @@ def of_error(error: Any, call: Mapping[str, Any]) -> Reply:
     if call.get("kind") == "resource" and code == INVALID_PARAMS:
         word = "not_found"
     details: dict[str, Any] = {"reason": "server_error", "server_code": code}
-    if "lost" in error:
+    if "status" in error:
+        word = STATUSES.get(error["status"], word)
+        details = {"reason": "server_error", "status": error["status"]}
+    elif "lost" in error:
         details = {"reason": "server_lost"}
     elif error.get("data") is not None:
         details["server_data"] = error["data"]

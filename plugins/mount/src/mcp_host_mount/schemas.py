@@ -19,7 +19,7 @@ def input_schema(schema: Any) -> tuple[dict[str, Any], str]:
     if "$ref" in schema:
         schema = _without_reference(schema)
         said.append("a reference at its root was followed")
-    if any(key in schema for key in COMBINED):
+    if schema.get("type") != "object" and any(key in schema for key in COMBINED):
         schema = _uncombined(schema)
         said.append("alternatives at its root were put together")
     if schema.get("type") != "object":

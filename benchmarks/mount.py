@@ -1,0 +1,31 @@
+"""A call through a mount of an SDK server beside the direct call, and FastMCP's proxy beside both.
+
+All hold an SDK server of their own as a child, over stdio; one run, in turn.
+"""
+
+import argparse
+from collections.abc import Sequence
+from statistics import median
+
+from .candidates import MOUNT, SDK, mounts
+from .clients import ERAS
+from .lane import measure
+from .start import ratio
+from .table import show
+
+BAR = 1.45
+"""At most × the direct call."""
+
+
+def main(argv: Sequence[str]) -> None:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks --only mount")
+    parser.add_argument("--rounds", type=int, default=40)
+    parser.add_argument("--calls", type=int, default=30, help="calls per round")
+    options = parser.parse_known_args(argv)[0]
+    with mounts() as everyone:
+        trips = measure(everyone, "stdio", ERAS[0], options.rounds, options.calls)
+    ratios = {name: ratio(found, trips[SDK]) for name, found in trips.items()}
+    rows = [(name, f"{1e6 * median(trips[name]):.0f}", f"{ratios[name]:.2f}") for name in trips]
+    show(f"One call over stdio, {ERAS[0]}", ("", "p50 µs", "× direct"), rows)
+    verdict = "met" if ratios[MOUNT] <= BAR else "MISSED"
+    print(f"target {verdict}: {MOUNT}: {ratios[MOUNT]:.2f} (at most {BAR:.2f}) × the direct call")
