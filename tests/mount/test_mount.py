@@ -126,11 +126,12 @@ async def test_two_sessions_that_are_asked_at_once_hear_their_own_question(
     settings = table(home)
     learn(home, settings)
     heard: dict[str, list[str]] = {"ann": [], "bob": []}
-    both = asyncio.Barrier(2)
+    both, thinking = asyncio.Barrier(2), asyncio.Barrier(2)
 
     async def session(name: str, address: str) -> str:
         async def asked(_: Any, params: Any) -> ElicitResult:
             heard[name].append(params.message)
+            await thinking.wait()  # neither answers before the other is asked
             return ElicitResult(action="accept", content={"name": name})
 
         async with Client(address, mode=mode, elicitation_callback=asked) as client:

@@ -32,7 +32,8 @@ class Running:
     """One call at the server; `number` is the host's, and another where it comes again.
 
     `question` is what the server waits for an answer to, and `ticket` what the host brings back
-    with it. `reply` is how the call ended while nobody waited.
+    with it. `reply` is how the call ended while nobody waited. One that `is_out` has left its turn:
+    while the server waits for its answer, no other question can be this call's.
     """
 
     number: int
@@ -44,6 +45,7 @@ class Running:
     ticket: str = ""
     reply: Reply | None = None
     timer: threading.Timer | None = None
+    is_out: bool = False
     begin: Callable[[], None] = field(default=lambda: None)
 
     @property
@@ -186,10 +188,10 @@ class Calls:
             return
         head, body = reply
         self._send({"reply": running.number, **head}, body)
-        self._left()
+        self._left(running)
 
-    def _left(self) -> None:
-        if not self._server.greeting.is_stateless:
+    def _left(self, running: Running) -> None:
+        if not (self._server.greeting.is_stateless or running.is_out):
             self._turns.leave()
 
     def _let_go(self, running: Running, why: str) -> None:
@@ -197,10 +199,10 @@ class Calls:
             return
         if running.timer is not None:
             running.timer.cancel()
-        if running.begin is not None and self._turns.leave_queue(running.begin):
-            return
+        has_waited = self._turns.leave_queue(running.begin)
         self._withdraw(running, why)
-        self._left()
+        if not has_waited:
+            self._left(running)
 
     def _withdraw(self, running: Running, why: str) -> None:
         if running.request > 0 and self._server.peer.forget(running.request):
@@ -212,6 +214,7 @@ class Calls:
             if not self._turns.leave_queue(running.begin):
                 return
             self._running.pop(running.token, None)
+            self._withdraw(running, "others are at work for too long")
             head, body = failed(
                 "busy",
                 f"'{self._mount.pack}' is at work for another client, who may be asked a question",
@@ -234,6 +237,8 @@ class Calls:
         asked = {"method": method, "params": params} if params else {"method": method}
         told = {"reply": running.number, "asked": {QUESTION: asked}, "state": running.ticket}
         self._send(told, b"")
+        running.is_out = True
+        self._turns.leave()
 
     def _resume(self, number: int, call: Mapping[str, Any]) -> None:
         with self._lock:
@@ -243,17 +248,30 @@ class Calls:
                 head, body = failed("conflict", words, {"reason": "question_ended"})
                 self._send({"reply": number, **head}, body)
                 return
-            question, running.question, running.ticket = running.question, None, ""
+            running.ticket = ""
             running.number, running.call = number, {**running.call, **_renewed(call)}
             if running.timer is not None:
                 running.timer.cancel()
-            answer = call["answers"].get(QUESTION)
             if running.reply is not None:
                 self._finish(running, running.reply)
-            elif question is not None and isinstance(answer, dict):
-                self._server.peer.answer(question, answer)
-            elif question is not None:
-                self._server.peer.refuse(question, METHOD_NOT_FOUND, NOBODY)
+                return
+            running.begin = partial(self._answer, running, call["answers"].get(QUESTION))
+            if not self._turns.enter(running.group, running.begin):
+                seconds = max(0.05, call["seconds"] * BEFORE_THE_END)
+                running.timer = self._later(seconds, partial(self._waited_too_long, running))
+
+    def _answer(self, running: Running, answer: object) -> None:
+        """Give the server its answer, now that what it asks next can only be this call's."""
+        if running.timer is not None:
+            running.timer.cancel()
+        if running.token not in self._running:  # it has ended while it waited for its turn
+            self._turns.leave()
+            return
+        question, running.question, running.is_out = running.question, None, False
+        if question is not None and isinstance(answer, dict):
+            self._server.peer.answer(question, answer)
+        elif question is not None:
+            self._server.peer.refuse(question, METHOD_NOT_FOUND, NOBODY)
 
     def _expire(self, ticket: str) -> None:
         with self._lock:
