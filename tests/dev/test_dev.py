@@ -97,8 +97,8 @@ class Command:
         assert found is not None
         return found
 
-    def end(self) -> int:
-        self.process.send_signal(signal.SIGINT)
+    def end(self, number: int = signal.SIGINT) -> int:
+        self.process.send_signal(number)
         code = self.process.wait(LONGEST)
         self._reader.join(LONGEST)
         return code
@@ -293,8 +293,11 @@ async def test_recorded_calls_are_fixtures_for_tests_and_for_replay(
     page.call("tool", "garden_fell", ANSWERS, tree="oak")
     page.call("resource", "garden://map")
     page.call("prompt", "garden_spring", budget="3")
-    assert dev.end() == 0
+    monkeypatch.setenv("XDG_CACHE_HOME", str(author.folder / "cache"))
+    assert LiveHost.find()
+    assert dev.end(signal.SIGTERM) == 0
     assert not list(author.project.glob(".mcp-host-dev*"))
+    assert LiveHost.find() == []
     file = author.project / "calls.jsonl"
     known = recorded(file)[-4:]  # other tests have called as well
     file.write_text("".join(file.read_text().splitlines(keepends=True)[-4:]))

@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import signal
 import threading
 import webbrowser
 from collections.abc import Callable, Iterator
@@ -49,6 +50,8 @@ def dev(
     tools, answers their questions, and shows every call.
     """
     project, printer = find(path), Printer()
+    # As Ctrl+C: whatever ends this command ends its host as well.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     with _serving(project, mcp_port, printer) as (url, host):
         if replay is not None:
             raise typer.Exit(_replay(replay, Client(url), ignore or (), printer))

@@ -10,6 +10,13 @@ from pathlib import Path
 from mcp_host import LiveHost, SettingsError
 
 LISTENING = "listening on "
+PROGRAM = """
+import ctypes, sys
+ctypes.CDLL(None).prctl(1, 15)  # PR_SET_PDEATHSIG, SIGTERM: it ends with this command, however
+sys.argv[0] = "mcp-host"
+from mcp_host.__main__ import main
+main()
+"""
 STARTING = 60.0
 ENDING = 15.0
 
@@ -26,7 +33,7 @@ class HostProcess:
         self._said = said
         self._url = ""
         self._ready = threading.Event()
-        argv = [sys.executable, "-m", "mcp_host", "serve", "--transport", "http"]
+        argv = [sys.executable, "-P", "-c", PROGRAM, "serve", "--transport", "http"]
         argv += ["--host", "127.0.0.1", "--port", str(port), "--config", str(settings)]
         self._process = subprocess.Popen(
             [*argv, "--no-catalogue", "--log-level", "warning"],
