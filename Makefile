@@ -30,8 +30,7 @@ test: setup compiled ## run the tests
 	$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup -m "not torture"
 
 test-again: setup ## run what failed in the last run once more, alone; it may be three tests at most
-	$(BIN)/python -c 'import json; failed = json.load(open(".pytest_cache/v/cache/lastfailed")); \
-	    print("failed before:", *failed, sep="\n  "); assert len(failed) <= 3, "these are too many"'
+	$(BIN)/python -m tools.last_failed
 	$(BIN)/python -m pytest --last-failed --last-failed-no-failures none -m "not torture"
 
 compiled: setup # else each of the thousand servers that the tests start would compile what is new

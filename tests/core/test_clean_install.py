@@ -17,6 +17,7 @@ from packaging.requirements import Requirement
 
 ROOT = Path(__file__).parents[2]
 BIN = "Scripts" if os.name == "nt" else "bin"
+pytestmark = pytest.mark.xdist_group("clean_install")  # the wheels are built once
 OFFLINE = ("Failed to establish a new connection", "Temporary failure in name resolution")
 
 
@@ -64,6 +65,24 @@ def test_every_wheel_has_its_licence_and_bounds_between_host_and_packs(programs:
         for need in between:
             assert need.specifier.contains(str(about["Version"])), need
             assert not need.specifier.contains("1.0.0"), need
+
+
+def test_a_key_that_an_extra_brings_names_the_extra(programs: Path, tmp_path: Path) -> None:
+    file = tmp_path / "host.toml"
+    file.write_text('[packs.files]\nargs = ["x"]\ncommand = "npx"\n', "utf-8")
+
+    done = subprocess.run(
+        [programs / "mcp-host", "packs", "--config", file],
+        env=account(tmp_path),
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    needs = 'packs.files.command: this needs what is not installed: pip install "mcp-host[mount]"'
+    assert done.returncode == 1
+    assert needs in " ".join(done.stderr.split())
 
 
 def test_the_host_finds_the_pack(programs: Path, tmp_path: Path) -> None:

@@ -116,13 +116,13 @@ async def test_a_broken_file_changes_nothing_and_the_answer_the_log_and_doctor_s
         (process,) = json.loads(said)["processes"]
         assert (code, process["process"]) == (1, client.process.pid)
         assert "is not valid TOML" in process["hosts"][0]["error"]
-        assert "nothing has changed" in client.stderr
         assert await client.value("one_say") == "hello"
 
         rewrite(talking, "[packs.one]\n[packs.two]\nenabled = false\n")
         _, said = await command(talking, "doctor", "--config", "host.toml", "--json")
         (line,) = json.loads(said)["running"]
         assert "the last reload changed nothing" in line
+    assert "nothing has changed" in client.stderr
 
 
 async def test_a_signal_reloads(talking: Home) -> None:

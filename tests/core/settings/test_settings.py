@@ -30,10 +30,6 @@ KEY = 'corn"er\\of åpril'
             "[packs.desk.tools.hold]\ntimeuot = 3",
             "packs.desk.tools.hold.timeuot: unknown key; did you mean 'timeout'?",
         ),
-        (
-            '[packs.files]\nargs = ["x"]\ncommand = "npx"',
-            'packs.files.command: this needs what is not installed: pip install "mcp-host[mount]"',
-        ),
         ("[packs.desk]\nqqq = 1", "packs.desk.qqq: unknown key; known are enabled, required"),
         ("[packs.desk]\nroot = '.'", "; the pack's own settings stand in [packs.desk.settings]"),
         ("[packs.Desk]\n", "packs.Desk: String should match pattern"),
