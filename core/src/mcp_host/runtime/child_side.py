@@ -15,7 +15,6 @@ import sys
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import asdict
 from functools import partial
-from importlib import metadata
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -24,10 +23,10 @@ from ..declarations.handle import PackHandle, PackSkill
 from ..errors import CallError
 from ..packs.apart import with_dates
 from ..packs.catalog import Naming
-from ..packs.compatibility import host_requirement
 from ..packs.conditions import Condition
 from ..packs.declared import Declared, LoadError, Offer
 from ..packs.declaring import declare
+from ..packs.discovery import discover
 from ..packs.hooks import Hooks
 from ..packs.told import tell
 from ..settings.loading import Settings
@@ -54,7 +53,6 @@ from .worker import ServiceError
 
 LIST_CHANGES = 16
 """The most changes of lists in one message: an entry may be long."""
-GROUP = "mcp_host.packs"
 
 
 def main(end: socket.socket) -> NoReturn:
@@ -352,17 +350,7 @@ def _refused(error: CallError) -> Failed:
 
 def _installed(name: str, table: Mapping[str, Any]) -> Offer:
     """Find a pack in this environment; `LoadError` where it is not there, or more than once."""
-    found = {}
-    for point in metadata.entry_points(group=GROUP, name=name):
-        distribution = point.dist
-        if distribution is not None:
-            found[distribution.name] = Offer(
-                name,
-                point.value,
-                distribution.name,
-                distribution.version,
-                host_requirement(distribution.requires or ()),
-            )
+    found = {offer.distribution: offer for offer in discover([name]).get(name, ())}
     wanted = table.get("distribution")
     if wanted:
         found = {n: offer for n, offer in found.items() if _normal(n) == _normal(wanted)}

@@ -1,6 +1,6 @@
 """Frames on a stream: a head of JSON and a body of bytes, each with its length before it.
 
-The head is ASCII, so that a lone surrogate, which UTF-8 cannot write, crosses all the same.
+A lone surrogate, which UTF-8 cannot write, crosses all the same: such a head is ASCII with escapes.
 """
 
 from __future__ import annotations
@@ -9,6 +9,8 @@ import json
 import struct
 from collections.abc import Iterator, Mapping
 from typing import Any, TypeAlias
+
+from pydantic_core import from_json, to_json
 
 HEADER = struct.Struct("!II")
 LONGEST = 64 * 1024 * 1024
@@ -20,8 +22,18 @@ BORDER = 2
 Frame: TypeAlias = tuple[dict[str, Any], bytes]
 
 
-_write, _read = json.JSONEncoder(separators=(",", ":")).encode, json.JSONDecoder().decode
-"""Made once: they are half of what a frame costs."""
+def _write(head: Mapping[str, Any]) -> bytes:
+    try:
+        return to_json(head, inf_nan_mode="constants")  # a third of what `json` takes
+    except ValueError:  # a lone surrogate, or deeper than that goes
+        return json.dumps(head, separators=(",", ":")).encode("ascii")
+
+
+def _read(head: bytes) -> Any:
+    try:
+        return from_json(head)
+    except ValueError:
+        return json.loads(head.decode("utf-8"))
 
 
 class FrameError(ValueError):
@@ -30,7 +42,7 @@ class FrameError(ValueError):
 
 def frame(head: Mapping[str, Any], body: bytes = b"") -> bytes:
     """Return the bytes of one frame."""
-    data = _write(head).encode("ascii")
+    data = _write(head)
     return HEADER.pack(len(data), len(body)) + data + body
 
 
@@ -61,7 +73,7 @@ class Frames:
         if len(self._buffer) < end:
             return None
         try:
-            head = _read(self._buffer[HEADER.size : middle].decode("utf-8"))
+            head = _read(bytes(self._buffer[HEADER.size : middle]))
         except (ValueError, RecursionError) as error:
             raise FrameError(f"the head of a frame is not JSON: {error}") from None
         if not isinstance(head, dict):
