@@ -15,6 +15,8 @@ from mcp_host.testing import HttpServer
 
 TOKENS = {"ANN": "token-of-ann-0001", "BOB": "token-of-bob-0002", "CY": "token-of-cy-00003"}
 SETTINGS = """
+[host]
+max_answer_bytes = 20_000_000
 [http]
 tokens = [
     { token = { env = "ANN" }, subject = "ann", scopes = ["*"] },
@@ -109,9 +111,8 @@ async def test_bodies_and_answers_that_one_caller_leaves_lying_are_bounded(
         assert len(await bob.value("large_letters", count=5)) == 5
         writer.close()
 
-        frame, headers = ann.modern(
-            "tools/call", {"name": "large_letters", "arguments": {"count": 4_000_000}}
-        )
+        large = {"count": 10_000_000}  # more than the system's buffers of a connection take
+        frame, headers = ann.modern("tools/call", {"name": "large_letters", "arguments": large})
         body = json.dumps(frame).encode()
         lines = [f"{name}: {value}" for name, value in headers.items()]
         lines += ["Content-Type: application/json", f"Content-Length: {len(body)}"]
