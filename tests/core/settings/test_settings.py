@@ -30,6 +30,10 @@ KEY = 'corn"er\\of åpril'
             "[packs.desk.tools.hold]\ntimeuot = 3",
             "packs.desk.tools.hold.timeuot: unknown key; did you mean 'timeout'?",
         ),
+        (
+            '[packs.desk]\nargs = ["x"]',
+            'packs.desk.args: unknown key; arguments stand in command, as in command = ["npx", ',
+        ),
         ("[packs.desk]\nqqq = 1", "packs.desk.qqq: unknown key; known are enabled, required"),
         ("[packs.desk]\nroot = '.'", "; the pack's own settings stand in [packs.desk.settings]"),
         ("[packs.Desk]\n", "packs.Desk: String should match pattern"),

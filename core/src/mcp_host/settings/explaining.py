@@ -14,6 +14,9 @@ from .tables import FileTables
 EXTRAS = {"command": "mount", "url": "mount", "server": "mount"}
 """Keys of [packs.X] that distributions beside the host know, each with the extra that brings it."""
 
+ELSEWHERE = {"args": 'arguments stand in command, as in command = ["npx", "-y", "…"]'}
+"""Keys that clients' files have and [packs.X] has not, each with what to write."""
+
 
 def explain(error: ValidationError, model: type[BaseModel]) -> str:
     """pydantic's first finding as `key: what is wrong`, with the nearest known key."""
@@ -31,7 +34,9 @@ def explain(error: ValidationError, model: type[BaseModel]) -> str:
         return f'{where}: this needs what is not installed: pip install "mcp-host[{extra}]"{more}'
     problem = unknown_key(str(item["loc"][-1]), _known_keys(model, item["loc"][:-1]))
     is_of_pack = model is FileTables and len(item["loc"]) == 3 and item["loc"][0] == "packs"
-    if is_of_pack and "did you mean" not in problem:
+    if is_of_pack and (elsewhere := ELSEWHERE.get(str(item["loc"][2]))):
+        problem = f"unknown key; {elsewhere}"
+    elif is_of_pack and "did you mean" not in problem:
         problem += f"; the pack's own settings stand in [packs.{item['loc'][1]}.settings]"
     return f"{where}: {problem}{more}"
 

@@ -51,6 +51,14 @@ class MountSettings(BaseModel):
         False, description="Whether clients are shown the server's own instructions."
     )
 
+    @field_validator("command", mode="before")
+    @classmethod
+    def _is_a_list(cls, command: object) -> object:
+        if isinstance(command, str):
+            words = ", ".join(f'"{word}"' for word in command.split())
+            raise ValueError(f"command must be a list of words, as in command = [{words}]")
+        return command
+
     @field_validator("url")
     @classmethod
     def _is_address(cls, url: str | None) -> str | None:
