@@ -12,6 +12,17 @@ META = "io.modelcontextprotocol/"
 BOTH = "application/json, text/event-stream"
 LONGEST = 30.0
 
+TOKENS = {"ANN": "token-of-ann-0001", "BOB": "token-of-bob-0002", "CY": "token-of-cy-00003"}
+THREE_CALLERS = """\
+[http]
+tokens = [
+    { token = { env = "ANN" }, subject = "ann", scopes = ["*"] },
+    { token = { env = "BOB" }, subject = "bob", scopes = ["*"] },
+    { token = { env = "CY" }, subject = "cy", scopes = ["*"] },
+]
+"""
+"""Settings that know the three by their tokens, which stand in the environment."""
+
 
 class Web:
     """One caller at one server; `token` is its bearer token."""

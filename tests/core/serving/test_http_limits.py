@@ -10,18 +10,11 @@ from urllib.parse import urlsplit
 
 import pytest
 from core_home import Home
-from core_web import LEGACY, Session, Web, event_ids, frames
+from core_web import LEGACY, THREE_CALLERS, TOKENS, Session, Web, event_ids, frames
 from mcp_host.testing import HttpServer
 
-TOKENS = {"ANN": "token-of-ann-0001", "BOB": "token-of-bob-0002", "CY": "token-of-cy-00003"}
-SETTINGS = """
-[http]
-tokens = [
-    { token = { env = "ANN" }, subject = "ann", scopes = ["*"] },
-    { token = { env = "BOB" }, subject = "bob", scopes = ["*"] },
-    { token = { env = "CY" }, subject = "cy", scopes = ["*"] },
-]
-[http.limits]
+SETTINGS = f"""
+{THREE_CALLERS}[http.limits]
 sessions = 3
 sessions_total = 5
 replay_bytes = 8192

@@ -10,20 +10,13 @@ from urllib.parse import urlsplit
 
 import pytest
 from core_home import Home
-from core_web import Web
+from core_web import THREE_CALLERS, TOKENS, Web
 from mcp_host.testing import HttpServer
 
-TOKENS = {"ANN": "token-of-ann-0001", "BOB": "token-of-bob-0002", "CY": "token-of-cy-00003"}
-SETTINGS = """
+SETTINGS = f"""
 [host]
 max_answer_bytes = 20_000_000
-[http]
-tokens = [
-    { token = { env = "ANN" }, subject = "ann", scopes = ["*"] },
-    { token = { env = "BOB" }, subject = "bob", scopes = ["*"] },
-    { token = { env = "CY" }, subject = "cy", scopes = ["*"] },
-]
-[http.limits]
+{THREE_CALLERS}[http.limits]
 calls_per_minute = 12
 streams = 2
 body_bytes = 4096

@@ -22,11 +22,7 @@ def each_in_a_process(settings: Settings) -> Settings:
     """Return the settings with every pack in a process, where none can end or hang this one."""
     if sys.platform == "win32":
         return settings
-    packs = {
-        name: table.model_copy(update={"isolation": "process"})
-        for name, table in settings.packs.items()
-    }
-    return settings.replace(packs=packs)
+    return settings.in_processes(settings.packs)
 
 
 def learned(settings: Settings, names: Sequence[str]) -> dict[str, LockedPack]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -15,6 +14,7 @@ from ..runtime.messages import Answered
 from ..settings.secrets import Secrets
 from .audit import NAME_LENGTH, called, shapes
 from .call import AskLive, Call, Next, Result
+from .outcomes import code_of
 
 Event: TypeAlias = dict[str, Any]
 Tell: TypeAlias = Callable[[Event], None]
@@ -49,7 +49,7 @@ class Feed:
         call.context.also_tell(told)
         if call.asking.ask is not None:
             call.asking = replace(call.asking, ask=told.asking(call.asking.ask))
-        code, size, result = "cancelled", 0, None
+        code, size, result = "", 0, None
         try:
             ended = await following(call)
             if isinstance(ended, Answered):
@@ -57,14 +57,11 @@ class Feed:
             else:
                 code, result = "input_required", {"inputRequests": dict(ended.questions)}
             return ended
-        except ProtocolError as error:
-            code = str((error.data or {}).get("code", error.number))
-            result = {"error": {"code": error.number, "message": str(error), "data": error.data}}
-            raise
-        except asyncio.CancelledError:
-            raise
-        except BaseException:
-            code = "internal_error"
+        except BaseException as error:
+            code = code_of(error)
+            if isinstance(error, ProtocolError):
+                told_of = {"code": error.number, "message": str(error), "data": error.data}
+                result = {"error": told_of}
             raise
         finally:
             told.end(code, size, result)

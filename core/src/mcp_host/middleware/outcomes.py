@@ -23,6 +23,13 @@ class Ended(NamedTuple):
     answer_bytes: int
 
 
+def code_of(error: BaseException) -> str:
+    """The code of a call that ended so."""
+    if isinstance(error, ProtocolError):
+        return str((error.data or {}).get("code", error.number))
+    return "cancelled" if isinstance(error, asyncio.CancelledError) else "internal_error"
+
+
 Listener: TypeAlias = Callable[[Call, Ended], None]
 
 
@@ -34,7 +41,7 @@ class Outcomes:
 
     async def __call__(self, call: Call, following: Next) -> Result:
         start = perf_counter()
-        code, size = "cancelled", 0
+        code, size = "", 0
         try:
             result = await following(call)
             if isinstance(result, Answered):
@@ -42,13 +49,8 @@ class Outcomes:
             else:
                 code = "input_required"
             return result
-        except ProtocolError as error:
-            code = str((error.data or {}).get("code", error.number))
-            raise
-        except asyncio.CancelledError:
-            raise
-        except BaseException:
-            code = "internal_error"
+        except BaseException as error:
+            code = code_of(error)
             raise
         finally:
             ended = Ended(code, 1000 * (perf_counter() - start), size)

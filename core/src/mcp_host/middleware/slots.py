@@ -71,7 +71,7 @@ class Gate:
     A place that comes free goes to the next caller in turn. Alone, a caller may have every place.
     While others are about, nobody has the last quarter of the places, so that whoever comes next
     need not wait for a call to end; and who asks for more than all places at once has a
-    of them, since the calls that run slow each other down as well.
+    thirty-second of them, since the calls that run slow each other down as well.
 
     Invariants: `_running` counts each caller's calls inside, `limit` of them at most; `_lines` has
     no empty line, and its first caller is the next in turn; a future in a line is resolved by the

@@ -128,7 +128,7 @@ class Inventory:
                 from .last_ends import last_ends  # as rarely needed as it is
 
                 ended = last_ends(settings, whose)
-            settings = _in_processes(settings, ended)
+            settings = settings.in_processes(ended)
             self.flight = Flight(whose, settings_word(settings))
         self._last_ends = ended
         self.settings = settings
@@ -184,7 +184,7 @@ class Inventory:
         late = Late()
         packs = {name: table for name, table in settings.packs.items() if name in names}
         loading = Loading(
-            _in_processes(settings.replace(packs=packs), self._last_ends.keys() & packs.keys()),
+            settings.replace(packs=packs).in_processes(self._last_ends),
             late.arrives,
             self._offers,
             supervisor=self._the_supervisor,
@@ -198,7 +198,7 @@ class Inventory:
         objects, the others the same.
         """
         settings = renewal.settings
-        self.settings = _in_processes(settings, self._last_ends.keys() & settings.packs.keys())
+        self.settings = settings.in_processes(self._last_ends)
         self.catalog.lock = lock_of(settings)
         for name in (*renewal.gone, *renewal.loaded, *renewal.relisted):
             self.catalog.remove(name)
@@ -483,14 +483,3 @@ def lock_of(settings: Settings) -> Lock | None:
     from .lock import Lock  # few hosts have locked packs
 
     return Lock(settings.locked, settings.secrets)
-
-
-def _in_processes(settings: Settings, names: Collection[str]) -> Settings:
-    """Return the settings with these packs in processes of their own."""
-    if not names:
-        return settings
-    packs = {
-        name: table.model_copy(update={"isolation": "process"}) if name in names else table
-        for name, table in settings.packs.items()
-    }
-    return settings.replace(packs=packs)

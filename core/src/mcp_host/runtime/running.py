@@ -84,9 +84,12 @@ class RunningPacks:
 
     def _tell_skills(self) -> None:
         """Let packs in processes of their own know the skills of all packs."""
-        for lifecycle in self.lifecycles.values():
-            if isinstance(lifecycle.worker, ProcessWorker):
-                lifecycle.worker.tell_skills([asdict(one) for one in self._inventory.skills])
+        workers = [lifecycle.worker for lifecycle in self.lifecycles.values()]
+        apart = [worker for worker in workers if isinstance(worker, ProcessWorker)]
+        if apart:
+            skills = [asdict(one) for one in self._inventory.skills]
+            for worker in apart:
+                worker.tell_skills(skills)
 
     def replace(self, name: str) -> asyncio.Task[None] | None:
         """Let a pack end with its last call; return what ends then, where there is anything."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import os
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -80,6 +80,14 @@ class Settings:
     def replace(self, **changes: Any) -> Settings:
         """A copy with some attributes changed."""
         return dataclasses.replace(self, **changes)
+
+    def in_processes(self, names: Container[str]) -> Settings:
+        """The same with these packs in processes of their own."""
+        packs = {
+            name: table.model_copy(update={"isolation": "process"}) if name in names else table
+            for name, table in self.packs.items()
+        }
+        return self.replace(packs=packs)
 
     def shown(self) -> dict[str, Any]:
         """Everything as plain data, secrets masked, defaults filled in."""

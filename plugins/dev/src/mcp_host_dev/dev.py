@@ -6,12 +6,14 @@ import signal
 import threading
 import webbrowser
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 from mcp_host import LiveHost, SettingsError
 
+from .following import follow
 from .page import Page
 from .printing import GREEN, RED, YELLOW, Printer
 from .recording import Recorder, recorded
@@ -98,32 +100,16 @@ def _run(
     project: Project, host: LiveHost, page: Page, printer: Printer, recorder: Recorder | None
 ) -> None:
     """Follow the host's calls and the project's files, until a signal comes."""
-    ended = threading.Event()
     feed = host.follow(values=True)
-
-    def follow() -> None:
-        for event in feed:
-            printer.event(event)
-            page.tell(event)
-            if recorder is not None:
-                recorder.event(event)
-        if not ended.is_set():
-            printer.note("the host has ended", RED)
-            page.stop()
-
-    threads = [
-        threading.Thread(target=follow, daemon=True),
-        threading.Thread(target=_watch, args=(project, host, page, printer, ended), daemon=True),
-    ]
-    for thread in threads:
-        thread.start()
     try:
-        page.serve()
+        follow(
+            feed,
+            page,
+            printer,
+            hear=() if recorder is None else (recorder.event,),
+            beside=partial(_watch, project, host, page, printer),
+        )
     finally:
-        ended.set()
-        feed.close()
-        for thread in threads:
-            thread.join()
         if recorder is not None:
             recorder.close()
 

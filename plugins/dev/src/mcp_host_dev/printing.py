@@ -29,7 +29,6 @@ class Printer:
         self._lock = threading.Lock()
         self._colours = sys.stdout.isatty()
         self._numbers: dict[str, int] = {}
-        self._names: dict[str, str] = {}
         self._count = 0
 
     def note(self, text: str, colour: str = "") -> None:
@@ -45,7 +44,7 @@ class Printer:
         what, call = event["event"], event.get("id", "")
         if what == "began":
             self._count += 1
-            self._numbers[call], self._names[call] = self._count, event["name"] or "?"
+            self._numbers[call] = self._count
             arguments = event.get("arguments", event["shapes"])
             target = event.get("target") if event["kind"] == "resource" else event["name"]
             when = strftime("%H:%M:%S", localtime(event["time"]))
@@ -74,7 +73,6 @@ class Printer:
         told = f": {_short(shown(event['result']))}" if event.get("result") is not None else ""
         self._of(call, colour, f"{code} in {event['ms']:.1f} ms, {event['bytes']} bytes{told}")
         self._numbers.pop(call, None)
-        self._names.pop(call, None)
 
     def _of(self, call: str, colour: str, text: str) -> None:
         self._line(colour, f"         #{self._numbers.get(call, '?')} {text}")

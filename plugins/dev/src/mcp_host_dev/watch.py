@@ -1,6 +1,5 @@
 """`mcp-host watch`: the calls of a host that runs, shown live and never changed."""
 
-import threading
 import webbrowser
 from pathlib import Path
 from typing import Annotated
@@ -8,8 +7,9 @@ from typing import Annotated
 import typer
 from mcp_host import LiveHost, SettingsError
 
+from .following import follow
 from .page import Page
-from .printing import RED, Printer
+from .printing import Printer
 
 
 def watch(
@@ -32,28 +32,11 @@ def watch(
     feed = host.follow(values=values)
     about = {"process": host.process, "values": values}
     page = Page(host, None, f"process {host.process}", about, port)
-    ended = threading.Event()
-
-    def follow() -> None:
-        for event in feed:
-            printer.event(event)
-            page.tell(event)
-        if not ended.is_set():
-            printer.note("the host has ended", RED)
-            page.stop()
-
     printer.note(f"page  {page.url}")
     printer.note(f"the calls of process {host.process}; Ctrl+C ends this, and not the host:")
-    thread = threading.Thread(target=follow, daemon=True)
-    thread.start()
     if browser:
         webbrowser.open(page.url)
-    try:
-        page.serve()
-    finally:
-        ended.set()
-        feed.close()
-        thread.join()
+    follow(feed, page, printer)
 
 
 def _chosen(found: list[LiveHost]) -> LiveHost:

@@ -87,10 +87,7 @@ class Calls:
             if self._server.greeting.is_stateless:
                 self._start(running)
                 return
-            running.begin = partial(self._start, running)
-            if not self._turns.enter(running.group, running.begin):
-                seconds = max(0.05, call["seconds"] * BEFORE_THE_END)
-                running.timer = self._later(seconds, partial(self._waited_too_long, running))
+            self._begin_in_turn(running, partial(self._start, running))
 
     def cancel(self, number: int) -> None:
         """Let go of a call that nobody waits for any more."""
@@ -151,6 +148,13 @@ class Calls:
                 self._park(there[0], message, method, params)
 
     # -- one call
+
+    def _begin_in_turn(self, running: Running, begin: Callable[[], None]) -> None:
+        """Begin when it is its caller's turn; tell it where that takes most of its time."""
+        running.begin = begin
+        if not self._turns.enter(running.group, begin):
+            seconds = max(0.05, running.call["seconds"] * BEFORE_THE_END)
+            running.timer = self._later(seconds, partial(self._waited_too_long, running))
 
     def _start(self, running: Running) -> None:
         if running.timer is not None:
@@ -255,10 +259,9 @@ class Calls:
             if running.reply is not None:
                 self._finish(running, running.reply)
                 return
-            running.begin = partial(self._answer, running, call["answers"].get(QUESTION))
-            if not self._turns.enter(running.group, running.begin):
-                seconds = max(0.05, call["seconds"] * BEFORE_THE_END)
-                running.timer = self._later(seconds, partial(self._waited_too_long, running))
+            self._begin_in_turn(
+                running, partial(self._answer, running, call["answers"].get(QUESTION))
+            )
 
     def _answer(self, running: Running, answer: object) -> None:
         """Give the server its answer, now that what it asks next can only be this call's."""

@@ -202,13 +202,13 @@ def _standings(
     """How a client stands; one that could not start the host is told with the reason."""
     try:
         if isinstance(start, Launch) and settings_file is not None and not client.by_bundle:
-            for path in _paths(client, project):
+            for path in files_of(client, project):
                 variables = needed_variables(settings_file, client, _old(client, path, name))
                 start = replace(start, variables=variables)
         return standings([client], start, name, project, force=force)
     except SettingsError as error:
         return [
-            Standing(client, path, "cannot start", str(error)) for path in _paths(client, project)
+            Standing(client, path, "cannot start", str(error)) for path in files_of(client, project)
         ]
 
 
@@ -217,10 +217,6 @@ def _old(client: Client, path: Path, name: str) -> dict[str, Any] | None:
         return entry_in(client, path, name)
     except SettingsError:  # told with the client's state
         return None
-
-
-def _paths(client: Client, project: Path | None) -> list[Path]:
-    return files_of(client, project)
 
 
 def _show(output: Output, found: list[Standing]) -> None:

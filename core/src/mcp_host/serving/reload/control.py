@@ -13,15 +13,18 @@ import os
 import socket
 import sys
 import time
-from collections.abc import Awaitable, Callable, Collection
+from collections.abc import Awaitable, Callable, Collection, Iterator
 from contextlib import suppress
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...host import Host
 from ...startup import folders
 from ...startup.version import VERSION
 from ...startup.warm.world import peer_of
 from ..live.answers import follow, lists
+
+if TYPE_CHECKING:
+    from ...startup.warm.place import Place
 
 log = logging.getLogger("mcp_host.server")
 
@@ -124,19 +127,8 @@ def ask(what: str, settings: str | None = None) -> list[dict[str, Any]]:
 
     One that does not answer in time has a `problem` in place of its `hosts`.
     """
-    if sys.platform != "linux" or not os.path.isdir(folder()):  # noqa: PTH112
-        return []
-    from ...startup.warm.place import Place
-
-    place, found = Place.opened(folder()), []
-    try:
-        for name in place.names():
-            if name.endswith(SUFFIX):
-                told = _asked(place, name, {"do": what, "settings": settings})
-                found += [told] if told else []
-    finally:
-        place.close()
-    return found
+    told = [_asked(*each, {"do": what, "settings": settings}) for each in _sockets()]
+    return [one for one in told if one]
 
 
 def asked_of(process: int, question: dict[str, Any]) -> dict[str, Any] | None:
@@ -149,24 +141,10 @@ def asked_of(process: int, question: dict[str, Any]) -> dict[str, Any] | None:
 
 def connected(process: int) -> socket.socket | None:
     """Return a connection to the socket of a process that serves; None where there is none."""
-    if sys.platform != "linux" or not os.path.isdir(folder()):  # noqa: PTH112
-        return None
-    from ...startup.warm.place import Place
-
-    place = Place.opened(folder())
-    try:
-        for name in place.names():
-            if name.endswith(SUFFIX) and name.startswith(f"{process}-"):
-                peer = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_CLOEXEC)
-                peer.settimeout(ANSWERED)
-                try:
-                    peer.connect(place.address(name))
-                except OSError:
-                    peer.close()
-                    continue
-                return peer
-    finally:
-        place.close()
+    for place, name in _sockets():
+        if name.startswith(f"{process}-"):
+            with suppress(OSError):
+                return _connection(place, name)
     return None
 
 
@@ -175,17 +153,40 @@ def folder() -> str:
     return os.path.join(folders.cache(), FOLDER)  # noqa: PTH118
 
 
-def _asked(place: Any, name: str, question: dict[str, Any]) -> dict[str, Any] | None:
+def _sockets() -> Iterator[tuple[Place, str]]:
+    """Give the sockets of the hosts that run, each with the place that it is in."""
+    if sys.platform != "linux" or not os.path.isdir(folder()):  # noqa: PTH112
+        return
+    from ...startup.warm.place import Place
+
+    place = Place.opened(folder())
+    try:
+        for name in place.names():
+            if name.endswith(SUFFIX):
+                yield place, name
+    finally:
+        place.close()
+
+
+def _connection(place: Place, name: str) -> socket.socket:
+    """Return a connection to a socket; `OSError` where nobody listens."""
     peer = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_CLOEXEC)
     peer.settimeout(ANSWERED)
     try:
         peer.connect(place.address(name))
-    except (ConnectionRefusedError, FileNotFoundError):
+    except OSError:
         peer.close()
+        raise
+    return peer
+
+
+def _asked(place: Place, name: str, question: dict[str, Any]) -> dict[str, Any] | None:
+    try:
+        peer = _connection(place, name)
+    except (ConnectionRefusedError, FileNotFoundError):
         place.remove(name)
         return None
     except OSError as error:
-        peer.close()
         return {"process": int(name.partition("-")[0]), "problem": str(error)}
     process, _ = peer_of(peer)
     return _answer(peer, process, question)

@@ -264,11 +264,7 @@ def _of_session(settings: Settings, request: Request) -> Settings:
 
 def _with_apart(settings: Settings, request: Request) -> Settings:
     """Return a session's settings: packs that it shares with no other are children of its own."""
-    packs = {
-        name: table.model_copy(update={"isolation": "process"}) if name in request.apart else table
-        for name, table in settings.packs.items()
-    }
-    return settings.replace(packs=packs, environment=request.environment)
+    return settings.in_processes(request.apart).replace(environment=request.environment)
 
 
 def _key(request: Request, session: int) -> Key:
