@@ -7,12 +7,12 @@ import pytest
 from docs_pages import DOCS
 from mcp_host.packs.children.frames import BORDER
 from mcp_host.runtime.child_side import PackSide
-from mcp_host.runtime.process_worker import ProcessWorker
+from mcp_host.runtime.process.child import ConnectedChild
 
 PAGE = (DOCS / "reference" / "workers.md").read_text("utf-8")
 
 
-@pytest.mark.parametrize("hears", [ProcessWorker.hear, PackSide])
+@pytest.mark.parametrize("hears", [ConnectedChild.hear, PackSide])
 def test_every_message_that_a_side_hears_is_told(hears: object) -> None:
     heard = set(re.findall(r'"(\w+)" in message', inspect.getsource(hears)))  # type: ignore[arg-type]
 

@@ -22,7 +22,7 @@ from .lifecycle import Lifecycle, Limits
 from .mailbox import Listener, Mailbox
 from .offered import OfferedEntries
 from .offers import Offers
-from .process_worker import ProcessWorker
+from .process.worker import ProcessWorker
 from .programs import ProgramRunner
 from .turns import open_in_turn
 from .worker import ThreadWorker, Worker
