@@ -8,7 +8,6 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import faulthandler
-import logging
 import os
 import socket
 import sys
@@ -21,18 +20,12 @@ from typing import Any, NoReturn
 from ..declarations.environment import session_environment
 from ..declarations.handle import PackHandle, PackSkill
 from ..errors import CallError
-from ..packs.apart import with_dates
 from ..packs.catalog import Naming
 from ..packs.conditions import Condition
-from ..packs.declared import Declared, LoadError, Offer
-from ..packs.declaring import declare
-from ..packs.discovery import discover
-from ..packs.hooks import Hooks
-from ..packs.told import tell
-from ..settings.loading import Settings
-from ..settings.tables import HostTable, PackTable
+from ..packs.declared import Declared
 from ..startup.descriptors import private
 from . import bounds
+from .child_declaring import declared
 from .child_worker import ChildWorker
 from .codec import (
     call_of,
@@ -44,9 +37,9 @@ from .codec import (
 )
 from .inlet import Inlet, Work
 from .mailbox import Mailbox, Said
-from .messages import VERSION, Failed, ListChange, Proposed, Reason, Reply
+from .messages import Failed, ListChange, Proposed, Reason, Reply
 from .offers import Offers
-from .outlet import Outlet, ToHost
+from .outlet import Outlet
 from .programs import ProgramRunner
 from .threads import WorkerThreads
 from .worker import ServiceError
@@ -64,25 +57,30 @@ def main(end: socket.socket) -> NoReturn:
     low = end.detach()
     host = socket.socket(fileno=private(low))
     os.close(low)
-    side = PackSide(Inlet(host), Outlet(host))
-    side.declare()
+    inlet, outlet = Inlet(host), Outlet(host)
+    request, _ = inlet.receive()
+    side = PackSide(inlet, outlet, request, declared(request, outlet))
     asyncio.run(side.serve())
     os._exit(0)
 
 
 class PackSide:
-    """One pack, from what it declares to its end.
+    """One pack that has declared, until its end.
 
-    `_begun` are the calls that run, by the host's number, each as what tells it that nobody waits
-    any more; `_tasks` is the other work that the host waits for. What is heard of calls happens in
-    the thread that reads; all else belongs to the main thread.
+    - `_begun` are the calls that run, by the host's number, each as what tells it that nobody waits
+      any more; `_tasks` is the other work that the host waits for. No number is in both.
+    - `_worker` is there from `open` on, before which the host asks for nothing but that.
+    - What is heard of calls happens in the thread that reads; all else belongs to the main thread.
     """
 
-    def __init__(self, inlet: Inlet, outlet: Outlet) -> None:
+    def __init__(
+        self, inlet: Inlet, outlet: Outlet, request: Mapping[str, Any], declared: Declared
+    ) -> None:
         self._inlet = inlet
         self._outlet = outlet
-        self._request: Mapping[str, Any] = {}
-        self._declared: Declared | None = None
+        self._prefixed = request["prefixed"]
+        self._secret_variables = frozenset(request["secret_variables"])
+        self._declared = declared
         self._worker: ChildWorker | None = None
         self._begun: dict[int, Callable[[], None]] = {}
         self._tasks: dict[int, asyncio.Task[None]] = {}
@@ -91,59 +89,8 @@ class PackSide:
         self._skills: tuple[PackSkill, ...] = ()
         self._gone = asyncio.Event()
 
-    # -- declaring
-
-    def declare(self) -> None:
-        """Import the pack and say what it declares; ends the process where that cannot be."""
-        self._request, _ = self._inlet.receive()
-        root = logging.getLogger()
-        root.handlers[:] = [ToHost(self._outlet)]
-        root.setLevel(logging.WARNING)
-        logging.getLogger("mcp_host").setLevel(self._request["log_level"].upper())
-        try:
-            told = self._declare()
-        except LoadError as error:
-            why = error.condition
-            self._refuse(why.code, why.reason, why.remedy)
-        except BaseException as error:
-            logging.getLogger("mcp_host.packs").warning(
-                "a pack could not be loaded", exc_info=error
-            )
-            reason = f"{type(error).__name__}: {bounds.text(error)}"
-            self._refuse("load_failed", reason, "the log of `mcp-host serve` has the traceback")
-        self._outlet.write_lines()
-        self._outlet.send({"border": VERSION, "declared": told})
-
-    def _declare(self) -> dict[str, Any]:
-        request = self._request
-        name = request["declare"]
-        offer = Offer(*request["offer"]) if request["offer"] else _installed(name, request["table"])
-        table = PackTable.model_validate(request["table"])
-        table = table.model_copy(update={"settings": with_dates(request["settings"])})
-        problem = request["problem"]
-        settings = Settings(
-            host=HostTable(root=None if request["root"] is None else Path(request["root"])),
-            packs={name: table},
-            source=None if request["source"] is None else Path(request["source"]),
-            problems={} if problem is None else {name: problem},
-        )
-        self._declared = declare(offer, settings, Hooks(), self._step)
-        return tell(self._declared)
-
-    def _step(self, step: str) -> None:
-        self._outlet.send({"step": step})
-
-    def _refuse(self, code: str, reason: str, remedy: str) -> NoReturn:
-        self._outlet.write_lines()
-        words = [bounds.cut(code), bounds.text(reason), bounds.text(remedy)]
-        self._outlet.send({"border": VERSION, "refused": words})
-        os._exit(0)
-
-    # -- serving
-
     async def serve(self) -> None:
         """Serve until the host closes."""
-        assert self._declared is not None
         loop = asyncio.get_running_loop()
         await loop.create_connection(lambda: _Link(self._outlet), sock=self._outlet.socket)
         threads = WorkerThreads(self._declared.name)
@@ -195,13 +142,11 @@ class PackSide:
 
     async def _open(self, about: Mapping[str, Any]) -> None:
         declared = self._declared
-        assert declared is not None
         data, cache = map(Path, about["folders"])
         self._watched = frozenset(about["watched"])
         self._skills = tuple(PackSkill(**skill) for skill in about.get("skills", ()))
         mailbox = Mailbox(_Sending(self._outlet), asyncio.get_running_loop(), self._outlet.is_free)
         offers = Offers(declared, mailbox.list_change)
-        secret_variables = frozenset(self._request["secret_variables"])
         handle = PackHandle(
             declared.name,
             changed=mailbox.changed,
@@ -216,10 +161,10 @@ class PackSide:
                 )
             ),
             recovered=lambda: mailbox.report(None),
-            public_name=Naming(declared, self._request["prefixed"]).public_tool,
+            public_name=Naming(declared, self._prefixed).public_tool,
             folders=(data, cache),
             programs=ProgramRunner(
-                lambda: secret_variables,
+                lambda: self._secret_variables,
                 tuple(declared.needs.child_environment),
             ),
         )
@@ -346,28 +291,3 @@ def _refused(error: CallError) -> Failed:
     return Failed(
         error.code, str(error), tuple(error.suggestions), error.details, bool(error.retryable)
     )
-
-
-def _installed(name: str, table: Mapping[str, Any]) -> Offer:
-    """Find a pack in this environment; `LoadError` where it is not there, or more than once."""
-    found = {offer.distribution: offer for offer in discover([name]).get(name, ())}
-    wanted = table.get("distribution")
-    if wanted:
-        found = {n: offer for n, offer in found.items() if _normal(n) == _normal(wanted)}
-    if not found:
-        raise LoadError(
-            "not_installed",
-            f"no distribution in the environment of {sys.executable} offers a pack '{name}'",
-            f"install it there: {sys.executable} -m pip install …",
-        )
-    if len(found) > 1:
-        raise LoadError(
-            "ambiguous",
-            f"{' and '.join(sorted(found))} both offer a pack '{name}'",
-            f'choose one: distribution = "{min(found)}" in [packs.{name}]',
-        )
-    return next(iter(found.values()))
-
-
-def _normal(distribution: str) -> str:
-    return distribution.lower().replace("_", "-").replace(".", "-")
