@@ -1,6 +1,6 @@
 """What is borrowed from the SDK and uvicorn is still there, and still means what we take it for.
 
-Nobody promises these names. Where a test here fails after an upgrade, mend `serving/borrowed.py`.
+Nobody promises these names. Where a test here fails after an upgrade, mend `serving/borrowed/`.
 """
 
 import asyncio
@@ -14,21 +14,21 @@ from mcp.server import runner
 from mcp.server.lowlevel.server import Server
 from mcp.server.streamable_http import StreamableHTTPServerTransport
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
-from mcp_host.serving import borrowed
+from mcp_host.serving.borrowed import sdk, web
 
 
 def test_the_sdks_server_makes_spans_by_a_middleware_that_can_be_taken_off() -> None:
     server: Server[object] = Server("s", version="1")
     before = [type(made).__name__ for made in server.middleware]
-    assert before.count(borrowed.SPANS) == 1, (
-        f"the SDK's server has no middleware {borrowed.SPANS} any more but {before}: look in "
-        "mcp.server.lowlevel.server which of them makes spans, and name it in borrowed.SPANS"
+    assert before.count(sdk.SPANS) == 1, (
+        f"the SDK's server has no middleware {sdk.SPANS} any more but {before}: look in "
+        "mcp.server.lowlevel.server which of them makes spans, and name it in sdk.SPANS"
     )
 
-    borrowed.without_spans(server)
+    sdk.without_spans(server)
 
     assert [type(made).__name__ for made in server.middleware] == [
-        name for name in before if name != borrowed.SPANS
+        name for name in before if name != sdk.SPANS
     ]
 
 
@@ -36,7 +36,7 @@ def test_the_sdks_loop_for_a_stateless_stream_takes_what_we_give_it() -> None:
     serve = getattr(runner, "_serve_modern_stream", None)
     assert serve is not None, (
         "mcp.server.runner._serve_modern_stream is gone: calls on stdio take an eighth longer "
-        "until borrowed.serve_modern_stream names what serves a stream of the stateless era now"
+        "until sdk.serve_modern_stream names what serves a stream of the stateless era now"
     )
     assert inspect.iscoroutinefunction(serve)
     try:
@@ -54,7 +54,7 @@ def test_the_sdks_session_manager_keeps_its_event_store_where_we_replace_it() ->
     assert "event_store" in names, (
         "StreamableHTTPSessionManager no longer keeps `event_store` as an attribute: sessions "
         "would share one store, and one client could read another's answers; mend "
-        "borrowed.SessionManager before anything else"
+        "sdk.SessionManager before anything else"
     )
     readers = [
         name
@@ -63,7 +63,7 @@ def test_the_sdks_session_manager_keeps_its_event_store_where_we_replace_it() ->
     ]
     assert len(readers) == 1, (
         f"StreamableHTTPSessionManager reads `event_store` in {readers}, and no longer once for "
-        "each new session: look whether borrowed.SessionManager still gives every session its own"
+        "each new session: look whether sdk.SessionManager still gives every session its own"
     )
 
 
@@ -76,7 +76,7 @@ class Keeper:
     def admit(self, owner: object) -> object:
         return object()
 
-    def began(self, session_id: str, session: object, use: borrowed.SessionUse) -> None:
+    def began(self, session_id: str, session: object, use: sdk.SessionUse) -> None:
         self.sessions[session_id] = session
 
     def ended(self, session_id: str) -> None:
@@ -85,7 +85,7 @@ class Keeper:
 
 async def test_the_sdk_asks_our_keeper_for_every_session_and_tells_it_the_end() -> None:
     keeper = Keeper()
-    manager = borrowed.SessionManager(keeper, lambda app: app, app=Server("s", version="1"))
+    manager = sdk.SessionManager(keeper, lambda app: app, app=Server("s", version="1"))
 
     one, other = manager._admit_session(None), manager._admit_session(None)
     assert one is not None
@@ -104,10 +104,10 @@ async def test_the_sdk_counts_the_requests_of_a_session_as_we_do() -> None:
     source = inspect.getsource(StreamableHTTPServerTransport.handle_request)
     assert "self._requests_in_flight += 1" in source, (
         "StreamableHTTPServerTransport counts its requests in another way now: a session that is "
-        "used in the lane alone would end for want of use; mend borrowed.SessionUse"
+        "used in the lane alone would end for want of use; mend sdk.SessionUse"
     )
     async with transport.connect():
-        use = borrowed.SessionUse(transport)
+        use = sdk.SessionUse(transport)
 
         assert use.begin()
         assert use.ends_at == float("inf")
@@ -148,14 +148,14 @@ async def test_every_request_passes_our_checks_with_its_body_whole() -> None:
     async def send(message: object) -> None:
         """Nothing is answered."""
 
-    manager = borrowed.SessionManager(None, lambda app: check, app=Server("s", version="1"))
+    manager = sdk.SessionManager(None, lambda app: check, app=Server("s", version="1"))
     await manager.handle_request({"type": "http", "headers": []}, receive, send)
 
     assert called == [{"type": "http.request", "body": b"ab", "more_body": False}]
 
 
 def test_a_stateless_server_keeps_no_events() -> None:
-    stateless = borrowed.SessionManager(
+    stateless = sdk.SessionManager(
         None, lambda app: app, app=Server("s", version="1"), stateless=True
     )
 
@@ -168,7 +168,7 @@ def test_uvicorn_captures_signals_and_shuts_down_by_the_methods_that_we_replace(
     for source, called in ((serve, "self.capture_signals()"), (ends, "self.shutdown(")):
         assert called in source, (
             f"uvicorn.Server no longer calls {called}: look how it takes signals and ends now, and "
-            "mend borrowed.GracefulServer, or a signal ends the process with 143"
+            "mend web.GracefulServer, or a signal ends the process with 143"
         )
     assert inspect.isgeneratorfunction(inspect.unwrap(uvicorn.Server.capture_signals))
     inspect.signature(uvicorn.Server.shutdown).bind("server", [])
@@ -180,9 +180,9 @@ def test_uvicorn_ends_when_the_flags_that_we_set_are_set() -> None:
         """An application."""
 
     config = uvicorn.Config(nothing)
-    server = borrowed.GracefulServer(config, ending=lambda: None)
+    server = web.GracefulServer(config, ending=lambda: None)
     assert (server.should_exit, server.force_exit) == (False, False), (
-        "uvicorn.Server no longer has should_exit and force_exit: see borrowed.GracefulServer"
+        "uvicorn.Server no longer has should_exit and force_exit: see web.GracefulServer"
     )
 
     server.end()
@@ -194,7 +194,7 @@ def test_uvicorn_ends_when_the_flags_that_we_set_are_set() -> None:
 
 def test_uvicorn_logs_what_we_silence_under_the_name_that_we_silence() -> None:
     assert 'logging.getLogger("uvicorn.error")' in inspect.getsource(uvicorn.server), (
-        "uvicorn logs its errors under another name now: see borrowed.GracefulServer.shutdown"
+        "uvicorn logs its errors under another name now: see web.GracefulServer.shutdown"
     )
 
 
@@ -220,7 +220,7 @@ async def test_uvicorn_tells_what_a_connection_waits_for(
 ) -> None:
     implementation = pytest.importorskip(f"uvicorn.protocols.http.{kind}_impl")
     name = {"h11": "H11Protocol", "httptools": "HttpToolsProtocol"}[kind]
-    monkeypatch.setattr(borrowed, "AutoHTTPProtocol", getattr(implementation, name))
+    monkeypatch.setattr(web, "AutoHTTPProtocol", getattr(implementation, name))
 
     async def app(scope: Any, receive: Any, send: Any) -> None:
         if scope["type"] == "http":
@@ -233,8 +233,8 @@ async def test_uvicorn_tells_what_a_connection_waits_for(
 
     door = Door()
     told: Any = door.told
-    config = uvicorn.Config(app, http=borrowed.counted_protocol(door), log_config=None)
-    server = borrowed.GracefulServer(config, ending=lambda: None)
+    config = uvicorn.Config(app, http=web.counted_protocol(door), log_config=None)
+    server = web.GracefulServer(config, ending=lambda: None)
     with socket.create_server(("127.0.0.1", 0)) as listening:
         await started(server, listening)
         _, writer = await asyncio.open_connection(*listening.getsockname())
@@ -288,7 +288,7 @@ class Sent:
 
 async def test_what_is_written_in_one_go_is_sent_as_one_piece() -> None:
     sent = Sent()
-    gathering = borrowed.GatheringTransport(sent)
+    gathering = web.GatheringTransport(sent)
     gathering.write(b"head")
     gathering.write(b"body")
     before = list(sent.pieces)
@@ -303,6 +303,6 @@ async def test_what_is_written_in_one_go_is_sent_as_one_piece() -> None:
 
 async def test_much_is_sent_at_once() -> None:
     sent = Sent()
-    borrowed.GatheringTransport(sent).write(b"x" * borrowed.FULL)
+    web.GatheringTransport(sent).write(b"x" * web.FULL)
 
     assert len(sent.pieces) == 1

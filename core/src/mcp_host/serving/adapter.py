@@ -27,7 +27,7 @@ from ..middleware.call import Asking
 from ..packs.catalog import What
 from ..runtime.messages import Answered
 from ..startup.protocol import LIST_TTL_MS, LISTS
-from .borrowed import without_spans
+from .borrowed.sdk import without_spans
 from .changes import Changes
 from .channel import CallChannel
 from .connections import Connection, Connections

@@ -14,7 +14,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from ....settings.tables import HttpTable
 from ....startup.protocol import HANDSHAKE_VERSIONS, is_id
 from ...adapter import Adapter
-from ...borrowed import SessionManager
+from ...borrowed.sdk import SessionManager
 from ...lane.sessions import BEGUN
 from .refusals import busy, refusal
 from .sessions import Owner, Session, Sessions, TooManySessions, owner_of

@@ -12,7 +12,7 @@ import uvicorn
 from ....host import Host
 from ....settings.tables import HttpTable
 from ...adapter import Adapter
-from ...borrowed import GracefulServer, counted_protocol
+from ...borrowed.web import GracefulServer, counted_protocol
 from .application import application
 from .door import LONGEST_QUEUE, Door, room
 from .routes import HealthRoutes

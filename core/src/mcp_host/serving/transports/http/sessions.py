@@ -13,7 +13,7 @@ from mcp_types import JSONRPCError, JSONRPCResponse
 
 from ....errors import Busy
 from ....settings.tables import HttpTable
-from ...borrowed import SessionUse
+from ...borrowed.sdk import SessionUse
 from ...connections import Connection, Connections
 from ...lane.requests import Id
 from ...lane.sessions import BegunCall

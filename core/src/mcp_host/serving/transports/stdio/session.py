@@ -16,7 +16,7 @@ from mcp.shared.message import ServerMessageMetadata, SessionMessage
 from ....startup.frames import Line, TooLong
 from ....startup.protocol import MODERN_VERSION
 from ...adapter import Adapter
-from ...borrowed import serve_modern_stream
+from ...borrowed.sdk import serve_modern_stream
 from ...lane.stdio import StdioLane
 from .faults import Fault, fault, has_id
 from .link import StdioLink
