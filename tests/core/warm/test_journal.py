@@ -14,7 +14,7 @@ from mcp_host.serving.warm.streams import JournaledStreams
 from mcp_host.startup.frames import Splitter
 from mcp_host.startup.handover import Handover
 from mcp_host.startup.warm import journal as journals
-from mcp_host.startup.warm.journal import Journal
+from mcp_host.startup.warm.journal import JournalWriter
 from mcp_host.startup.warm.unfinished import begun, unfinished
 
 REQUESTS = [
@@ -32,7 +32,7 @@ class Client:
     """A client's two pipes, the journal that a host would have, and a child in its place."""
 
     def __init__(self) -> None:
-        self.journal = Journal.new()
+        self.journal = JournalWriter.new()
         self.source, self.write = os.pipe()
         self.read, self.sink = os.pipe()
         os.set_blocking(self.read, False)

@@ -18,7 +18,7 @@ from ...startup.frames import Line
 from ...startup.options import Options
 from ...startup.resuming import resumed
 from ...startup.warm import wire
-from ...startup.warm.journal import Journal
+from ...startup.warm.journal import JournalWriter
 from ...startup.warm.unfinished import is_kept
 from ...startup.warm.wire import Request
 from ..connections import Connection
@@ -43,7 +43,7 @@ class Session:
         self.began = time.time()
         self._peer = peer
         self._streams = descriptors[:3]
-        self._journal = Journal(descriptors[3], (descriptors[4], descriptors[5]))
+        self._journal = JournalWriter(descriptors[3], (descriptors[4], descriptors[5]))
         source, sink, _ = self._streams
         self._journaled = JournaledStreams(source, sink, self._journal)
         self._stopping = asyncio.Event()

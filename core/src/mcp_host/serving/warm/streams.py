@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable, Sequence
 
 from ...startup.frames import Line
-from ...startup.warm.journal import Journal
+from ...startup.warm.journal import JournalWriter
 from ...startup.warm.unfinished import is_kept, unfinished
 from ..transports.stdio.streams import Streams
 
@@ -25,7 +25,7 @@ class JournaledStreams(Streams):
     another session's would get its number.
     """
 
-    def __init__(self, source: int, sink: int, journal: Journal) -> None:
+    def __init__(self, source: int, sink: int, journal: JournalWriter) -> None:
         super().__init__(source, sink)
         self._journal = journal
         self._noting = threading.Lock()

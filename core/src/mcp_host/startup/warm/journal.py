@@ -47,13 +47,13 @@ class Full(OSError):
 
 
 class Journal:
-    """One client's journal, by the descriptors of its memory and of both ends of its pipe.
+    """One client's journal, by the descriptors of its memory and of both ends of its pipe, to read.
 
     Two halves are used in turn, of which one is active. In each, what came in and what was to go
     out are appended; of the latter `told` bytes are to reach the client in any case, `_PIPED` were
     moved into the pipe and `_SENT` out of it, to the client. What is kept is common to both: lines
-    that a conversation has begun with. One process writes at a time: the host; when it is no more,
-    the front reads.
+    that a conversation has begun with. One process writes at a time: the host, by a
+    `JournalWriter`; when it is no more, the front reads.
     """
 
     def __init__(self, memory: int, pipe: tuple[int, int]) -> None:
@@ -62,16 +62,6 @@ class Journal:
         self._map = mmap.mmap(memory, _SIZE)
         self._view = memoryview(self._map)
         self._words = self._view[:PAGE].cast("Q")
-        self._half = self._words[_ACTIVE]
-        self._piece = min(CHUNK, fcntl.fcntl(pipe[1], F_GETPIPE_SZ))
-        self._place()
-
-    @classmethod
-    def new(cls) -> Journal:
-        """Make an empty one."""
-        memory = os.memfd_create("mcp-host-journal")
-        os.ftruncate(memory, _SIZE)
-        return cls(memory, os.pipe2(os.O_CLOEXEC))
 
     def close(self) -> None:
         """Let go of it."""
@@ -81,14 +71,68 @@ class Journal:
         for descriptor in (self.memory, *self.pipe):
             os.close(descriptor)
 
+    @property
+    def kept(self) -> bytes:
+        """The lines that were kept."""
+        return bytes(self._view[_KEPT_AT : _KEPT_AT + self._words[_KEPT]])
+
+    @property
+    def came(self) -> bytes:
+        """What was read from the client, also what the host did not live to note."""
+        half = self._words[_ACTIVE]
+        begin = _IN_AT + half * 2 * ROOM
+        read = self._words[_READ + half * _HALF]
+        unnoted = bytes(self._view[begin + read : min(begin + read + CHUNK, begin + ROOM)])
+        return bytes(self._view[begin : begin + read]) + unnoted.rstrip(b"\0")
+
+    @property
+    def told(self) -> bytes:
+        """What the client is to get."""
+        half = self._words[_ACTIVE]
+        begin = _IN_AT + half * 2 * ROOM + ROOM
+        return bytes(self._view[begin : begin + self._words[_TOLD + half * _HALF]])
+
+    @property
+    def sent(self) -> int:
+        """How many bytes of it the client has got; the host must be no more."""
+        at = self._words[_ACTIVE] * _HALF
+        piped, sent = self._words[at + _PIPED], self._words[at + _SENT]
+        return int(piped - _bytes_in(self.pipe[0]) if piped != sent else sent)
+
+    def empty_pipe(self) -> None:
+        """Throw away what is in the pipe."""
+        left = _bytes_in(self.pipe[0])
+        while left:
+            left -= len(os.read(self.pipe[0], left))
+
+
+class JournalWriter(Journal):
+    """A journal to write, and to read again.
+
+    What its memory says is kept here as well, so that nothing is read to write: `_half` is the
+    active one, whose words stand from `_at` on and whose bytes from `_in` and `_out` on; `_read`
+    and `_told` are how many came in and are to go out. Nobody else writes.
+    """
+
+    def __init__(self, memory: int, pipe: tuple[int, int]) -> None:
+        super().__init__(memory, pipe)
+        self._half = self._words[_ACTIVE]
+        self._piece = min(CHUNK, fcntl.fcntl(pipe[1], F_GETPIPE_SZ))
+        self._place()
+
+    @classmethod
+    def new(cls) -> JournalWriter:
+        """Make an empty one."""
+        memory = os.memfd_create("mcp-host-journal")
+        os.ftruncate(memory, _SIZE)
+        return cls(memory, os.pipe2(os.O_CLOEXEC))
+
     def _place(self) -> None:
         self._at = self._half * _HALF
         self._in = _IN_AT + self._half * 2 * ROOM
         self._out = self._in + ROOM
         self._read = self._words[self._at + _READ]
         self._told = self._words[self._at + _TOLD]
-
-    # -- the host writes
 
     def receive(self, source: int) -> bytes:
         """Read what a client has sent, as `os.read` does; `Full` where there is no room for it."""
@@ -179,42 +223,6 @@ class Journal:
             self._map.madvise(mmap.MADV_REMOVE, begin, 2 * ROOM)
         for word in (_READ, _TOLD, _PIPED, _SENT):
             self._words[word + half * _HALF] = 0
-
-    # -- either reads
-
-    @property
-    def kept(self) -> bytes:
-        """The lines that were kept."""
-        return bytes(self._view[_KEPT_AT : _KEPT_AT + self._words[_KEPT]])
-
-    @property
-    def came(self) -> bytes:
-        """What was read from the client, also what the host did not live to note."""
-        half = self._words[_ACTIVE]
-        begin = _IN_AT + half * 2 * ROOM
-        read = self._words[_READ + half * _HALF]
-        unnoted = bytes(self._view[begin + read : min(begin + read + CHUNK, begin + ROOM)])
-        return bytes(self._view[begin : begin + read]) + unnoted.rstrip(b"\0")
-
-    @property
-    def told(self) -> bytes:
-        """What the client is to get."""
-        half = self._words[_ACTIVE]
-        begin = _IN_AT + half * 2 * ROOM + ROOM
-        return bytes(self._view[begin : begin + self._words[_TOLD + half * _HALF]])
-
-    @property
-    def sent(self) -> int:
-        """How many bytes of it the client has got; the host must be no more."""
-        at = self._words[_ACTIVE] * _HALF
-        piped, sent = self._words[at + _PIPED], self._words[at + _SENT]
-        return int(piped - _bytes_in(self.pipe[0]) if piped != sent else sent)
-
-    def empty_pipe(self) -> None:
-        """Throw away what is in the pipe."""
-        left = _bytes_in(self.pipe[0])
-        while left:
-            left -= len(os.read(self.pipe[0], left))
 
 
 def _bytes_in(pipe: int) -> int:

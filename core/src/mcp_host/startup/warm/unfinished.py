@@ -6,7 +6,7 @@ from ..frames import Splitter, TooLong
 from ..json_text import loads
 from ..protocol import is_id
 from ..records import Record
-from .journal import Journal
+from .journal import Journal, JournalWriter
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ def is_kept(line: bytes) -> bool:
 
 def begun(before: Handover) -> Journal:
     """A new journal that stands where a conversation stands."""
-    journal = Journal.new()
+    journal = JournalWriter.new()
     lines = [line for line in before.lines if isinstance(line, bytes)]
     for line in lines:
         if is_kept(line):
