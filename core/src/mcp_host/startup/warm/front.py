@@ -8,7 +8,6 @@ one go on, from what the journal says.
 from __future__ import annotations
 
 import _socket
-import mmap
 import os
 import select
 import stat
@@ -22,6 +21,7 @@ from ..handover import Handover
 from ..resuming import resumed
 from ..saved import FILES, SETTINGS
 from . import hosts, wire
+from .hosts import HostLost, LiveHost
 from .lost import sequel
 from .place import HostGoneError, Place, PlaceError
 from .unfinished import begun, unfinished
@@ -37,8 +37,6 @@ if TYPE_CHECKING:
 
 LIMIT = 4 * 1024 * 1024
 """The longest line in bytes, until the settings tell another."""
-LOOK, LOOKS = 1.25, 4
-"""Seconds between two looks at the host's heartbeat, and how many may find it standing still."""
 MOMENT = 5.0
 """Seconds that the end may take beside what calls and packs are granted."""
 MOST_LOST = 3
@@ -50,10 +48,6 @@ MOST_SILENT = 1
 
 class ServeAlone(Exception):
     """The session must be served by this process; the message says why."""
-
-
-class HostLost(Exception):
-    """The host is no more, or does not move."""
 
 
 class NotTaken(Exception):
@@ -68,7 +62,15 @@ class Front:
     """One session's front.
 
     `request` is what is to be served, and `saved` the catalogue of that `identity` which was found
-    good. `before` is what has come before the next host, for it or for this process to go on with.
+    good. What holds at every moment:
+
+    - `before` is what has come before the next host, for it or for this process to go on with.
+    - `_peer` is the socket of the host that has the streams, None while none has them; `_records`
+      are then the flight records that it gave, and `_grace` the seconds that calls are granted.
+    - `_ends_at` is when this process ends at the latest, once a signal was passed on.
+    - `_lost_at` are the times of the hosts lost lately, `_silent` how many in a row ended without a
+      word, and `_repeated` the lines that were asked of a second host already.
+    - `_is_stale` says that the client may have been shown lists which have changed since.
     """
 
     def __init__(self, request: wire.Request, identity: Identity, saved: Saved) -> None:
@@ -121,7 +123,7 @@ class Front:
 
     def _serve_at(self, peer: _socket.socket, there: int | None) -> None:
         try:
-            process, heart = self._greeted(peer, there)
+            host = self._greeted(peer, there)
         except (ConnectionError, HostGoneError) as error:
             self._silent += 1
             if self._silent > MOST_SILENT:
@@ -129,12 +131,12 @@ class Front:
             self._lost(str(error))
             return
         self._silent = 0
-        signals.pass_reload_on(process)
+        signals.pass_reload_on(host.process)
         try:
-            self._serve_by(peer, process, heart)
+            self._serve_by(host)
         finally:
             signals.on_reload()
-            os.close(process)
+            os.close(host.process)
 
     def _look_again(self) -> None:
         """See which code and settings there are now: others than those of the lost host, perhaps.
@@ -147,17 +149,17 @@ class Front:
         self._is_stale |= not found.is_good or found.text != self._saved.text
         self._saved = found
 
-    def _serve_by(self, peer: _socket.socket, process: int, heart: mmap.mmap) -> None:
+    def _serve_by(self, host: LiveHost) -> None:
         _write(self.before.unsent)
         self.before.unsent = b""
         journal = begun(self.before)
         try:
-            self._hand_over(peer, process, heart, journal)
-            self._watch(peer, process, heart)
+            self._hand_over(host, journal)
+            self._watch(host)
         except NotTaken as why:
             self._lost(str(why))
         except HostLost:
-            _end(process)
+            host.end()
             self._recover(journal, self._named())
         except SessionMoved:
             self._recover(journal, frozenset())
@@ -174,10 +176,8 @@ class Front:
             raise ServeAlone("the saved catalogue is damaged")
         return found
 
-    # -- before the host has the streams
-
-    def _greeted(self, peer: _socket.socket, there: int | None) -> tuple[int, mmap.mmap]:
-        """Wait until a host is there that may be trusted; its process, and its heartbeat.
+    def _greeted(self, peer: _socket.socket, there: int | None) -> LiveHost:
+        """Wait until a host is there that may be trusted.
 
         Where a process is `there` already, by its descriptor, it must not be silent for long.
         Meanwhile the client's first questions are answered from the saved catalogue.
@@ -194,10 +194,7 @@ class Front:
             signals.after(0, _nothing)
             if there is not None:
                 os.close(there)
-        try:
-            return process, mmap.mmap(heart, mmap.PAGESIZE, prot=mmap.PROT_READ)
-        finally:
-            os.close(heart)
+        return LiveHost(peer, process, heart, self._leave_if_due)
 
     def _answer_first(self, peer: _socket.socket) -> None:
         answers = FirstAnswers(self._catalogue)
@@ -218,9 +215,7 @@ class Front:
             os._exit(0)
         loop.stopping = True
 
-    def _hand_over(
-        self, peer: _socket.socket, process: int, heart: mmap.mmap, journal: Journal
-    ) -> None:
+    def _hand_over(self, host: LiveHost, journal: Journal) -> None:
         """Send the host what it is to serve; `NotTaken` where it is lost before it takes that."""
         told = self._request.__replace__(
             apart=self._saved.apart,
@@ -228,13 +223,14 @@ class Front:
             stale=self._is_stale and self.before.listed,
             **wire.handed_over(self.before),
         )
+        peer = host.peer
         peer.settimeout(hosts.PATIENCE)
         try:
             wire.send_request(peer, told, (0, 1, 2, journal.memory, *journal.pipe))
-            self._wait_for(peer, process, heart, hosts.PATIENCE)
+            host.wait(hosts.PATIENCE)
             answer, ancillary, _, _ = peer.recvmsg(1, hosts.GREETING, wire.CLOSED_IN_PROGRAMS)
         except (ConnectionError, HostLost):
-            _end(process)
+            host.end()
             raise NotTaken("the host has ended before it took the session") from None
         except TimeoutError:
             peer.shutdown(_socket.SHUT_RDWR)  # from now on it can take the session no more
@@ -247,50 +243,23 @@ class Front:
         if answer == wire.MOVED:
             raise NotTaken("the code of the host or of a pack was changed meanwhile")
         if answer != wire.ACCEPTED:
-            _end(process)
+            host.end()
             raise NotTaken("the host has ended before it took the session")
-        self._grace = int.from_bytes(_exactly(peer, 4), "big") / 1000
+        self._grace = int.from_bytes(host.heard(4), "big") / 1000
         self._peer = peer
         if self.before.stopping:
             self._on_signal(signals.SIGTERM, None)
 
-    # -- while the host has them
-
-    def _watch(self, peer: _socket.socket, process: int, heart: mmap.mmap) -> None:
+    def _watch(self, host: LiveHost) -> None:
         """Wait for the end of the session, which ends this process; `HostLost` where none comes."""
-        self._wait_for(peer, process, heart)
-        told = _told(peer)
+        host.wait()
+        try:
+            told = host.heard(2)
+        except OSError:
+            raise HostLost from None
         if told[:1] == wire.ENDED:
             self._leave(told[1])
         raise SessionMoved if told[:1] == wire.MOVED else HostLost
-
-    def _wait_for(
-        self, peer: _socket.socket, process: int, heart: mmap.mmap, seconds: float | None = None
-    ) -> None:
-        """Wait until the host says something; `HostLost` where it has ended, or does not move.
-
-        `TimeoutError` where it says nothing for so many seconds, although it moves.
-        """
-        began = time.monotonic()
-        beat, still = b"", 0
-        wait = select.poll()
-        wait.register(peer, select.POLLIN)
-        wait.register(process, select.POLLIN)
-        while True:
-            ready = dict(wait.poll(LOOK * 1000))
-            if peer.fileno() in ready:
-                return
-            if process in ready:
-                raise HostLost
-            if self._ends_at is not None and time.monotonic() > self._ends_at:
-                self._leave(0)
-            if not ready:
-                still = still + 1 if heart[:8] == beat else 0
-                beat = heart[:8]
-                if still >= LOOKS:
-                    raise HostLost
-            if seconds is not None and time.monotonic() - began > seconds:
-                raise TimeoutError
 
     def _on_signal(self, number: int, _frame: object) -> None:
         """Pass the first signal on; end at once on the second, and where there is no host."""
@@ -305,7 +274,10 @@ class Front:
     def _leave(self, code: int) -> NoReturn:
         os._exit(code)
 
-    # -- when the host is lost
+    def _leave_if_due(self) -> None:
+        """End this process where the host was told to end, and has had its time."""
+        if self._ends_at is not None and time.monotonic() > self._ends_at:
+            self._leave(0)
 
     def _named(self) -> frozenset[str]:
         """The packs to which the flight record lays the end of a host."""
@@ -359,39 +331,10 @@ def _check_streams() -> None:
         raise ServeAlone("standard error is closed") from None
 
 
-def _told(peer: _socket.socket) -> bytes:
-    try:
-        return _exactly(peer, 2)
-    except OSError:
-        return b""
-
-
-def _exactly(peer: _socket.socket, length: int) -> bytes:
-    data = b""
-    while len(data) < length:
-        more = peer.recv(length - len(data))
-        if not more:
-            raise ConnectionError("the host has gone")
-        data += more
-    return data
-
-
-def _end(process: int) -> None:
-    """End a host that does not move, and wait until it is no more."""
-    wait = select.poll()
-    wait.register(process, select.POLLIN)
-    if not wait.poll(1000):  # it closes its sockets a moment before it has ended
-        try:
-            signals.kill(process)
-        except ProcessLookupError:
-            return
-        wait.poll()
-
-
 def _give_up(peer: _socket.socket, there: int | None) -> None:
     """Wait no more for a greeting, and end the process that does not give it."""
     if there is not None:
-        _end(there)
+        hosts.end(there)
     try:
         peer.shutdown(_socket.SHUT_RDWR)
     except OSError:

@@ -1,13 +1,15 @@
-"""The one host of a key: how it is found, and how it is started where there is none."""
+"""The one host of a key: how it is found, started where there is none, and watched."""
 
 from __future__ import annotations
 
 import _socket
+import mmap
 import os
 import select
 import sys
 import time
 
+from .. import signals
 from ..digests import sha256
 from ..json_text import dumps, loads
 from ..saved import FILES
@@ -17,7 +19,7 @@ from .world import is_same_world, peer_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
     from typing import Any
 
     from ..saved import Saved
@@ -47,6 +49,8 @@ SILENCE = 10.0
 """Seconds in which one that was there already must do so."""
 GREETING = 1024
 """Bytes of what the kernel tells beside a greeting."""
+LOOK, LOOKS = 1.25, 4
+"""Seconds between two looks at a host's heartbeat, and how many may find it standing still."""
 SYSTEMD_RUN = ("systemd-run", "--user", "--scope", "--quiet", "--collect", "--")
 
 
@@ -270,3 +274,77 @@ def has_ended(process: int) -> bool:
     wait = select.poll()
     wait.register(process, select.POLLIN)
     return bool(wait.poll(0))
+
+
+def end(process: int) -> None:
+    """End a host that does not move, by a descriptor, and wait until it is no more."""
+    wait = select.poll()
+    wait.register(process, select.POLLIN)
+    if not wait.poll(1000):  # it closes its sockets a moment before it has ended
+        try:
+            signals.kill(process)
+        except ProcessLookupError:
+            return
+        wait.poll()
+
+
+class HostLost(Exception):
+    """The host is no more, or does not move."""
+
+
+class LiveHost:
+    """A host that has greeted: its socket, its process by a descriptor, and its heartbeat.
+
+    The descriptor of the heartbeat is closed here, the other two by whoever has them. `look` is
+    called at each look at the heartbeat.
+    """
+
+    def __init__(
+        self, peer: _socket.socket, process: int, heart: int, look: Callable[[], None]
+    ) -> None:
+        self.peer = peer
+        self.process = process
+        self._look = look
+        try:
+            self._heart = mmap.mmap(heart, mmap.PAGESIZE, prot=mmap.PROT_READ)
+        finally:
+            os.close(heart)
+
+    def wait(self, seconds: float | None = None) -> None:
+        """Wait until the host says something; `HostLost` where it has ended, or does not move.
+
+        `TimeoutError` where it says nothing for so many seconds, although it moves.
+        """
+        began = time.monotonic()
+        beat, still = b"", 0
+        wait = select.poll()
+        wait.register(self.peer, select.POLLIN)
+        wait.register(self.process, select.POLLIN)
+        while True:
+            ready = dict(wait.poll(LOOK * 1000))
+            if self.peer.fileno() in ready:
+                return
+            if self.process in ready:
+                raise HostLost
+            self._look()
+            if not ready:
+                still = still + 1 if self._heart[:8] == beat else 0
+                beat = self._heart[:8]
+                if still >= LOOKS:
+                    raise HostLost
+            if seconds is not None and time.monotonic() - began > seconds:
+                raise TimeoutError
+
+    def heard(self, length: int) -> bytes:
+        """Hear so many bytes; `ConnectionError` where the host has gone before."""
+        data = b""
+        while len(data) < length:
+            more = self.peer.recv(length - len(data))
+            if not more:
+                raise ConnectionError("the host has gone")
+            data += more
+        return data
+
+    def end(self) -> None:
+        """As the function `end`."""
+        end(self.process)
