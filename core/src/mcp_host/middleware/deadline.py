@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 import time
 from collections.abc import Mapping
 
 from ..declarations.tool import Tool
 from ..errors import TimedOut
+from ..runtime.alarms import Alarms
 from ..settings.tables import PackTable
 from .call import Call, Next, Result
 
@@ -22,25 +22,28 @@ class Deadline:
     def __init__(self, packs: Mapping[str, PackTable], default: float) -> None:
         self._packs = packs
         self._default = default
+        self._alarms = Alarms()
 
     async def __call__(self, call: Call, following: Next) -> Result:
         limit = self._limit(call)
+        left = max(0.0, limit - call.used)
         began = time.monotonic()
-        call.context.deadline = began + max(0.0, limit - call.used)
-        scope = asyncio.timeout(max(0.0, limit - call.used))
+        call.context.deadline = began + left
+        scope = self._alarms.limit(left)
         try:
-            async with scope:
+            with scope:
                 return await following(call)
         except TimeoutError:
-            if not scope.expired():
+            if not scope.has_expired:
                 raise
             raise TimedOut(f"{call.name[:200]} took longer than {limit:g} s") from None
         finally:
             call.used += time.monotonic() - began
 
     def _limit(self, call: Call) -> float:
-        table = self._packs.get(call.known.pack)
-        contribution = call.known.contribution
+        entry = call.known
+        table = self._packs.get(entry.pack)
+        contribution = entry.contribution
         if table is not None and contribution.name in table.tools:
             of_tool = table.tools[contribution.name].timeout
             if of_tool is not None:
