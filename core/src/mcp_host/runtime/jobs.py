@@ -16,6 +16,37 @@ Told: TypeAlias = Callable[[], None] | None
 """Says to the work, in the host's loop, that it is taken back."""
 
 
+class Outcome(asyncio.Future[T]):
+    """A future whose first waiter goes on as soon as it is settled, not a turn of the loop later.
+
+    `_waiter` is that one: its callback, and the context to call it in.
+    """
+
+    _waiter: tuple[Callable[[Any], object], contextvars.Context] | None = None
+
+    def settle(self, outcome: T) -> None:
+        """Give the outcome, in a callback of the loop: no task may be running."""
+        self.set_result(outcome)
+        if self._waiter is not None:
+            callback, context = self._waiter
+            context.run(callback, self)
+
+    def add_done_callback(
+        self, fn: Callable[[Any], object], /, *, context: contextvars.Context | None = None
+    ) -> None:
+        if self._waiter is not None or self.done():
+            super().add_done_callback(fn, context=context)
+        else:
+            self._waiter = fn, context or contextvars.copy_context()
+
+    def cancel(self, msg: Any = None) -> bool:
+        is_cancelled = super().cancel(msg)
+        if is_cancelled and self._waiter is not None:
+            callback, context = self._waiter
+            self.get_loop().call_soon(callback, self, context=context)
+        return is_cancelled
+
+
 class Job(Generic[T]):
     """One piece of work, which raises nothing: what can fail says so in what it returns.
 
@@ -30,7 +61,7 @@ class Job(Generic[T]):
         self._told = told
         self._context = contextvars.copy_context()
         self._task: asyncio.Task[None] | None = None
-        self.outcome: asyncio.Future[T] = self._host.create_future()
+        self.outcome: Outcome[T] = Outcome(loop=self._host)
         self.abandoned = False
         self.ended = False
 
@@ -73,4 +104,4 @@ class Job(Generic[T]):
         if self.abandoned:
             self._over()
         elif not self.outcome.done():
-            self.outcome.set_result(outcome)
+            self.outcome.settle(outcome)
