@@ -37,6 +37,8 @@ class StdioLink:
     - `_unsent` frames of `_unsent_bytes` are in `_out` or being written. While there is one, every
       further frame goes through `_out` as well, so frames keep their order; else a frame that a
       pipe takes whole is written at once.
+    - While `_has_room`, the client's pipe takes one more such frame: nobody else writes to it, and
+      each frame that is sent takes the word back. It changes in the hands of `_sending` alone.
     - `_open` are the requests that were accepted and not yet answered, `_unheard` the answers of
       other threads that the loop has not heard of. `_idle` is set while there is none of them, nor
       anything unsent.
@@ -74,6 +76,7 @@ class StdioLink:
         self._gone = False
         self._writable = select.poll()
         self._writable.register(sink, select.POLLOUT)
+        self._has_room = False
         self._open: set[Id] = set()
         self._unheard = 0
         self._idle = asyncio.Event()
@@ -211,7 +214,7 @@ class StdioLink:
                 self._streams.tell(data)
                 if not self._is_taken_whole(data):
                     return self._enqueue(data)
-                self._streams.send(data)
+                self._send_at_once(data)
             except OSError:
                 self._lost()
         return None
@@ -230,7 +233,7 @@ class StdioLink:
             self._open.discard((type(request_id), request_id))
             try:
                 self._streams.tell(data)
-                self._streams.send(data)
+                self._send_at_once(data)
             except OSError:
                 self._gone = True
         return True
@@ -239,13 +242,25 @@ class StdioLink:
         """Note on the loop that an answer was written in another thread."""
         with self._sending:
             self._unheard -= 1
+            self._look_for_room()  # now, and not between the next answer and its writing
         if self._gone:
             self._lost()
         self._look_whether_idle()
 
     def _is_taken_whole(self, data: bytes) -> bool:
         """Whether a frame can be written now, without waiting; the caller holds `_sending`."""
-        return not self._unsent and len(data) <= select.PIPE_BUF and bool(self._writable.poll(0))
+        if self._unsent or len(data) > select.PIPE_BUF:
+            return False
+        self._look_for_room()
+        return self._has_room
+
+    def _look_for_room(self) -> None:
+        if not self._has_room:
+            self._has_room = bool(self._writable.poll(0))
+
+    def _send_at_once(self, data: bytes) -> None:
+        self._has_room = False
+        self._streams.send(data)
 
     def is_stuck(self, seconds: float) -> bool:
         """Whether the client took nothing for so long, although there is something for it."""
@@ -254,6 +269,7 @@ class StdioLink:
     def _enqueue(self, data: bytes) -> asyncio.Future[None]:
         if not self._unsent:
             self._moved = time.monotonic()
+        self._has_room = False
         self._unsent += 1
         self._unsent_bytes += len(data)
         self._idle.clear()
