@@ -6,7 +6,7 @@ straight to what follows.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Sequence
 
 from .call import Call, Middleware, Next, Result
 
@@ -15,34 +15,18 @@ class Chain:
     """Passes a call through every middleware, the first outermost, and to the end."""
 
     def __init__(self, middleware: Sequence[Middleware], end: Next) -> None:
-        self._following = end
+        following = end
         for one in reversed(middleware):
-            concerns = getattr(one, "concerns", None)
-            step = _Step(one, self._following)
-            self._following = step if concerns is None else _Detour(concerns, step, self._following)
+            following = _through(one, following)
+        self._following = following
 
     def __call__(self, call: Call) -> Awaitable[Result]:
         return self._following(call)
 
 
-class _Step:
-    """One middleware, and what follows it."""
-
-    def __init__(self, middleware: Middleware, following: Next) -> None:
-        self._middleware = middleware
-        self._following = following
-
-    def __call__(self, call: Call) -> Awaitable[Result]:
-        return self._middleware(call, self._following)
-
-
-class _Detour:
-    """A step that only the calls go which it concerns."""
-
-    def __init__(self, concerns: Callable[[Call], bool], step: Next, following: Next) -> None:
-        self._concerns = concerns
-        self._step = step
-        self._following = following
-
-    def __call__(self, call: Call) -> Awaitable[Result]:
-        return self._step(call) if self._concerns(call) else self._following(call)
+def _through(middleware: Middleware, following: Next) -> Next:
+    """One middleware and what follows it, as one step; a call that it does not concern skips it."""
+    concerns = getattr(middleware, "concerns", None)
+    if concerns is None:
+        return lambda call: middleware(call, following)
+    return lambda call: middleware(call, following) if concerns(call) else following(call)
