@@ -56,6 +56,7 @@ async def drive_on_loop(
 
 async def run(step: Step, in_thread: InThread) -> Any:
     """Run one step on the pack's loop, or in a thread where it is a plain function of the pack."""
-    if inspect.iscoroutinefunction(step.function):
+    is_async = step.is_async
+    if is_async or (is_async is None and inspect.iscoroutinefunction(step.function)):
         return await step.function(*step.given, **step.named)
     return await in_thread(lambda: step.function(*step.given, **step.named))

@@ -24,7 +24,7 @@ def start(
         return asyncio.Task(work, loop=loop, context=context, eager_start=True)
     within = context or contextvars.copy_context()
     begun = _Begun(work)
-    task: asyncio.Task[T] = loop.create_task(begun, context=within)
+    task: asyncio.Task[T] = asyncio.Task(begun, loop=loop, context=within)
     within.run(begun.begin, loop, task)
     return task
 

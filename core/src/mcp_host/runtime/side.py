@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Generator, Mapping
-from dataclasses import dataclass, field
 from itertools import islice
-from typing import Any
+from typing import Any, NamedTuple
 
 from pydantic_core import to_json
 
@@ -48,14 +47,20 @@ INTERNAL = "Something went wrong on the server; its log says what"
 MOST_PROPOSALS = 10_000
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
-    """A piece of a call that may run code of the pack; `quick` where it surely is none of that."""
+_NOTHING: Mapping[str, Any] = {}
+
+
+class Step(NamedTuple):
+    """A piece of a call that may run code of the pack; `quick` where it surely is none of that.
+
+    `is_async` is None where it must be looked at whether the function is `async def`.
+    """
 
     function: Callable[..., Any]
     given: tuple[Any, ...] = ()
-    named: Mapping[str, Any] = field(default_factory=dict)
+    named: Mapping[str, Any] = _NOTHING
     quick: bool = False
+    is_async: bool | None = None
 
 
 Steps = Generator[Step, Any, Reply]
@@ -93,7 +98,7 @@ def steps(
             is_so = yield Step(contribution.idempotent, named=wanted)
             say(Repeatable(is_so is True))
     context.begin()
-    value = yield Step(signature.function, given, values)
+    value = yield Step(signature.function, given, values, is_async=signature.is_async)
     answered: Answered = yield Step(_written, (message, contribution, value), quick=True)
     return answered
 
