@@ -43,9 +43,15 @@ def prefix() -> str:
     return sys.prefix
 
 
+@tool(read_only=True)
+def loaded(name: str) -> bool:
+    "Return whether a module was imported."
+    return name in sys.modules
+
+
 @hookimpl
 def mcp_host_tools():
-    return [version, seen, prefix]
+    return [version, seen, prefix, loaded]
 """
 
 
@@ -127,6 +133,8 @@ async def test_packs_that_need_two_versions_of_a_library_serve_side_by_side(
         assert await host.value("new_prefix") == str(tmp_path / "env")
         for name in ("mcp", "anyio", "tomlkit", "importlib_metadata", "old_pack"):
             assert not await host.value("new_seen", name=name)
+        for name in ("importlib.metadata", "difflib", "tomllib"):  # 2 MiB of every such child
+            assert not await host.value("new_loaded", name=name)
         (report,) = (pack for pack in host.host.report() if pack["name"] == "new")
         assert (report["distribution"], report["version"]) == ("new-pack", "3.0")
     monkeypatch.delitem(sys.modules, "clashing")

@@ -5,10 +5,9 @@ from __future__ import annotations
 import asyncio
 import sys
 from collections.abc import Sequence
-from difflib import get_close_matches
 from pathlib import Path
 
-from ..errors import SettingsError
+from ..errors import SettingsError, nearest
 from ..host import Host
 from ..packs.catalog import LISTS
 from ..packs.lock import as_it_is
@@ -57,8 +56,8 @@ def _check(settings: Settings, name: str) -> None:
     if table is not None and table.enabled:
         return
     enabled = [pack for pack, table in settings.packs.items() if table.enabled]
-    near = get_close_matches(name, enabled, 1)
-    hint = f"did you mean '{near[0]}'?" if near else f"enabled are: {', '.join(enabled) or 'none'}"
+    near = nearest(name, enabled)
+    hint = f"did you mean '{near}'?" if near else f"enabled are: {', '.join(enabled) or 'none'}"
     raise SettingsError(f"no pack '{name}' is enabled in {settings.source}; {hint}")
 
 

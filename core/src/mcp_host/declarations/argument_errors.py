@@ -5,7 +5,6 @@ A message names the argument and what is allowed, and never repeats a value: it 
 
 from __future__ import annotations
 
-import difflib
 import json
 from collections.abc import Mapping, Sequence
 from itertools import islice
@@ -13,7 +12,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from ..errors import InvalidInput
+from ..errors import InvalidInput, nearest
 from .json_schema import Schema, alternatives
 from .own_schema import TooManyStepsError, problems
 
@@ -76,9 +75,9 @@ def _invalid(
 
 def _unknown(name: str, known: Sequence[str]) -> tuple[str, list[str]]:
     """What to say of an unknown argument, and what to suggest."""
-    near = difflib.get_close_matches(name, known, 1)
+    near = nearest(name, known)
     if near:
-        return "is not a known argument", [f"Did you mean '{near[0]}' instead of '{name}'?"]
+        return "is not a known argument", [f"Did you mean '{near}' instead of '{name}'?"]
     if known:
         return f"is not a known argument; known are {', '.join(known)}", []
     return "is not a known argument", []

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Callable, Iterable
 from urllib.parse import quote
 
-from ..errors import CallError, UnknownName
+from ..errors import CallError, UnknownName, nearest
 from .call import Call, Next, Result
 
 
@@ -31,14 +30,14 @@ class Names:
     async def __call__(self, call: Call, following: Next) -> Result:
         name = call.name[:200]
         known = list(self._known(call))
-        near = _escaped(name, known) or difflib.get_close_matches(name, known, 1)
+        near = _escaped(name, known) or nearest(name, known)
         raise self._missing(call) or UnknownName(
             f"Unknown {call.kind}: {name}",
-            suggestions=[f"Did you mean '{near[0]}'?"] if near else (),
+            suggestions=[f"Did you mean '{near}'?"] if near else (),
         )
 
 
-def _escaped(uri: str, templates: Iterable[str]) -> list[str]:
+def _escaped(uri: str, templates: Iterable[str]) -> str | None:
     """The URI with `/` written as %2F inside the one variable of a template that then fits."""
     for template in sorted(templates, key=len, reverse=True):
         parts = re.split(r"\{\w+\}", template)
@@ -46,5 +45,5 @@ def _escaped(uri: str, templates: Iterable[str]) -> list[str]:
             continue
         value = uri[len(parts[0]) : len(uri) - len(parts[1])]
         if "/" in value.strip("/") and not set("?#") & set(value):
-            return [f"{parts[0]}{quote(value, safe='%')}{parts[1]}"]
-    return []
+            return f"{parts[0]}{quote(value, safe='%')}{parts[1]}"
+    return None

@@ -6,7 +6,6 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any, Literal, cast
 
@@ -14,6 +13,7 @@ from ..declarations.context import Caller
 from ..declarations.contribution import Contribution
 from ..declarations.resource import Resource
 from ..declarations.tool import Tool
+from ..errors import nearest
 from ..settings.secrets import Secrets
 from ..settings.tables import RESERVED_PACK_NAME, PackTable
 from ..startup.protocol import LISTS as METHODS
@@ -366,8 +366,8 @@ class Catalog:
         where, names = f"packs.{declared.name}", [tool.name for tool in declared.tools]
         for name in declared.table.tools:
             if name not in names:
-                near = get_close_matches(name, names, 1)
-                hint = f"did you mean '{near[0]}'?" if near else f"known are {', '.join(names)}"
+                near = nearest(name, names)
+                hint = f"did you mean '{near}'?" if near else f"known are {', '.join(names)}"
                 raise LoadError("settings_invalid", f"{where}.tools.{name}: no such tool; {hint}")
         for key in ("include", "exclude"):
             for glob in getattr(declared.table, key):

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import difflib
 import logging
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from ..errors import nearest
 from ..settings.tables import PackTable
 from ..startup import installed
 from ..startup.installed import entry_points, headers
@@ -106,8 +106,8 @@ def chosen(name: str, table: PackTable, offers: Mapping[str, Sequence[Offer]]) -
                 f"install it, or correct packs.{name}.distribution",
             )
     if not found:
-        near = difflib.get_close_matches(name, discover(), 1)
-        hint = f"; did you mean '{near[0]}'?" if near else ""
+        near = nearest(name, discover())
+        hint = f"; did you mean '{near}'?" if near else ""
         raise LoadError(
             "not_installed",
             f"no installed distribution offers a pack '{name}'{hint}",
@@ -123,7 +123,7 @@ def chosen(name: str, table: PackTable, offers: Mapping[str, Sequence[Offer]]) -
     return found[0]
 
 
-def _how_to_get(name: str, near: list[str]) -> str:
+def _how_to_get(name: str, near: str | None) -> str:
     if near:
         return f"correct the name in [packs.{name}], or install the distribution that offers it"
     extra = name.replace("_", "-")

@@ -6,7 +6,6 @@ here besides: misspelt and unmarked hooks, `async def`, answers of the wrong typ
 
 from __future__ import annotations
 
-import difflib
 import inspect
 import threading
 from collections.abc import Callable, Mapping, Sequence
@@ -23,7 +22,7 @@ from ..declarations.needs import Needs
 from ..declarations.prompt import Prompt
 from ..declarations.resource import Resource
 from ..declarations.tool import Tool
-from ..errors import BY_CODE
+from ..errors import BY_CODE, nearest
 from ..hookspecs import PROJECT
 from . import deprecations
 from .declared import LoadError, Offer
@@ -249,8 +248,8 @@ def _check_names(offer: Offer, plugin: object) -> None:
         )
     for name in marked:
         if name not in HOOKS:
-            near = difflib.get_close_matches(name, HOOKS, 1)
-            hint = f"did you mean {near[0]}?" if near else f"known are {', '.join(HOOKS)}"
+            near = nearest(name, HOOKS)
+            hint = f"did you mean {near}?" if near else f"known are {', '.join(HOOKS)}"
             raise LoadError("hook_invalid", f"{offer.module}.{name} is no hook of the host", hint)
         function = getattr(plugin, name)
         if inspect.iscoroutinefunction(function) or inspect.isasyncgenfunction(function):

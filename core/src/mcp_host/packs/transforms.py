@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from copy import deepcopy
-from difflib import get_close_matches
 from typing import Any
 
 from ..declarations.json_schema import Schema
 from ..declarations.tool import Tool
-from ..errors import InvalidInput
+from ..errors import InvalidInput, nearest
 from ..settings.tables import ArgumentTable, ToolTable
 from .declared import LoadError
 
@@ -55,8 +54,8 @@ class Transform:
         """Return the arguments that the tool gets; `InvalidInput` where a hidden one is given."""
         for name in given:
             if name in self._hidden:
-                near = get_close_matches(name, self._shown, 1)
-                hint = [f"Did you mean '{near[0]}'?"] if near else []
+                near = nearest(name, self._shown)
+                hint = [f"Did you mean '{near}'?"] if near else []
                 raise InvalidInput(f"Unknown argument '{name}'", suggestions=hint)
         return {**deepcopy(self._values), **given}
 
@@ -80,9 +79,9 @@ class Transform:
     def _check(self, name: str, argument: ArgumentTable, schema: Schema) -> None:
         properties = schema.get("properties", {})
         if name not in properties:
-            near = get_close_matches(name, properties, 1)
+            near = nearest(name, properties)
             known = ", ".join(properties) or "none"
-            hint = f"did you mean '{near[0]}'?" if near else f"known are {known}"
+            hint = f"did you mean '{near}'?" if near else f"known are {known}"
             raise self._misfit(f"arguments.{name}", f"the tool has no such argument; {hint}")
         if argument.value is None:
             if argument.hidden and name in schema.get("required", ()):

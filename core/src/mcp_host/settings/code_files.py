@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 import shlex
-import tomllib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -39,6 +38,8 @@ def code_files(text: bytes, folder: Path) -> CodeFiles:
     Files of secrets are none of them. Neither are those outside the folder that only the
     machine's administrator can change.
     """
+    import tomllib  # late, as in `loading`
+
     try:
         data = tomllib.loads(text.decode())
     except (UnicodeDecodeError, tomllib.TOMLDecodeError):

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Sequence
 from typing import Any, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
 
+from ..errors import nearest
 from .keys import Keys, dotted
 from .tables import FileTables
 
@@ -49,8 +49,8 @@ def _extra(model: type[BaseModel], keys: Keys) -> str | None:
 
 def unknown_key(key: str, known: Sequence[str]) -> str:
     """What to say of a key that nothing knows."""
-    near = difflib.get_close_matches(key, known, 1)
-    hint = f"did you mean '{near[0]}'?" if near else f"known are {', '.join(known)}"
+    near = nearest(key, known)
+    hint = f"did you mean '{near}'?" if near else f"known are {', '.join(known)}"
     return f"unknown key; {hint}"
 
 

@@ -8,6 +8,7 @@ import platform
 import socket
 from typing import NoReturn
 
+from ...settings.borrowed import spare_plugin_search
 from .frames import frame
 
 SIDE = "mcp_host.runtime.child_side"
@@ -20,6 +21,7 @@ def main(descriptor: int) -> NoReturn:
     end = socket.socket(fileno=descriptor)
     try:
         _look_at_pydantic()
+        spare_plugin_search()
         side = importlib.import_module(SIDE)
     except ImportError as error:
         reason = f"Python {platform.python_version()} of this pack: {error}"
