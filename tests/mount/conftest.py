@@ -5,7 +5,10 @@ from pathlib import Path
 
 import pytest
 
-sys.path.append(str(Path(__file__).resolve().parent.parent / "core"))
+sys.path += [
+    str(Path(__file__).resolve().parent),
+    str(Path(__file__).resolve().parents[1] / "core"),
+]
 
 from core_home import home, make_home
 

@@ -152,6 +152,8 @@ def main() -> None:
     print("this is no JSON-RPC")
     if (STATE / "grown").exists():
         EXTRA.append({"name": "grown", "inputSchema": ANY})
+    while (STATE / "shut").exists():
+        time.sleep(0.02)
     for line in sys.stdin:
         message = json.loads(line)
         if "method" not in message:

@@ -206,6 +206,23 @@ async def test_nothing_of_a_server_is_left_when_its_host_is_killed(home: Home) -
     await until(lambda: not any(alive(pid) for pid in pids))
 
 
+async def test_a_call_waits_for_a_server_that_is_slow_to_start(home: Home) -> None:
+    settings = table(home)
+    settings.write_text(settings.read_text() + "[host]\nstart_timeout = 0.5\n")
+    learn(home, settings)
+    (home.project / "shut").touch()
+    async with client_of(home, settings) as client:
+        early = asyncio.create_task(client.call("little_echo", words="early"))
+        async with asyncio.timeout(LONGEST):
+            while "not answered yet" not in str(await client.read("host://packs")):  # noqa: ASYNC110
+                await asyncio.sleep(0.05)
+        during = asyncio.create_task(client.call("little_echo", words="during"))
+        (home.project / "shut").unlink()
+        answers = [(await each)["content"][0]["text"] for each in (early, during)]
+
+    assert answers == ["early", "during"]
+
+
 async def test_a_cancelled_call_is_cancelled_at_the_server(home: Home) -> None:
     settings = table(home, "timeout = 1")
     learn(home, settings)

@@ -47,6 +47,8 @@ OWN = {
 """The host's own, in the order of `--help`: a module of this folder, and the command in it."""
 EXTRAS = {
     "adopt": "mount",
+    "login": "mount",
+    "logout": "mount",
     "new": "dev",
     "dev": "dev",
     "check": "dev",

@@ -17,6 +17,7 @@ from mcp.shared.message import ClientMessageMetadata, SessionMessage
 from mcp_types import jsonrpc_message_adapter
 
 from .links import LinkError, Message
+from .login.auth import LoginAuth
 from .model import STATELESS
 
 REACHED = 20.0
@@ -25,6 +26,7 @@ LONGEST_EVENT = 32 * 1024 * 1024
 CLOSING = 3.0
 KEY = "io.modelcontextprotocol/"
 NOT_FOUND = 404
+UNAUTHORIZED = 401
 HIDES_STATUS = "Server returned an error response"
 """What the SDK's transport says of an answer whose body is none of JSON-RPC."""
 FALLS_BACK = frozenset((400, 404, 405, 406, 415))
@@ -34,7 +36,8 @@ FALLS_BACK = frozenset((400, 404, 405, 406, 415))
 class HttpLink:
     """The connection to a server at an address; as `StdioLink`.
 
-    `headers` go to that address alone: the SDK's transports follow no redirect to another origin.
+    `headers` and the token of `login` go to that address alone: the SDK's transports follow no
+    redirect to another origin.
     """
 
     def __init__(
@@ -42,12 +45,14 @@ class HttpLink:
         url: str,
         headers: Mapping[str, str],
         transport: str | None,
+        login: LoginAuth | None,
         hear: Callable[[Message], None],
         on_end: Callable[[str], None],
     ) -> None:
         self._url = url
         self._headers = dict(headers)
         self._transport = transport
+        self._login = login
         self._hear = hear
         self._on_end = on_end
         self._loop = asyncio.new_event_loop()
@@ -64,6 +69,11 @@ class HttpLink:
             ready.result(REACHED)
         except TimeoutError:
             raise LinkError(f"{url} did not answer within {REACHED:g} s") from None
+
+    @property
+    def needs_login(self) -> bool:
+        """Whether the server has let nobody in who is not logged in."""
+        return self._login is not None and self._login.is_refused
 
     def send(self, message: Message) -> None:
         """Send a message; what comes of it is heard later."""
@@ -107,7 +117,11 @@ class HttpLink:
         try:
             self._loop.run_until_complete(self._connected(ready))
         except BaseException as error:
-            self._why = _words(error, self._url)
+            self._why = (
+                f"{_place(self._url)} wants a login"
+                if self.needs_login
+                else _words(error, self._url)
+            )
             if not ready.done():
                 ready.set_exception(LinkError(self._why))
         finally:
@@ -133,9 +147,14 @@ class HttpLink:
     def _with_status(self, message: Message) -> Message:
         """Return an error with the status of the answer that it stands for, where that says more.
 
-        A session that the server no longer knows ends the link, and another is begun.
+        A session that the server no longer knows ends the link, and another is begun; so does a
+        login that is not there, or no longer good.
         """
         status, self._status = self._status, 0
+        if status == UNAUTHORIZED and self.needs_login:
+            self._why = f"{_place(self._url)} wants a login"
+            self._loop.call_soon(self._stop.set)
+            return {**message, "error": {"code": -32000, "message": self._why, "lost": 1}}
         if status == NOT_FOUND and self._version and self._version < STATELESS:
             self._why = "its session has ended at the server"
             self._loop.call_soon(self._stop.set)
@@ -152,10 +171,10 @@ class HttpLink:
     @asynccontextmanager
     async def _streams(self) -> AsyncIterator[tuple[Any, Any]]:
         if self._transport == "sse" or (self._transport is None and await self._is_sse()):
-            async with sse_client(self._url, headers=self._headers) as streams:
+            async with sse_client(self._url, self._headers, auth=self._login) as streams:
                 yield streams[0], streams[1]
             return
-        client = create_mcp_http_client(headers=self._headers)
+        client = create_mcp_http_client(headers=self._headers, auth=self._login)
         client.event_hooks["response"].append(self._note_status)
         async with (
             client,
@@ -169,7 +188,8 @@ class HttpLink:
         """Whether an address offers the older transport only, as the specification finds it out."""
         about = {"jsonrpc": "2.0", "id": 0, "method": "ping"}
         accepts = {"accept": "application/json, text/event-stream"}
-        async with create_mcp_http_client(headers={**self._headers, **accepts}) as client:
+        headers = {**self._headers, **accepts}
+        async with create_mcp_http_client(headers=headers, auth=self._login) as client:
             answer = await client.post(self._url, json=about, follow_redirects=False)
             if answer.status_code not in FALLS_BACK or _is_json(answer):
                 return False
@@ -194,5 +214,9 @@ def _words(error: BaseException, url: str) -> str:
     """Say why an address cannot be reached, without what may be secret in it."""
     while isinstance(error, BaseExceptionGroup) and error.exceptions:
         error = error.exceptions[0]
-    place = httpx2.URL(url).copy_with(query=None)
-    return f"{place} cannot be reached: {type(error).__name__}: {error}"
+    return f"{_place(url)} cannot be reached: {type(error).__name__}: {error}"
+
+
+def _place(url: str) -> httpx2.URL:
+    """Return an address without what may be secret in it."""
+    return httpx2.URL(url).copy_with(query=None)

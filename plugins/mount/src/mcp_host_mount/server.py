@@ -62,6 +62,11 @@ class Server:
         self.peer.send = self._link.send
         self.greeting = greet(self.peer, self._mount, seconds, self._link.agreed)
 
+    @property
+    def needs_login(self) -> bool:
+        """Whether the server has let nobody in who is not logged in."""
+        return getattr(self._link, "needs_login", False)
+
     def params(self, given: Mapping[str, Any], meta: Mapping[str, Any]) -> dict[str, Any]:
         """Return a request's parameters with what the protocol's version wants of them."""
         if self.greeting.is_stateless:
@@ -102,11 +107,14 @@ class Server:
         keys, mount = self._mount.keys, self._mount
         if "url" in keys:
             from .http import HttpLink  # the SDK's import takes half a second
+            from .login.auth import login_of
 
+            headers = {name: str(value) for name, value in keys.get("headers", {}).items()}
             return HttpLink(
                 str(keys["url"]),
-                {name: str(value) for name, value in keys.get("headers", {}).items()},
+                headers,
                 keys.get("transport"),
+                login_of(mount, headers),
                 self.peer.hear,
                 self._ended,
             )

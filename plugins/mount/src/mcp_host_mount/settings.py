@@ -13,6 +13,23 @@ Scalar = str | int | float | bool
 Word = Annotated[str, Field(min_length=1)]
 
 
+class OAuthSettings(BaseModel):
+    """How a person logs in at a server with an address; all of it may be left out."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    client_id: Word | None = Field(
+        None, description="What the authorization server knows this host as; it registers if not."
+    )
+    client_secret: Word | None = Field(None, description="The secret that belongs to client_id.")
+    port: int = Field(
+        0, ge=0, le=65535, description="The port of 127.0.0.1 that a browser comes back to."
+    )
+    keyring: bool = Field(
+        False, description="Whether the tokens are kept in the system's keyring, not in a file."
+    )
+
+
 class MountSettings(BaseModel):
     """The keys of a mounted server; one of `command`, `url` and `server` names it."""
 
@@ -40,6 +57,9 @@ class MountSettings(BaseModel):
     )
     headers: dict[str, Scalar] = Field(
         {}, description="Headers of every request to `url`; secrets by `env` or `file`."
+    )
+    oauth: OAuthSettings = Field(
+        OAuthSettings(), description="How a person logs in at `url`, by `mcp-host login`."
     )
     transport: Literal["http", "sse"] | None = Field(
         None, description="How `url` is spoken with; found out where it is not said."
@@ -81,7 +101,7 @@ class MountSettings(BaseModel):
 
 
 KINDS = ("command", "url", "server")
-OF_A_PROCESS, OF_AN_ADDRESS = ("env", "cwd"), ("headers", "transport")
+OF_A_PROCESS, OF_AN_ADDRESS = ("env", "cwd"), ("headers", "oauth", "transport")
 
 
 def check(pack: str, key: str, given: Mapping[str, Any]) -> MountSettings:

@@ -12,6 +12,7 @@ from typing import Any
 from mcp_host import WorkerBorder
 
 from .calls import Calls, Names
+from .early import EarlyCalls
 from .entries import Shaped, shape
 from .learned import Learned, changes, folder_of
 from .links import LinkError, Message
@@ -46,6 +47,8 @@ class Worker:
         self._watched: frozenset[str] = frozenset()
         self._subscribed: set[str] = set()
         self._lines = Lines()
+        self._opening = threading.Lock()
+        self._is_there = False
         self._is_open = self._is_closing = False
         self._ended = ""
         self._is_gone = threading.Event()
@@ -61,6 +64,7 @@ class Worker:
         self._names = Names({})
         self._server = self._new_server()
         self._calls = Calls(self._mount, self._server, self._names, self._send)
+        self._early = EarlyCalls(self._calls)
         threading.Thread(target=self._do_chores, name="chores", daemon=True).start()
         if self._declare(told.get("declared")):
             self._answer()
@@ -73,9 +77,9 @@ class Worker:
         while (received := self._border.receive()) is not None:
             message, _ = received
             if "call" in message:
-                self._calls.begin(message["number"], message["call"])
+                self._early.begin(message["number"], message["call"])
             elif "cancel" in message:
-                self._calls.cancel(message["cancel"])
+                self._early.cancel(message["cancel"])
             elif "open" in message:
                 self._watched = frozenset(message["open"].get("watched", ()))
                 threading.Thread(target=self._open, name="opening", daemon=True).start()
@@ -111,7 +115,8 @@ class Worker:
         if found is None:
             found = self._connected_within(LONGEST_START)
         if found is None:
-            refused = ["mount_failed", self._ended, "see to its command or address"]
+            code, remedy = self._failure("mount_failed", "see to its command or address")
+            refused = [code, self._ended, remedy]
             self._send({"border": self._border.version, "refused": refused})
             return False
         self._take(found)
@@ -156,29 +161,40 @@ class Worker:
             slow.cancel()
             if found is None:
                 self._fail()
+                self._early.let_in()
                 return
             self._take(found)
         self._chores.put(self._watch)
-        if self._is_open:
-            self._send({"condition": None})
-        else:
-            self._is_open = True
-            self._send({"opened": None})
+        with self._opening:
+            self._send({"condition": None} if self._is_open else {"opened": None})
+            self._is_open = self._is_there = True
         self._announce(before, self._shaped)
+        self._early.let_in()
 
     def _opened_slowly(self) -> None:
-        self._is_open = True
-        self._send({"opened": None})
-        reason = "its server has not answered yet"
-        self._send({"condition": ["starting", reason, "it may be installing what it needs"]})
+        with self._opening:
+            if self._is_there:
+                return
+            self._is_open = True
+            self._send({"opened": None})
+            reason = "its server has not answered yet"
+            starting = ["starting", reason, "it may be installing what it needs"]
+            self._send({"condition": starting})
 
     def _fail(self) -> None:
-        why = {"reason": self._ended or "its server has ended", "code": "server_lost"}
+        remedy = "see to its command or address; the log has what it wrote"
+        code, remedy = self._failure("server_lost", remedy)
+        why = {"reason": self._ended or "its server has ended", "code": code}
         if self._is_open:
             self._send({"lost": why})
         else:
-            remedy = "see to its command or address; the log has what it wrote"
             self._send({"opened": {**why, "remedy": remedy}})
+
+    def _failure(self, code: str, remedy: str) -> tuple[str, str]:
+        """Return the code and the remedy of a failure: those given, or those of a missing login."""
+        if self._server.needs_login:
+            return "login_needed", f"log in: mcp-host login {self._mount.pack}"
+        return code, remedy
 
     def _take(self, found: Shaped) -> None:
         self._shaped = found
@@ -280,7 +296,8 @@ class Worker:
         self._is_gone.set()
         self._calls.end()
         if self._is_open and not self._is_closing:
-            self._send({"lost": {"reason": why, "code": "server_lost"}})
+            code, _ = self._failure("server_lost", "")
+            self._send({"lost": {"reason": why, "code": code}})
 
     def _say(self, words: str) -> None:
         """Pass on a line for people to the host's log."""

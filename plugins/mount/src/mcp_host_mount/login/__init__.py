@@ -1,0 +1,1 @@
+"""Logins by OAuth at servers that have an address."""
