@@ -3,6 +3,7 @@
 import json
 import stat
 import sys
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -69,6 +70,120 @@ def test_a_server_of_a_client_is_adopted_locked_replaced_and_given_back(home: Ho
     assert again.json["adopted"] == []
     assert called.code == 0, called.err
     assert (undone.code, file.read_bytes()) == (0, before)
+
+
+GOOSE = """\
+# written by hand
+GOOSE_PROVIDER: anthropic   # the model
+extensions:
+  developer:
+    bundled: true
+    enabled: true
+    name: developer
+    timeout: 300
+    type: builtin
+  github:   # mine
+    args: ['-y', '@modelcontextprotocol/server-github']
+    cmd: npx
+    enabled: true
+    env_keys: []
+    envs:
+      GITHUB_PERSONAL_ACCESS_TOKEN: <token>
+    name: github
+    timeout: 300
+    type: stdio
+  tracker:
+    enabled: true
+    headers: {Authorization: Bearer <token>}
+    name: tracker
+    type: streamable_http
+    uri: https://tracker.example.org/mcp
+"""
+CONTINUE = """\
+name: My assistant
+version: 0.0.1
+schema: v1
+models: []   # none yet
+mcpServers:
+  - name: GitHub
+    command: npx
+    args:
+      - "-y"
+      - "@modelcontextprotocol/server-github"
+    env:
+      GITHUB_PERSONAL_ACCESS_TOKEN: <token>
+  - name: tracker
+    type: streamable-http
+    url: https://tracker.example.org/mcp
+    requestOptions:
+      headers:
+        Authorization: Bearer <token>
+"""
+CLAUDE = """\
+{
+  "numStartups": 12,
+  "mcpServers": {},
+  "projects": {
+    "/elsewhere": {"mcpServers": {"far": {"type": "stdio", "command": "far", "args": []}}},
+    "<project>": {
+      "allowedTools": [],
+      "mcpServers": {
+        "GitHub": {
+          "type": "stdio", "command": "npx", "args": ["-y", "@modelcontextprotocol/server-github"],
+          "env": {"GITHUB_PERSONAL_ACCESS_TOKEN": "<token>"}
+        },
+        "tracker": {
+          "type": "http", "url": "https://tracker.example.org/mcp",
+          "headers": {"Authorization": "Bearer <token>"}
+        }
+      },
+      "hasTrustDialogAccepted": true
+    }
+  }
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("client", "file", "text"),
+    [
+        ("goose", "config/goose/config.yaml", GOOSE),
+        ("continue", ".continue/config.yaml", CONTINUE),
+        ("claude-code", ".claude.json", CLAUDE),
+    ],
+)
+def test_a_clients_own_kind_of_file_is_adopted_and_given_back_byte_for_byte(
+    home: Home, client: str, file: str, text: str
+) -> None:
+    path = home.folder / file
+    path.parent.mkdir(parents=True, exist_ok=True)
+    before = text.replace("<token>", TOKEN).replace("<project>", str(home.project)).encode()
+    path.write_bytes(before)
+
+    done = home.run("adopt", client, "--all", "--replace", "--no-lock")
+    packs = tomllib.loads((home.project / "mcp-host.toml").read_text())["packs"]
+    replaced = path.read_text()
+    undone = home.run("adopt", client, "--undo")
+
+    assert done.code == 0, done.err + done.out
+    assert list(packs) == ["github", "tracker"]
+    folder = {"cwd": str(home.project)} if client == "claude-code" else {}
+    secrets = home.folder / "config/mcp-host/secrets"
+    variable = "GITHUB_PERSONAL_ACCESS_TOKEN"
+    assert packs["github"] == {
+        "command": ["npx", "-y", "@modelcontextprotocol/server-github"],
+        "env": {variable: {"file": str(secrets / f"github.{variable}")}},
+        **folder,
+    }
+    assert packs["tracker"] == {
+        "url": "https://tracker.example.org/mcp",
+        "headers": {"Authorization": {"file": str(secrets / "tracker.Authorization")}},
+    }
+    assert (secrets / f"github.{variable}").read_text() == TOKEN
+    assert TOKEN not in replaced + done.out + done.err
+    assert "tracker.example.org" not in replaced and "mcp-host" in replaced
+    assert ("far" in done.out, "/elsewhere" in replaced) == (client == "claude-code",) * 2
+    assert (undone.code, path.read_bytes()) == (0, before)
 
 
 @pytest.mark.parametrize(
@@ -170,11 +285,13 @@ def test_an_address_keeps_no_login_and_says_that_others_do_not_travel(tmp_path: 
     assert (login.what, query.what) == ("https://x.org", "https://x.org")
 
 
-def test_variables_that_codex_names_are_translated(tmp_path: Path) -> None:
+def test_variables_that_codex_goose_and_continue_name_are_translated(tmp_path: Path) -> None:
     entry = {"bearer_token_env_var": "LOGIN", "env_http_headers": {"X-Team": "TEAM"}}
     remote = adopted(tmp_path, {"LOGIN": "abc"}, command="", url="https://x.org", entry=entry)
     unset = adopted(tmp_path, command="", url="https://x.org", entry=entry)
     local = adopted(tmp_path, entry={"env_vars": ["TEAM"]})
+    goose = adopted(tmp_path, entry={"env_keys": ["TEAM"]})
+    secret = adopted(tmp_path, environment={"A": "${{ secrets.TEAM }}"})
 
     assert remote.table["headers"] == {
         "Authorization": {"file": "x.Authorization=Bearer abc"},
@@ -182,6 +299,8 @@ def test_variables_that_codex_names_are_translated(tmp_path: Path) -> None:
     }
     assert unset.problem == "it needs the variable LOGIN, which is not set here"
     assert local.table["env"] == {"TEAM": {"env": "TEAM", "default": ""}}
+    assert goose.table == local.table and "TEAM is not set here" in goose.notes[0]
+    assert secret.table["env"] == {"A": {"env": "TEAM", "default": ""}}
 
 
 @pytest.mark.parametrize(

@@ -52,6 +52,9 @@ class Client:
     an entry that lists variables to pass on; `inputs` says that the client asks for values and
     keeps them. Of these three a client has one or none.
 
+    `projects` is a table of the client's own file with projects by their folders, each of which has
+    servers of its own; they are read and taken out, never put in.
+
     `by_bundle` says that entries come from bundles, and are read alone. `folder` is where the
     client starts a server, `inherits` that it passes on all of its own environment, and `seconds`
     how long it waits for a server to begin.
@@ -83,6 +86,7 @@ class Client:
     refer: str = ""
     names: str = ""
     inputs: bool = False
+    projects: str = ""
     by_bundle: bool = False
     folder: Literal["home", "project"] = "home"
     inherits: bool = False

@@ -40,6 +40,32 @@ def entries_of(client: Client, text: str) -> dict[str, Entry]:
     return _by_name(client, table)
 
 
+def entries_of_projects(client: Client, text: str) -> dict[str, dict[str, Entry]]:
+    """All entries that belong to one project each, by the projects' folders and by their names."""
+    text = text.removeprefix(MARK)
+    if not client.projects or not text.strip():
+        return {}
+    data = READERS[client.syntax](text)
+    table = data.get(client.projects) if isinstance(data, Mapping) else None
+    projects = table.items() if isinstance(table, Mapping) else ()
+    found = {
+        str(folder): _by_name(client, project.get(client.servers))
+        for folder, project in projects
+        if isinstance(project, Mapping)
+    }
+    return {folder: entries for folder, entries in found.items() if entries}
+
+
+def without_entry_of_project(client: Client, text: str, project: str, name: str) -> str:
+    """The text of a JSON file without this entry of a project."""
+    wanted = jsonc.loads(text.removeprefix(MARK))
+    del wanted[client.projects][project][client.servers][name]
+    text = jsonc.without_member(text, (client.projects, project, client.servers, name))
+    if jsonc.loads(text.removeprefix(MARK)) != wanted:
+        raise UnsafeError
+    return text
+
+
 def entry_of(client: Client, text: str, name: str) -> Entry | None:
     """The entry of that name in the text of a client's file; None where there is none."""
     return entries_of(client, text).get(name)

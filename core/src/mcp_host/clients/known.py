@@ -52,6 +52,7 @@ CLIENTS: Mapping[str, Client] = {
             # The file lies beside the folder ~/.claude, but inside a folder named by the variable.
             files=("{CLAUDE_CONFIG_DIR:~}/.claude.json",),
             servers="mcpServers",
+            projects="projects",
             project_file=".mcp.json",
             after="Start a new session; `/mcp` shows the server.",
             source="https://code.claude.com/docs/en/mcp",

@@ -14,7 +14,7 @@ from typing import Any
 from ..errors import SettingsError
 from . import jsonc
 from .client import Client, ClientFileError, Entry, files_of
-from .edits import MARK, entries_of
+from .edits import MARK, entries_of, entries_of_projects
 from .known import CLIENTS
 from .machine import Machine
 
@@ -24,7 +24,8 @@ class ClientServer:
     """One server of a client, in the words of the protocol instead of the client's own.
 
     Either `command` or `url` is set. `environment` and `headers` are as the file has them, with
-    references where it has them (`${env:NAME}`), and `entry` is the whole of it.
+    references where it has them (`${env:NAME}`), and `entry` is the whole of it. `project` is the
+    folder of the project that it belongs to, where the file has servers of several.
     """
 
     client: str
@@ -38,6 +39,7 @@ class ClientServer:
     environment: Mapping[str, str] = field(default_factory=dict, repr=False)
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
     entry: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    project: str = ""
 
 
 @dataclass(frozen=True)
@@ -77,18 +79,26 @@ def read_file(client: Client, path: Path) -> ClientFile:
     try:
         text = path.read_bytes().decode().removeprefix(MARK)
         entries = _of_bundle(text) if client.by_bundle else entries_of(client, text)
+        of_projects = entries_of_projects(client, text)
     except UnicodeDecodeError:
         return ClientFile(client.name, client.title, path, problem="it is not UTF-8 text")
     except OSError as error:
         return ClientFile(client.name, client.title, path, problem=error.strerror or str(error))
     except (ValueError, SettingsError) as error:
         return ClientFile(client.name, client.title, path, problem=str(error))
-    servers = tuple(server_of(client, path, name, entry) for name, entry in entries.items())
-    return ClientFile(client.name, client.title, path, servers)
+    servers = [server_of(client, path, name, entry) for name, entry in entries.items()]
+    servers += [
+        server_of(client, path, name, entry, project)
+        for project, own in of_projects.items()
+        for name, entry in own.items()
+    ]
+    return ClientFile(client.name, client.title, path, tuple(servers))
 
 
-def server_of(client: Client, path: Path, name: str, entry: Entry) -> ClientServer:
-    """What an entry of a client says."""
+def server_of(
+    client: Client, path: Path, name: str, entry: Entry, project: str = ""
+) -> ClientServer:
+    """What an entry of a client says, of one project where that is named."""
     command = entry.get(client.command)
     words = [*map(str, command)] if isinstance(command, list) else []
     if not words and isinstance(command, str):
@@ -105,11 +115,12 @@ def server_of(client: Client, path: Path, name: str, entry: Entry) -> ClientServ
         command=words[0] if words else "",
         arguments=tuple(words[1:]),
         url=url if isinstance(url, str) and not words else "",
-        folder=str(entry.get("cwd") or entry.get("working_directory") or ""),
+        folder=str(entry.get("cwd") or entry.get("working_directory") or project),
         enabled=not why_off(entry),
         environment=_texts(entry.get(client.environment)),
         headers=_texts(entry.get(client.headers)),
         entry=entry,
+        project=project,
     )
 
 

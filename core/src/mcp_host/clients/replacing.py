@@ -7,7 +7,7 @@ from pathlib import Path
 
 from .changes import Change, apply, plan_install
 from .client import SERVER_NAME, Client, ClientFileError, this_host
-from .edits import edited
+from .edits import edited, without_entry_of_project
 from .known import CLIENTS
 from .reading import ClientFile, files_at, read_file
 
@@ -33,10 +33,16 @@ def client_file(path: Path) -> ClientFile:
     raise ClientFileError(f"{path}: {why}")
 
 
-def plan_replacement(file: ClientFile, names: Sequence[str], settings: Path) -> Change:
+def plan_replacement(
+    file: ClientFile,
+    names: Sequence[str],
+    settings: Path,
+    of_projects: Sequence[tuple[str, str]] = (),
+) -> Change:
     """Plan to have a client start the host by these settings, in place of the servers named.
 
-    Raises `ClientFileError` for a file that cannot be changed so.
+    `of_projects` are servers of single projects in the file, each with the project's folder and its
+    name. Raises `ClientFileError` for a file that cannot be changed so.
     """
     client: Client = CLIENTS[file.client]
     change = plan_install(client, file.path, this_host(settings))
@@ -44,6 +50,8 @@ def plan_replacement(file: ClientFile, names: Sequence[str], settings: Path) -> 
     for name in names:
         if name != SERVER_NAME:
             text = edited(client, text, name, None)
+    for project, name in of_projects:
+        text = without_entry_of_project(client, text, project, name)
     return Change(change.path, change.before, text, change.off)
 
 

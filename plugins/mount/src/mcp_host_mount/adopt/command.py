@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -67,7 +68,7 @@ def adopt(
     found = _translated(files, settings, project)
     if not as_json:
         _show(files, found)
-    chosen = _chosen(found, names or [], every, may_ask=not as_json)
+    chosen = _chosen(found, names or [], every, project, may_ask=not as_json)
     new = [one for one in chosen if not one.problem and one.pack not in settings.packs]
     if new and not dry_run:
         settings.add_packs({one.pack: _kept(one, settings) for one in new})
@@ -84,16 +85,29 @@ def adopt(
 def _files(source: str | None, project: Path | None) -> list[ClientFile]:
     """The files that are meant; `SettingsError` where there is none, or one cannot be read."""
     if source is None:
-        return [file for file in client_files(project) if file.servers or file.problem]
+        return [file for file in _all_files(project) if file.servers or file.problem]
     if Path(source).is_file() or os.sep in source or source.endswith((".json", ".toml", ".yaml")):
         return [client_file(Path(source))]
-    found = client_files(project, [source])
+    found = _all_files(project, [source])
     if not found:
         raise SettingsError(f"{source} has no file here; name one: mcp-host adopt FILE")
     for file in found:
         if file.problem:
             raise SettingsError(f"{file.path}: {file.problem}")
     return found
+
+
+def _all_files(project: Path | None, names: Sequence[str] = ()) -> list[ClientFile]:
+    """The clients' own files, or those of a project with what the own files have for it."""
+    files = client_files(project, names)
+    if project is None:
+        return files
+    for file in client_files(None, names):
+        folder = project.absolute()
+        own = [one for one in file.servers if one.project and Path(one.project) == folder]
+        if own:
+            files.append(replace(file, servers=tuple(own)))
+    return files
 
 
 def _translated(
@@ -106,8 +120,9 @@ def _translated(
     there, made, seen = settings.packs, list[Adopted](), list[tuple[Any, ...]]()
     for file in files:
         folder = project or _project_of(file) or settings.path.parent
-        translation = Translation(folder.absolute(), os.environ, settings.secret_file)
         for server in file.servers:
+            its_folder = Path(server.project or folder).absolute()
+            translation = Translation(its_folder, os.environ, settings.secret_file)
             if (same := _same(server)) in seen:
                 continue
             seen.append(same)
@@ -158,21 +173,37 @@ def _project_of(file: ClientFile) -> Path | None:
 
 
 def _chosen(
-    found: list[Adopted], names: Sequence[str], every: bool, *, may_ask: bool
+    found: list[Adopted],
+    names: Sequence[str],
+    every: bool,
+    project: Path | None,
+    *,
+    may_ask: bool,
 ) -> list[Adopted]:
-    by_name = {key: one for one in found for key in (one.pack, one.server.name)}
+    nearest_last = sorted(found, key=lambda one: _is_here(one, project))
+    by_name = {key: one for one in nearest_last for key in (one.server.name, one.pack)}
     if names:
         for name in names:
             if name not in by_name:
                 known = ", ".join(one.server.name for one in found) or "none"
                 raise SettingsError(f"no server '{name}' is there; there are: {known}")
         return list({id(by_name[name]): by_name[name] for name in names}.values())
-    good = [one for one in found if not one.problem and one.server.enabled]
+    good = [
+        one for one in found if not one.problem and one.server.enabled and _is_here(one, project)
+    ]
     if every:
         return good
     if not (may_ask and good and sys.stdin.isatty()):
         return []
     return _ticked(good)
+
+
+def _is_here(one: Adopted, folder: Path | None) -> bool:
+    """Whether a server belongs to the user, or to the project that the command works in."""
+    if not one.server.project:
+        return True
+    here = (folder or Path.cwd()).absolute()
+    return Path(one.server.project).absolute() in (here, *here.parents)
 
 
 def _ticked(good: list[Adopted]) -> list[Adopted]:
@@ -215,9 +246,11 @@ def _replaced(
     good = {_same(one.server) for one in chosen if not one.problem}
     changed = []
     for file in files:
-        names = [server.name for server in file.servers if _same(server) in good]
-        if names:
-            change = plan_replacement(file, names, settings)
+        gone = [server for server in file.servers if _same(server) in good]
+        if gone:
+            names = [server.name for server in gone if not server.project]
+            of_projects = [(server.project, server.name) for server in gone if server.project]
+            change = plan_replacement(file, names, settings, of_projects)
             if change.is_needed and not dry_run:
                 originals.keep(change)
                 apply_change(change)
@@ -246,7 +279,8 @@ def _show(files: Sequence[ClientFile], found: Sequence[Adopted]) -> None:
             if one.server.file != file.path:
                 continue
             off = "" if one.server.enabled else " (switched off there)"
-            typer.echo(f"  {_shown(one.server.name)}{off}: {_shown(one.what)}")
+            of = f" (of the project {_shown(one.server.project)})" if one.server.project else ""
+            typer.echo(f"  {_shown(one.server.name)}{of}{off}: {_shown(one.what)}")
             if one.problem:
                 typer.echo(f"    cannot be adopted: {_shown(one.problem)}")
             for note in one.notes:
@@ -297,6 +331,7 @@ def _data(
                 "name": one.server.name,
                 "pack": one.pack,
                 "enabled": one.server.enabled,
+                "project": one.server.project,
                 "what": one.what,
                 "notes": one.notes,
                 "problem": one.problem,

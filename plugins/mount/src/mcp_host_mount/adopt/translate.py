@@ -16,6 +16,7 @@ from mcp_host import ClientServer
 from .secrets import has_secret_address, is_secret, is_secret_header, looks_secret
 
 REFERENCE = re.compile(r"\$\{([^}]*)\}")
+SECRET_OF_CONTINUE = re.compile(r"\$\{\{\s*(?:secrets|inputs)\.([A-Za-z_][A-Za-z0-9_]*)\s*\}\}")
 VARIABLE = re.compile(r"(?:env:)?([A-Za-z_][A-Za-z0-9_]*)(?::-(.*))?")
 Keep = Callable[[str, str], Path]
 """Keeps a secret, by a name for its file; returns the file."""
@@ -80,6 +81,8 @@ class Translation:
         env = {name: self._variable(made, name, value) for name, value in variables.items()}
         for name in _names(server.entry.get("env_vars")):
             env.setdefault(name, {"env": name, "default": ""})
+        for name in _names(server.entry.get("env_keys")):  # Goose has their values in its keyring
+            env.setdefault(name, self._named(made, name))
         if env:
             table["env"] = env
         if server.folder:
@@ -128,6 +131,7 @@ class Translation:
 
     def _value(self, made: Adopted, name: str, value: str, secret: bool) -> Any:
         """A value as the settings have it: plain, a variable, or a file that keeps a secret."""
+        value = SECRET_OF_CONTINUE.sub(r"${\1}", value)
         whole = REFERENCE.fullmatch(value)
         if whole and (named := self._named(made, whole[1])) is not None:
             return named
@@ -208,8 +212,10 @@ class Translation:
 
 
 def _headers_by_name(entry: Mapping[str, Any]) -> dict[str, str]:
-    """The headers of which an entry has only the names of variables, as Codex writes them."""
-    found = {}
+    """The headers that an entry has elsewhere: by variables as in Codex, or among its options."""
+    options = entry.get("requestOptions")
+    among = options.get("headers") if isinstance(options, Mapping) else None
+    found = {str(k): str(v) for k, v in among.items()} if isinstance(among, Mapping) else {}
     bearer, named = entry.get("bearer_token_env_var"), entry.get("env_http_headers")
     if isinstance(bearer, str) and bearer:
         found["Authorization"] = f"Bearer ${{{bearer}}}"
