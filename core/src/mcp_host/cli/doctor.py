@@ -12,6 +12,7 @@ from typing import Any
 
 import typer
 
+from ..errors import Unavailable
 from ..host import Host
 from ..packs.conditions import NOT_SET_UP
 from ..packs.inventory import Pack
@@ -86,11 +87,15 @@ async def _examine(host: Host) -> dict[str, list[dict[str, Any]]]:
 
 
 async def _checks(pack: Pack, host: Host) -> list[dict[str, Any]]:
-    """What the pack's own checks find, secrets masked."""
+    """What the pack's own checks find, secrets masked; nothing where it is not open."""
     redact = host.settings.secrets.redact
+    try:
+        findings = await host.running[pack.name].worker.check()
+    except Unavailable:  # its state says why
+        return []
     return [
         {"problem": redact(found.problem), "remedy": redact(found.remedy), "note": found.is_note}
-        for found in await host.running[pack.name].worker.check()
+        for found in findings
     ]
 
 
