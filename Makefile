@@ -9,7 +9,7 @@ EDITABLE := -e core -e plugins/todo_db -e "plugins/tasky[postgresql]" -e plugins
 WORKERS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-again compiled check format lint types docs conformance oracle torture bench profile wheels sbom site picture clean
+.PHONY: help setup demo test test-again compiled check format lint types docs conformance conformance-mounted oracle torture bench profile wheels sbom site picture clean
 
 help: ## show what can be made
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -52,6 +52,9 @@ docs: setup
 
 conformance: setup ## the official MCP conformance suite, both protocol eras
 	$(BIN)/python tests/conformance/run.py $(CONFORMANCE_OPTIONS)
+
+conformance-mounted: setup ## the same against a host that mounts another, over stdio and HTTP
+	$(BIN)/python tests/conformance/run.py --mounted
 
 oracle: setup ## compare the OpenSpec pack with all answers of the reference tool
 	$(BIN)/python tests/openspec/oracle.py

@@ -3,7 +3,8 @@
 Installs Node and the suite into `.tools/`, runs every server scenario of both protocol eras over
 HTTP, and replays what was said over stdio, alone and through a front of the warm host; once with
 the lane and once without. Exit code 0 only when every expected check has passed and every replayed
-answer is equal.
+answer is equal. With `--mounted`, the scenarios run against a host that mounts another one, over
+stdio and over HTTP.
 """
 
 import argparse
@@ -13,6 +14,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+import mounted
 import served
 from relay import Line, Relay
 from replay import Played, replay
@@ -35,6 +37,8 @@ def main() -> int:
         return 1
     print(f"{SUITE} {VERSION} on Node {suite.node_version()}")
     try:
+        if arguments.mounted:
+            return max(_run_mounted(suite, way) for way in mounted.WAYS)
         codes = [_run_with(suite, lane) for lane in LANES if arguments.lane in (lane, "both")]
     except served.HostFailed as error:
         print(f"Conformance: {error}", file=sys.stderr)
@@ -50,6 +54,30 @@ def _run_with(suite: Suite, lane: str) -> int:
         return asyncio.run(_run(suite, environment))
 
 
+def _run_mounted(suite: Suite, way: str) -> int:
+    """Run every scenario against a mount; those about the outer transport are named apart."""
+    print(f"Mounted over {way}:", flush=True)
+    with TemporaryDirectory(prefix="mcp-host-conformance-") as scratch:
+        environment = served.environment(Path(scratch))
+        return asyncio.run(_scenarios_of_mount(suite, way, environment, Path(scratch)))
+
+
+async def _scenarios_of_mount(
+    suite: Suite, way: str, environment: Mapping[str, str], scratch: Path
+) -> int:
+    good = True
+    for spec_version, expected in mounted.EXPECTED.items():
+        async with mounted.over_http(way, environment, scratch) as address:
+            found = await suite.run(f"http://{address}/mcp", spec_version)
+        print(f"{spec_version}: {found}", *found.failures, sep="\n  ", flush=True)
+        if not found.meets(expected):
+            good = False
+            print(f"  expected: {expected} passed, 0 failed", flush=True)
+    for name, reason in mounted.OUTER_TRANSPORT.items():
+        print(f"left out: {name}: {reason}")
+    return 0 if good else 1
+
+
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="make conformance", description=__doc__)
     parser.add_argument(
@@ -62,6 +90,11 @@ def _arguments() -> argparse.Namespace:
         choices=[*LANES, "both"],
         default="both",
         help="with the lane, without it, or both",
+    )
+    parser.add_argument(
+        "--mounted",
+        action="store_true",
+        help="against a host that mounts the one with the pack, over stdio and over HTTP",
     )
     return parser.parse_args()
 

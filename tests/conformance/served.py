@@ -20,10 +20,12 @@ class HostFailed(Exception):
     """The host did not start, or did not end as it should; the text holds its log."""
 
 
-def command(transport: str) -> list[str]:
+SETTINGS = PACK / "mcp-host.toml"
+
+
+def command(transport: str, settings: Path = SETTINGS) -> list[str]:
     """How the host is started; the port over HTTP is a free one."""
-    settings = str(PACK / "mcp-host.toml")
-    serve = [sys.executable, "-m", "mcp_host", "serve", "--config", settings]
+    serve = [sys.executable, "-m", "mcp_host", "serve", "--config", str(settings)]
     return [*serve, "--transport", transport, *(["--port", "0"] if transport == "http" else [])]
 
 
@@ -40,10 +42,12 @@ def environment(scratch: Path) -> dict[str, str]:
 
 
 @asynccontextmanager
-async def over_http(environment: Mapping[str, str]) -> AsyncIterator[str]:
+async def over_http(
+    environment: Mapping[str, str], settings: Path = SETTINGS
+) -> AsyncIterator[str]:
     """Serve on a free loopback port; yields the address (`127.0.0.1:port`). Raises `HostFailed`."""
     process = await asyncio.create_subprocess_exec(
-        *command("http"),
+        *command("http", settings),
         env=environment,
         stdin=asyncio.subprocess.DEVNULL,
         stderr=asyncio.subprocess.PIPE,

@@ -92,9 +92,16 @@ def respond(message: dict[str, Any]) -> None:
         error = {"code": -32022, "message": "too old", "data": {"supported": [ONLY]}}
         send({"id": message["id"], "error": error})
         return
-    if method == "server/discover":
+    if method == os.environ.get("ENDS_AT"):
+        os._exit(4)
+    if method == os.environ.get("SILENT_AT"):
+        return
+    if method == "subscriptions/listen" and ONLY:
+        (STATE / "listened").write_text(json.dumps(params["notifications"]))
+        return  # it stays open
+    if method == "server/discover" and ONLY:
         stamp = {"io.modelcontextprotocol/serverInfo": {"name": "little", "version": "8"}}
-        capabilities = {"tools": {}}
+        capabilities = {"tools": {"listChanged": True}}
         result = {"supportedVersions": [ONLY], "capabilities": capabilities, "_meta": stamp}
     elif ONLY and params.get("name") == "ask" and "inputResponses" not in params:
         asked = {"message": params["arguments"]["words"], "requestedSchema": FORM}

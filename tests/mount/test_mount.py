@@ -354,10 +354,12 @@ async def test_a_server_at_an_address_is_a_pack_and_no_secret_follows_a_redirect
     assert "a-secret-token" not in packs.out
 
 
-async def test_a_server_of_the_stateless_era_asks_and_answers_as_well(home: Home) -> None:
+async def test_a_server_of_the_stateless_era_asks_answers_and_tells_of_changes_as_well(
+    home: Home,
+) -> None:
     settings = table(home)
     settings.write_text(settings.read_text() + 'ONLY = "2026-07-28"\n')
-    learn(home, settings)
+    before = learn(home, settings)
     person = Person(lambda message, _: {"name": message})
     serve, environment = (
         home.argv("serve", "--config", str(settings)),
@@ -369,9 +371,23 @@ async def test_a_server_of_the_stateless_era_asks_and_answers_as_well(home: Home
     ) as client:
         asked = json.loads(await client.value("little_ask", words="who?"))
         echoed = await client.call("little_echo", words="hello")
+        await until((home.project / "listened").exists)
+        await client.call("little_grow")
+        grown = list(await tools_of(client, other_than=before))
 
-    assert asked == {"action": "accept", "content": {"name": "who?"}}
+    assert asked == {"action": "accept", "content": {"name": "little: who?"}}
     assert echoed["content"][0]["text"] == "hello"
+    assert json.loads((home.project / "listened").read_text())["toolsListChanged"] is True
+    assert grown == [*before, "little_grown"]
+
+
+def test_a_server_that_ends_when_asked_for_its_versions_is_greeted_as_older_ones_are(
+    home: Home,
+) -> None:
+    settings = table(home)
+    settings.write_text(settings.read_text() + 'ENDS_AT = "server/discover"\n')
+
+    assert "little_echo" in learn(home, settings)
 
 
 @pytest.mark.parametrize("trusted", [False, True])

@@ -10,7 +10,7 @@ from typing import Any
 from uuid import uuid4
 
 from .links import Message
-from .model import Mount
+from .model import Mount, needed, question
 from .peer import METHOD_NOT_FOUND
 from .replies import Reply, failed, of_message
 from .server import Server
@@ -129,18 +129,18 @@ class Calls:
     def asked(self, message: Message) -> None:
         """Put a question of the server to the one whose call runs; or refuse it."""
         method, params = str(message["method"]), message.get("params") or {}
-        needed = _needed(method, params)
-        if needed is None or not (needed.startswith("elicitation") or needed in self._mount.allow):
+        needs = needed(method, params)
+        if needs is None or not self._mount.allows(needs):
             self._server.peer.refuse(message, METHOD_NOT_FOUND, f"{method} is not allowed here")
             return
         with self._lock:
             there = [one for one in self._running.values() if one.request and one.question is None]
             if not there:
                 self._server.peer.refuse(message, METHOD_NOT_FOUND, NOBODY)
-            elif needed not in there[0].offers:
+            elif needs not in there[0].offers:
                 self._server.peer.refuse(message, METHOD_NOT_FOUND, NOBODY)
                 if len(there) == 1:
-                    self._finish(there[0], ({"cannot_ask": needed}, b""))
+                    self._finish(there[0], ({"cannot_ask": needs}, b""))
                     self._withdraw(there[0], "its client cannot be asked")
             elif len(self._parked) >= PARKED:
                 self._server.peer.refuse(message, METHOD_NOT_FOUND, "too many questions wait")
@@ -161,9 +161,12 @@ class Calls:
             running.timer.cancel()
             running.timer = None
         call, stateless = running.call, self._server.greeting.is_stateless
-        params = self._server.params(self._params(call), {"progressToken": running.token})
+        meta = {"progressToken": running.token}
+        params = self._server.params(self._params(call), meta, running.offers)
         if stateless and (call.get("answers") or call.get("state")):
-            params |= {"inputResponses": call["answers"], "requestState": call["state"]}
+            params["inputResponses"] = call["answers"]
+            if call["state"]:
+                params["requestState"] = call["state"]
         running.request = -1  # it may be answered before its number is known here
         number = self._server.peer.request(
             METHODS[call["kind"]], params, partial(self._replied, running)
@@ -179,7 +182,7 @@ class Calls:
         return {"name": name, "arguments": call["arguments"]}
 
     def _replied(self, running: Running, message: Message) -> None:
-        reply = of_message(message, running.call, self._server.greeting.is_stateless)
+        reply = of_message(message, running.call, self._mount, self._server.greeting.is_stateless)
         with self._lock:
             if running.ticket:
                 running.reply = reply  # the host comes for it with the answer
@@ -232,13 +235,11 @@ class Calls:
     def _park(
         self, running: Running, message: Message, method: str, params: Mapping[str, Any]
     ) -> None:
-        if method == "elicitation/create" and isinstance(params.get("message"), str):
-            params = {**params, "message": f"{self._mount.pack}: {params['message']}"}
         running.question, running.ticket = message, uuid4().hex
         self._parked[running.ticket] = running
         limit = self._mount.asking_timeout + 5
         running.timer = self._later(limit, partial(self._expire, running.ticket))
-        asked = {"method": method, "params": params} if params else {"method": method}
+        asked = question(self._mount.pack, method, params)
         told = {"reply": running.number, "asked": {QUESTION: asked}, "state": running.ticket}
         self._send(told, b"")
         running.is_out = True
@@ -270,11 +271,11 @@ class Calls:
         if running.token not in self._running:  # it has ended while it waited for its turn
             self._turns.leave()
             return
-        question, running.question, running.is_out = running.question, None, False
-        if question is not None and isinstance(answer, dict):
-            self._server.peer.answer(question, answer)
-        elif question is not None:
-            self._server.peer.refuse(question, METHOD_NOT_FOUND, NOBODY)
+        asked, running.question, running.is_out = running.question, None, False
+        if asked is not None and isinstance(answer, dict):
+            self._server.peer.answer(asked, answer)
+        elif asked is not None:
+            self._server.peer.refuse(asked, METHOD_NOT_FOUND, NOBODY)
 
     def _expire(self, ticket: str) -> None:
         with self._lock:
@@ -314,13 +315,6 @@ def _group(call: Mapping[str, Any], allowed: frozenset[str]) -> str:
     if connection is not None:
         return f"connection {connection}"
     return f"subject {subject}" if subject is not None else f"call {call['request_id']}"
-
-
-def _needed(method: str, params: Mapping[str, Any]) -> str | None:
-    """Return what a client must offer to be asked this."""
-    if method == "elicitation/create":
-        return "elicitation.url" if params.get("mode") == "url" else "elicitation"
-    return {"sampling/createMessage": "sampling", "roots/list": "roots"}.get(method)
 
 
 def _renewed(call: Mapping[str, Any]) -> dict[str, Any]:

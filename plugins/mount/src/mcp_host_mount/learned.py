@@ -21,7 +21,11 @@ SECRET = ("env", "headers")
 
 
 class Learned:
-    """The file with what one mount's server has listed."""
+    """The file with what one mount's server has listed.
+
+    `spoken` is the version of the protocol that it spoke, empty where that is not known: another
+    release of the server may speak others.
+    """
 
     def __init__(self, mount: Mount) -> None:
         public = {key: value for key, value in mount.keys.items() if key not in SECRET}
@@ -30,22 +34,27 @@ class Learned:
         digest = hashlib.sha256(json.dumps(what, sort_keys=True).encode()).hexdigest()
         folder = platformdirs.user_cache_path("mcp-host", appauthor=False)
         self._file = folder / "mounts" / f"{digest[:32]}.json"
+        self.spoken = self._release = ""
 
     def read(self) -> Shaped | None:
         """Return what was learned; None where nothing was."""
         try:
             data = json.loads(self._file.read_bytes())
+            self.spoken, self._release = str(data["spoken"]), str(data["declared"]["version"])
             return Shaped(data["declared"], data["names"], data["notes"])
         except (OSError, ValueError, KeyError, TypeError):
             return None
 
-    def write(self, shaped: Shaped) -> None:
+    def write(self, shaped: Shaped, spoken: str) -> None:
         """Keep what was learned; a disk that takes nothing only costs the next start its speed."""
+        release = shaped.declared["version"]
+        is_other = bool(self.spoken) and release != self._release
+        data = {**shaped.as_data(), "spoken": "" if is_other else spoken}
         draft = self._file.with_name(f"{uuid4().hex}.new")
         with suppress(OSError):
             self._file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             try:
-                draft.write_text(json.dumps(shaped.as_data()))
+                draft.write_text(json.dumps(data))
                 draft.replace(self._file)
             finally:
                 draft.unlink(missing_ok=True)

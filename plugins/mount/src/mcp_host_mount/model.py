@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -52,12 +52,44 @@ class Mount:
         return frozenset(self.keys.get("allow", ()))
 
     @property
+    def wants_session(self) -> bool:
+        """Whether its server is to know one client's requests from another's by a session."""
+        return self.is_apart and "url" in self.keys
+
+    def allows(self, needs: str | None) -> bool:
+        """Whether the server may ask what needs this of a client."""
+        return needs is not None and (needs.startswith("elicitation") or needs in self.allow)
+
+    @property
     def capabilities(self) -> dict[str, Any]:
         """What the server is told that it may ask; it does not depend on who calls."""
-        return {
-            "elicitation": {"form": {}, "url": {}},
-            **{name: {} for name in sorted(self.allow)},
+        return self.capabilities_for(None)
+
+    def capabilities_for(self, offers: Collection[str] | None) -> dict[str, Any]:
+        """Return what of it a client can be asked that offers this; None is one that offers all."""
+        modes = {
+            mode: {}
+            for mode, name in (("form", "elicitation"), ("url", "elicitation.url"))
+            if offers is None or name in offers
         }
+        return {
+            **({"elicitation": modes} if modes else {}),
+            **{name: {} for name in sorted(self.allow) if offers is None or name in offers},
+        }
+
+
+def needed(method: str, params: Mapping[str, Any]) -> str | None:
+    """Return what a client must offer to be asked this; None where nobody can be."""
+    if method == "elicitation/create":
+        return "elicitation.url" if params.get("mode") == "url" else "elicitation"
+    return {"sampling/createMessage": "sampling", "roots/list": "roots"}.get(method)
+
+
+def question(pack: str, method: str, params: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a client is asked; a question to a person names the pack."""
+    if method == "elicitation/create" and isinstance(params.get("message"), str):
+        params = {**params, "message": f"{pack}: {params['message']}"}
+    return {"method": method, "params": params} if params else {"method": method}
 
 
 @dataclass(frozen=True)

@@ -106,6 +106,10 @@ class Peer:
         if heard is not None:
             heard(message)
 
+    def begin_anew(self) -> None:
+        """Take requests again after `end`: there is another link."""
+        self._why = ""
+
     def end(self, why: str) -> None:
         """Note that the server is gone, and tell everybody who waits."""
         self._why = why

@@ -7,12 +7,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from .links import Message
-from .model import STATELESS
+from .model import STATELESS, Mount, needed, question
 from .peer import CONNECTION_CLOSED, METHOD_NOT_FOUND
 
 Reply = tuple[dict[str, Any], bytes]
 
 INVALID_PARAMS, RESOURCE_NOT_FOUND, REQUEST_TIMEOUT = -32602, -32002, -32001
+MISSING_CAPABILITY = -32021
 CODES = {
     INVALID_PARAMS: "validation_error",
     RESOURCE_NOT_FOUND: "not_found",
@@ -33,7 +34,9 @@ STAMPS = ("io.modelcontextprotocol/serverInfo",)
 OF_STATELESS = ("resultType", "ttlMs", "cacheScope")
 
 
-def of_message(message: Message, call: Mapping[str, Any], is_stateless: bool) -> Reply:
+def of_message(
+    message: Message, call: Mapping[str, Any], mount: Mount, is_stateless: bool
+) -> Reply:
     """Return the reply to a call that a server's message makes."""
     if "error" in message:
         return of_error(message["error"], call)
@@ -41,15 +44,38 @@ def of_message(message: Message, call: Mapping[str, Any], is_stateless: bool) ->
     if not isinstance(result, dict):
         return failed("internal_error", "The server's answer is none of MCP's")
     if is_stateless and result.get("resultType") == "input_required":
-        asked = result.get("inputRequests") or {}
-        return {"asked": asked, "state": str(result.get("requestState") or "")}, b""
+        return _asked(result, call, mount)
     return _answered(result, call)
+
+
+def _asked(result: Mapping[str, Any], call: Mapping[str, Any], mount: Mount) -> Reply:
+    """Return the questions of a result; or that this server or client has no part in one."""
+    asked = result.get("inputRequests")
+    questions: dict[str, Any] = {}
+    for name, one in asked.items() if isinstance(asked, dict) else ():
+        method = str(one.get("method")) if isinstance(one, dict) else ""
+        params = one.get("params") if isinstance(one, dict) else None
+        params = params if isinstance(params, dict) else {}
+        needs = needed(method, params)
+        if needs is None or not mount.allows(needs):
+            words = f"The server has asked for {method[:100]}, which is not allowed here"
+            return failed("unsupported", words, {"reason": "not_allowed"})
+        if needs not in call["caller"][5]:
+            return {"cannot_ask": needs}, b""
+        questions[name] = question(mount.pack, method, params)
+    return {"asked": questions, "state": str(result.get("requestState") or "")}, b""
 
 
 def of_error(error: Any, call: Mapping[str, Any]) -> Reply:
     """Return the failure that a server's error means."""
     error = error if isinstance(error, dict) else {}
     code = error.get("code")
+    if code == MISSING_CAPABILITY and isinstance(error.get("data"), dict):
+        missing = error["data"].get("requiredCapabilities")
+        if isinstance(missing, dict) and missing:
+            name, modes = next(iter(missing.items()))
+            has_mode = isinstance(modes, dict) and name == "elicitation" and [*modes] == ["url"]
+            return {"cannot_ask": "elicitation.url" if has_mode else str(name)}, b""
     word = CODES.get(code, "internal_error") if isinstance(code, int) else "internal_error"
     if call.get("kind") == "resource" and code == INVALID_PARAMS:
         word = "not_found"

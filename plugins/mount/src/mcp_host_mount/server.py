@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Mapping
+import threading
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import Any, Protocol
 
 from .entries import Entry
 from .greeting import envelope, greet
-from .links import Message, StdioLink
-from .model import Greeting, Mount
+from .links import LinkError, Message, StdioLink
+from .model import HANDSHAKE, Greeting, Mount
 from .peer import METHOD_NOT_FOUND, Peer, ServerError
 
 PAGES = 200
 """The most pages of one list that are read."""
 MOST = 10_000
 """The most entries of one list that are read."""
+A_MOMENT = 1.0
+"""Seconds until a process that takes no messages has told how it ended."""
 LISTS = {
     "tools": ("tools/list", "tools"),
     "prompts": ("prompts/list", "prompts"),
@@ -55,22 +58,49 @@ class Server:
         self._say = say
         self._on_end = on_end
         self._link: Link | None = None
+        self._may_end = False
+        self._has_ended = threading.Event()
 
-    def connect(self, seconds: float) -> None:
-        """Start the server or reach it, and greet it. Raises `LinkError` and `ServerError`."""
+    def connect(self, seconds: float, spoken: str) -> None:
+        """Start the server or reach it, and greet it. Raises `LinkError` and `ServerError`.
+
+        `spoken` is the version that it spoke before, where that is known. A process that ends when
+        it is asked for its versions is started again, and greeted as older servers are.
+        """
+        self._may_end = "url" not in self._mount.keys and not spoken
+        try:
+            self._greet(seconds, spoken)
+        except LinkError:
+            if not (self._may_end and self._has_ended.wait(A_MOMENT)):
+                raise
+            self._may_end = False
+            self.close()
+            self.peer.begin_anew()
+            self._greet(seconds, HANDSHAKE)
+        self._may_end = False
+
+    def _greet(self, seconds: float, spoken: str) -> None:
         self._link = self._linked()
         self.peer.send = self._link.send
-        self.greeting = greet(self.peer, self._mount, seconds, self._link.agreed)
+        self.greeting = greet(self.peer, self._mount, seconds, self._link.agreed, spoken)
 
     @property
     def needs_login(self) -> bool:
         """Whether the server has let nobody in who is not logged in."""
         return getattr(self._link, "needs_login", False)
 
-    def params(self, given: Mapping[str, Any], meta: Mapping[str, Any]) -> dict[str, Any]:
-        """Return a request's parameters with what the protocol's version wants of them."""
+    def params(
+        self,
+        given: Mapping[str, Any],
+        meta: Mapping[str, Any],
+        offers: Collection[str] | None = None,
+    ) -> dict[str, Any]:
+        """Return a request's parameters with what the protocol's version wants of them.
+
+        `offers` is what the client offers whose call it is; None where it is no client's.
+        """
         if self.greeting.is_stateless:
-            return {**given, "_meta": {**envelope(self._mount), **meta}}
+            return {**given, "_meta": {**envelope(self._mount, offers), **meta}}
         return {**given, "_meta": meta} if meta else dict(given)
 
     def lists(self, seconds: float) -> dict[str, list[Entry]]:
@@ -131,7 +161,10 @@ class Server:
 
     def _ended(self, why: str) -> None:
         self.peer.end(why)
-        self._on_end(why)
+        if self._may_end:
+            self._has_ended.set()
+        else:
+            self._on_end(why)
 
 
 def command(keys: Mapping[str, Any], folder: str) -> list[str]:

@@ -16,6 +16,7 @@ from .early import EarlyCalls
 from .entries import Shaped, shape
 from .learned import Learned, changes, folder_of
 from .links import LinkError, Message
+from .listening import Listening
 from .model import Mount
 from .peer import ServerError
 from .server import Server
@@ -49,7 +50,7 @@ class Worker:
         self._lines = Lines()
         self._opening = threading.Lock()
         self._is_there = False
-        self._is_open = self._is_closing = False
+        self._is_open = self._is_closing = self._will_look = False
         self._ended = ""
         self._is_gone = threading.Event()
 
@@ -65,6 +66,7 @@ class Worker:
         self._server = self._new_server()
         self._calls = Calls(self._mount, self._server, self._names, self._send)
         self._early = EarlyCalls(self._calls)
+        self._listening = Listening(self._server, self._look_soon)
         threading.Thread(target=self._do_chores, name="chores", daemon=True).start()
         if self._declare(told.get("declared")):
             self._answer()
@@ -138,7 +140,7 @@ class Worker:
     def _connect(self, seconds: float) -> Shaped | None:
         """Connect to the server and read its lists; None, and `_ended` why, where it fails."""
         try:
-            self._server.connect(seconds)
+            self._server.connect(seconds, self._learned.spoken)
             found = shape(self._server.lists(LISTING), self._server.greeting, self._mount)
         except LinkError as error:
             self._is_gone.wait(A_MOMENT)  # how it ended says more than that it takes nothing
@@ -147,7 +149,7 @@ class Worker:
         except ServerError as error:
             self._ended = f"its server has refused: {error}"
             return None
-        self._learned.write(found)
+        self._learned.write(found, self._server.greeting.version)
         return found
 
     def _open(self) -> None:
@@ -204,10 +206,12 @@ class Worker:
     def _notes(self) -> list[str]:
         return self._shaped.notes
 
-    def _announce(self, before: Shaped, now: Shaped) -> None:
+    def _announce(self, before: Shaped, now: Shaped) -> bool:
+        """Tell the host how the lists differ; return whether they do."""
         differences = changes(before.declared, now.declared)
         if differences:
             self._send({"list_changes": differences})
+        return bool(differences)
 
     def _propose(self, number: int, wanted: Mapping[str, Any]) -> None:
         """Ask the server for values of an argument."""
@@ -267,10 +271,17 @@ class Worker:
         elif method == "notifications/resources/updated":
             self._send({"changed": str(params.get("uri", ""))})
         elif method.endswith("/list_changed"):
+            self._look_soon()
+
+    def _look_soon(self) -> None:
+        """Have the lists read again; once, however often that is asked for meanwhile."""
+        if not self._will_look:
+            self._will_look = True
             self._chores.put(self._look_again)
 
     def _look_again(self) -> None:
-        """Read the lists again, and announce what is different."""
+        """Read the lists again, and announce what is different, or else that the server said so."""
+        self._will_look = False
         try:
             lists = self._server.lists(LISTING)
         except (LinkError, ServerError) as error:
@@ -278,11 +289,15 @@ class Worker:
             return
         before = self._shaped
         self._take(shape(lists, self._server.greeting, self._mount))
-        self._learned.write(self._shaped)
-        self._announce(before, self._shaped)
+        self._learned.write(self._shaped, self._server.greeting.version)
+        if not self._announce(before, self._shaped):
+            self._send({"lists_changed": True})
 
     def _watch(self) -> None:
         """Subscribe to the resources that clients watch, and to no other."""
+        if self._server.greeting.is_stateless:
+            self._listening.listen(self._watched)
+            return
         if not self._server.greeting.capabilities.get("resources", {}).get("subscribe"):
             return
         for uri in self._watched - self._subscribed:
