@@ -9,6 +9,7 @@ from typing import Any
 from pydantic_core import from_json, to_json
 
 from ..declarations.context import Caller
+from . import wire
 from .mailbox import (
     CloseStream,
     LogMessage,
@@ -128,11 +129,18 @@ def _ends_with_meta(result: dict[str, Any]) -> bool:
 
 
 def checked(answer: Answered) -> Answered:
-    """Return an answer of a side that somebody else wrote; `ValueError` where it is no JSON."""
+    """Return an answer of a side that somebody else wrote; `ValueError` where it is no JSON.
+
+    It is written anew, and found out here whether the protocol takes it as it is.
+    """
     result = from_json(answer.body)
     if not isinstance(result, dict):
         raise ValueError("the body of an answer must be an object of JSON")
-    return Answered(to_json(result), answer.code)
+    meta = result.pop("_meta", None)
+    is_wire = bool(meta) and wire.is_wire(result, meta)
+    if meta is not None:
+        result["_meta"] = meta  # at the end of the body
+    return Answered(to_json(result, inf_nan_mode="null"), answer.code, is_wire)
 
 
 def _failed_data(reply: Failed) -> dict[str, Any]:

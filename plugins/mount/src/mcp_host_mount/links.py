@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import select
 import signal
@@ -12,6 +11,8 @@ from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
+
+from .written import read, write
 
 Message = dict[str, Any]
 Hear = Callable[[Message], None]
@@ -85,7 +86,7 @@ class StdioLink:
         Never waits for the server: what it does not read at once is written by another thread, so
         that whoever reads from it goes on reading.
         """
-        data = json.dumps(message, separators=(",", ":")).encode() + b"\n"
+        data = write(message) + b"\n"
         with self._lock:
             if self._input < 0:
                 raise LinkError("the server was ended")
@@ -172,7 +173,7 @@ class StdioLink:
 
     def _take(self, line: bytes) -> None:
         try:
-            message = json.loads(line)
+            message = read(line)
         except (ValueError, RecursionError):
             if line.strip():
                 self._tell(line)

@@ -13,7 +13,7 @@ from .server import Server
 METHOD = "subscriptions/listen"
 LISTS = ("tools", "prompts", "resources")
 FIRST_PAUSE, LONGEST_PAUSE = 1.0, 60.0
-"""Seconds until a server that has ended the subscription is asked again; twice as long each time."""
+"""Seconds until a server that has ended the subscription is asked again; doubled each time."""
 
 
 class Listening:

@@ -67,7 +67,7 @@ class Mount:
 
     def capabilities_for(self, offers: Collection[str] | None) -> dict[str, Any]:
         """Return what of it a client can be asked that offers this; None is one that offers all."""
-        modes = {
+        modes: dict[str, Any] = {
             mode: {}
             for mode, name in (("form", "elicitation"), ("url", "elicitation.url"))
             if offers is None or name in offers

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from typing import Any
 
 from .links import Message
 from .model import STATELESS, Mount, needed, question
 from .peer import CONNECTION_CLOSED, METHOD_NOT_FOUND
+from .written import write
 
 Reply = tuple[dict[str, Any], bytes]
 
@@ -117,8 +117,7 @@ def _answered(result: dict[str, Any], call: Mapping[str, Any]) -> Reply:
         result.setdefault("cacheScope", "private")
     meta = {key: value for key, value in meta.items() if key not in STAMPS}
     result["_meta"] = {**meta, "mcp-host/request-id": call["request_id"]}
-    written = json.dumps(result, ensure_ascii=False, separators=(",", ":"))
-    body = written.encode("utf-8", "replace")
+    body = write(result)
     limit = call["max_answer_bytes"]
     if len(body) > limit:
         return failed(
