@@ -157,6 +157,8 @@ def main() -> None:
     child = subprocess.Popen(["sleep", "600"], start_new_session=True)
     (STATE / "processes").write_text(f"{os.getpid()} {child.pid}")
     print("this is no JSON-RPC")
+    if (STATE / "hangs").exists():
+        time.sleep(600)
     if (STATE / "grown").exists():
         EXTRA.append({"name": "grown", "inputSchema": ANY})
     while (STATE / "shut").exists():

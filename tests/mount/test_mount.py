@@ -390,6 +390,30 @@ def test_a_server_that_ends_when_asked_for_its_versions_is_greeted_as_older_ones
     assert "little_echo" in learn(home, settings)
 
 
+async def test_what_was_enabled_by_a_command_is_listed_without_its_server(home: Home) -> None:
+    settings = table(home, "enabled = false")
+    given = {"GIVEN": "a-secret-token"}
+
+    enabled = home.run("enable", "little", "--config", str(settings), env=given)
+    (home.project / "hangs").touch()  # from now on its server answers nothing
+    async with client_of(home, settings) as client:
+        listed = await tools_of(client)
+
+    assert (enabled.code, enabled.err) == (0, "")
+    assert "little_echo" in listed
+
+
+def test_what_cannot_be_learned_of_a_server_is_said_by_the_command_that_enables_it(
+    home: Home,
+) -> None:
+    settings = home.write('[packs.gone]\nenabled = false\ncommand = ["no-such-program"]\n')
+
+    enabled = home.run("enable", "gone", "--config", str(settings))
+
+    assert enabled.code == 0
+    assert "no-such-program cannot be started" in enabled.err
+
+
 @pytest.mark.parametrize("trusted", [False, True])
 def test_the_servers_word_grants_nothing_until_it_is_trusted(home: Home, trusted: bool) -> None:
     more = f"read_only = true\ntrust_annotations = {'true' if trusted else 'false'}"

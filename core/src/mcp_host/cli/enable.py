@@ -8,6 +8,7 @@ import typer
 
 from ..errors import SettingsError
 from ..packs.discovery import discover
+from .brought import learn
 from .common import ConfigOption, chosen_file
 from .completion import installed_packs
 from .settings_file import brings_itself, set_enabled
@@ -25,3 +26,4 @@ def enable(
         raise SettingsError(f"no pack '{name}' is installed; installed are: {known}")
     set_enabled(path, name, True)
     print(f"{name} is enabled in {path}.")
+    learn(path, [name])

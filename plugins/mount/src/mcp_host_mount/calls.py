@@ -6,8 +6,8 @@ import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
+from secrets import token_hex
 from typing import Any
-from uuid import uuid4
 
 from .links import Message
 from .model import Mount, needed, question
@@ -235,7 +235,7 @@ class Calls:
     def _park(
         self, running: Running, message: Message, method: str, params: Mapping[str, Any]
     ) -> None:
-        running.question, running.ticket = message, uuid4().hex
+        running.question, running.ticket = message, token_hex(16)
         self._parked[running.ticket] = running
         limit = self._mount.asking_timeout + 5
         running.timer = self._later(limit, partial(self._expire, running.ticket))

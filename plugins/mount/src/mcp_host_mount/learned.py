@@ -8,8 +8,8 @@ import os
 from contextlib import suppress
 from importlib.metadata import version
 from pathlib import Path
+from secrets import token_hex
 from typing import Any
-from uuid import uuid4
 
 import platformdirs
 
@@ -50,7 +50,7 @@ class Learned:
         release = shaped.declared["version"]
         is_other = bool(self.spoken) and release != self._release
         data = {**shaped.as_data(), "spoken": "" if is_other else spoken}
-        draft = self._file.with_name(f"{uuid4().hex}.new")
+        draft = self._file.with_name(f"{token_hex(16)}.new")
         with suppress(OSError):
             self._file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             try:

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from jsonschema import Draft202012Validator
-from jsonschema.exceptions import SchemaError
-
 EMPTY: dict[str, Any] = {"type": "object", "properties": {}}
 COMBINED = ("anyOf", "oneOf", "allOf")
 
@@ -50,6 +47,9 @@ def output_schema(schema: Any) -> tuple[dict[str, Any] | None, str]:
 
 
 def _is_valid(schema: dict[str, Any]) -> bool:
+    from jsonschema import Draft202012Validator  # not needed where lists were learned before
+    from jsonschema.exceptions import SchemaError
+
     try:
         Draft202012Validator.check_schema(schema)
     except (SchemaError, RecursionError):

@@ -18,6 +18,7 @@ from ...packs.discovery import discover
 from ...settings.editing import SettingsFile
 from ...settings.loading import load
 from ...startup.trust import choose
+from ..brought import learn
 from ..common import ConfigOption, say
 from ..completion import installed_packs
 from ..init import init
@@ -115,6 +116,7 @@ def _add_plugin(plugin: Plugin, yes: bool, config: Path | None) -> None:
     file.add_packs(plugin.packs)
     for pack in plugin.packs:
         print(f"{pack} is enabled in {file.path}.")
+    learn(file.path, plugin.packs)
 
 
 def _is_mounted(name: str, config: Path | None) -> bool:

@@ -13,6 +13,7 @@ from ...clients.changes import apply, entry_in, is_under_git
 from ...clients.client import SERVER_NAME, Client, Launch, Remote, files_of, this_host
 from ...clients.known import CLIENTS, find
 from ...errors import SettingsError
+from ..brought import learn
 from ..common import ConfigOption, JsonOption, Output, chosen_file, say
 from ..completion import beginning
 from ..install.readiness import needed_variables, project_root
@@ -113,6 +114,8 @@ def connect(
         _ask(writes)
     copies = {standing.path: _write(standing, project) for standing in writes}
     settled = [_settled(standing) if standing in writes else standing for standing in found]
+    if check and settings_file is not None:
+        learn(settings_file)
     started = _checked(output, settled, name, project, as_json) if check else {}
     if as_json:
         output.json([_reported(each, copies, started) for each in settled])
