@@ -6,7 +6,7 @@ import threading
 from collections.abc import Mapping
 from typing import Any
 
-from .calls import Calls
+from .calls.calls import Calls
 
 
 class EarlyCalls:

@@ -1,0 +1,97 @@
+"""One call at the server, and all that run."""
+
+from __future__ import annotations
+
+import itertools
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..links import Message
+from ..replies import Reply
+
+
+@dataclass(eq=False)
+class Running:
+    """One call at the server; `number` is the host's, and another where it comes again.
+
+    `question` is what the server waits for an answer to, and `ticket` what the host brings back
+    with it. `reply` is how the call ended while nobody waited. One that `is_out` has left its turn:
+    while the server waits for its answer, no other question can be this call's.
+    """
+
+    number: int
+    call: Mapping[str, Any]
+    group: str
+    token: int = 0
+    request: int = 0
+    question: Message | None = None
+    ticket: str = ""
+    reply: Reply | None = None
+    timer: threading.Timer | None = None
+    is_out: bool = False
+    begin: Callable[[], None] = field(default=lambda: None)
+
+    @property
+    def offers(self) -> list[str]:
+        """What its client can be asked."""
+        offers: list[str] = self.call["caller"][5]
+        return offers
+
+    def wait(self, seconds: float, function: Callable[[], None]) -> None:
+        """Have a function called after a time, unless something else happens before."""
+        self.timer = threading.Timer(seconds, function)
+        self.timer.daemon = True
+        self.timer.start()
+
+    def wait_no_more(self) -> None:
+        """Take back what `wait` was told."""
+        if self.timer is not None:
+            self.timer.cancel()
+            self.timer = None
+
+
+class InProgress:
+    """The calls that have begun and not ended, each by a token that the server knows it by."""
+
+    def __init__(self) -> None:
+        self._tokens = itertools.count(1)
+        self._running: dict[int, Running] = {}
+
+    def __bool__(self) -> bool:
+        return bool(self._running)
+
+    def __iter__(self) -> Iterator[Running]:
+        return iter(self._running.values())
+
+    def add(self, running: Running) -> None:
+        """Give a call its token."""
+        running.token = next(self._tokens)
+        self._running[running.token] = running
+
+    def remove(self, running: Running) -> bool:
+        """Note that a call has ended; return whether it had not before."""
+        return self._running.pop(running.token, None) is not None
+
+    def has(self, running: Running) -> bool:
+        """Whether a call has not ended."""
+        return running.token in self._running
+
+    def of_token(self, token: object) -> Running | None:
+        """Return the call that the server knows by a token."""
+        return self._running.get(token) if isinstance(token, int) else None
+
+    def of_number(self, number: int) -> Running | None:
+        """Return the call that the host knows by a number."""
+        return next((one for one in self if one.number == number), None)
+
+
+def group_of(call: Mapping[str, Any], allowed: frozenset[str]) -> str:
+    """Return whose a call is, as far as questions go: those who cannot be asked are as one."""
+    subject, _, _, connection, _, offers, _ = call["caller"]
+    if not any(each.startswith("elicitation") or each in allowed for each in offers):
+        return "nobody can be asked"
+    if connection is not None:
+        return f"connection {connection}"
+    return f"subject {subject}" if subject is not None else f"call {call['request_id']}"

@@ -1,0 +1,30 @@
+"""Work that waits for the server's answers, done one after the other in a thread of its own."""
+
+from __future__ import annotations
+
+import queue
+import threading
+from collections.abc import Callable
+
+Chore = Callable[[], None]
+
+
+class Chores:
+    """Does chores in the order in which they came; `say` hears of one that fails."""
+
+    def __init__(self, say: Callable[[str], None]) -> None:
+        self._say = say
+        self._waiting: queue.SimpleQueue[Chore] = queue.SimpleQueue()
+        threading.Thread(target=self._run, name="chores", daemon=True).start()
+
+    def put(self, chore: Chore) -> None:
+        """Have something done soon."""
+        self._waiting.put(chore)
+
+    def _run(self) -> None:
+        while True:
+            chore = self._waiting.get()
+            try:
+                chore()
+            except Exception as error:  # one chore must not end those that follow
+                self._say(f"{type(error).__name__}: {error}")
