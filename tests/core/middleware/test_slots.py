@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from mcp_host import Caller
+from mcp_host.middleware import slots
 from mcp_host.testing import CallFailed, Hosted, hosted
 
 pytestmark = pytest.mark.anyio
@@ -90,7 +91,10 @@ async def test_one_who_calls_in_parallel_has_three_quarters_while_others_are_abo
         assert await asyncio.gather(*anns) == ["g"] * 16
 
 
-async def test_one_who_floods_has_a_thirty_second_while_others_are_about() -> None:
+async def test_one_who_floods_has_a_thirty_second_while_others_are_about(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(slots, "YIELDS", 0)
     async with hosted(SAMPLE, places(32)) as host:
         ann, bob = by(host, "ann"), by(host, "bob")
         await bob.value("sample_echo")
@@ -105,6 +109,28 @@ async def test_one_who_floods_has_a_thirty_second_while_others_are_about() -> No
 
         gates(host).let("then")
         assert await asyncio.gather(*then) == ["then"] * 76
+
+
+async def test_one_who_floods_lets_the_calls_of_others_go_first(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(slots, "YIELDS", 3600)
+    async with hosted(SAMPLE, places(4)) as host:
+        ann, bob = by(host, "ann"), by(host, "bob")
+        bobs = held(bob, "bob")
+        await begun(*bobs)
+        first = held(ann, *["first"] * 3)
+        await begun(*first)
+        then = held(ann, *["then"] * 9)
+        await begun(*then)
+        gates(host).let("first")
+        await asyncio.gather(*first)
+
+        assert await bob.value("sample_let_go", gate="other") == 1 + 3
+
+        gates(host).let("bob")
+        gates(host).let("then")
+        assert await asyncio.gather(*bobs, *then) == ["bob"] + ["then"] * 9
 
 
 async def test_one_who_is_alone_has_every_place() -> None:

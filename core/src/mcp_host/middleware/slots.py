@@ -7,6 +7,7 @@ import math
 import time
 from collections import deque
 from collections.abc import Mapping
+from itertools import chain, takewhile
 from typing import TypeAlias
 
 from ..errors import Busy
@@ -20,6 +21,10 @@ WAITING = 256
 """Calls of one caller that wait, for the host and for each pack."""
 ABOUT = 2.0
 """Seconds after their last call in which a caller still counts as being about."""
+YIELDS = 0.05
+"""Seconds for which one who floods lets the calls of others go first, after each of its own."""
+SOON = 0.005
+"""Seconds after a call within which the next of the same caller is expected."""
 LONGEST_WAIT = 60
 
 
@@ -70,8 +75,10 @@ class Gate:
 
     A place that comes free goes to the next caller in turn. Alone, a caller may have every place.
     While others are about, nobody has the last quarter of the places, so that whoever comes next
-    need not wait for a call to end; and who asks for more than all places at once has a
-    thirty-second of them, since the calls that run slow each other down as well.
+    need not wait for a call to end. Who then asks for more than all places at once floods: they
+    have a thirty-second of them, and after each call wait while one of a caller without a line
+    runs or may come soon, `YIELDS` seconds at the most, since the calls that run slow each other
+    down as well.
 
     Invariants: `_running` counts each caller's calls inside, `limit` of them at most; `_lines` has
     no empty line, and its first caller is the next in turn; a future in a line is resolved by the
@@ -85,7 +92,9 @@ class Gate:
         self._running: dict[Whose, int] = {}
         self._lines: dict[Whose, deque[asyncio.Future[None]]] = {}
         self._last_seen: dict[Whose, float] = {}
-        self._left_at: deque[float] = deque(maxlen=64)
+        self._yields_until: dict[Whose, float] = {}
+        self._filling: asyncio.TimerHandle | None = None
+        self._left: deque[tuple[Whose, float]] = deque(maxlen=64)
 
     @property
     def inside(self) -> int:
@@ -114,7 +123,7 @@ class Gate:
         """Wait in line for a place. Raises `Busy` where the line is full."""
         line = self._lines.setdefault(caller, deque())
         if len(line) >= WAITING:
-            raise self._busy(len(line))
+            raise self._busy(caller, len(line))
         turn = asyncio.get_running_loop().create_future()
         line.append(turn)
         self._fill()
@@ -134,7 +143,10 @@ class Gate:
         if running:
             self._running[caller] = running
         self._see(caller)
-        self._left_at.append(self._last_seen[caller])
+        now = self._last_seen[caller]
+        self._left.append((caller, now))
+        if caller in self._lines:
+            self._yields_until[caller] = now + YIELDS
         if self._lines:
             self._fill()
 
@@ -143,8 +155,18 @@ class Gate:
         while self._inside < self._limit:
             following = next((one for one in self._lines if self._may_enter(one)), None)
             if following is None:
+                self._fill_later()
                 return
             self._give_place(following)
+
+    def _fill_later(self) -> None:
+        """Look again soon, where somebody lets others go first."""
+        if self._filling is None and self._yields_until:
+            self._filling = asyncio.get_running_loop().call_later(SOON, self._fill_now)
+
+    def _fill_now(self) -> None:
+        self._filling = None
+        self._fill()
 
     def _give_place(self, caller: Whose) -> None:
         """Let the first of a caller's line in, and put the line behind those of the others."""
@@ -159,6 +181,7 @@ class Gate:
     def _take(self, caller: Whose) -> None:
         self._inside += 1
         self._running[caller] = self._running.get(caller, 0) + 1
+        self._yields_until.pop(caller, None)
 
     def _leave_line(self, caller: Whose, turn: asyncio.Future[None]) -> None:
         line = self._lines.get(caller)
@@ -167,6 +190,7 @@ class Gate:
         line.remove(turn)
         if not line:
             del self._lines[caller]
+            self._yields_until.pop(caller, None)
 
     def _may_enter(self, caller: Whose) -> bool:
         running = self._running.get(caller, 0)
@@ -177,8 +201,17 @@ class Gate:
         if len(self._last_seen) == 1:
             return self._limit
         if running + len(self._lines.get(caller, ())) > self._limit:
-            return max(1, self._limit // 32)
+            return 0 if self._yields(caller) else max(1, self._limit // 32)
         return self._limit - self._limit // 4
+
+    def _yields(self, caller: Whose) -> bool:
+        """Whether one who floods is to let others go first: those who do not have a line."""
+        now = time.monotonic()
+        if now >= self._yields_until.get(caller, 0):
+            return False
+        since = now - SOON
+        soon = takewhile(lambda one: self._last_seen[one] > since, reversed(self._last_seen))
+        return any(one not in self._lines for one in chain(self._running, soon))
 
     def _see(self, caller: Whose) -> None:
         """Note who is about; `_last_seen` is in the order of the times in it."""
@@ -190,10 +223,10 @@ class Gate:
             if first in self._running or first in self._lines:
                 self._last_seen[first] = now
 
-    def _busy(self, waiting: int) -> Busy:
-        """Say how long the line takes to empty, at the pace of the last calls that left."""
-        now = time.monotonic()
-        each = (now - self._left_at[0]) / len(self._left_at) if self._left_at else 0
+    def _busy(self, caller: Whose, waiting: int) -> Busy:
+        """Say how long the line takes to empty, at the pace of this caller's last calls."""
+        seconds = time.monotonic() - self._left[0][1] if self._left else 0
+        each = seconds / max(1, sum(one == caller for one, _ in self._left))
         return Busy(
             f"{self._name} is busy: {self._inside} calls run and {waiting} of yours wait",
             details={
