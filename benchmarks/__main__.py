@@ -17,6 +17,7 @@ ALL = (
     "openspec",
     "cortex",
     "todo_db",
+    "todo_db_load",
     "fairness",
 )
 

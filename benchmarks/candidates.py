@@ -179,13 +179,13 @@ def fastmcp_python() -> Path:
     """FastMCP in an environment of its own, with the SDK that the host uses; made once."""
     environment = ROOT / ".venv-bench"
     python = environment / "bin" / "python"
-    done = environment / f".{FASTMCP}"
+    done = environment / f".{FASTMCP}, asyncpg"
     if not done.exists():
         print(f"installing {FASTMCP} into {environment.name}", flush=True)
         subprocess.run([sys.executable, "-m", "venv", environment], check=True)
         pins = ("--constraint", str(ROOT / "constraints.txt"))
         subprocess.run(
-            [python, "-m", "pip", "install", "--quiet", *pins, FASTMCP],
+            [python, "-m", "pip", "install", "--quiet", *pins, FASTMCP, "asyncpg"],
             check=True,
         )
         done.touch()
