@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from uuid import UUID, uuid4
 
+import asyncpg
 import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
@@ -31,6 +32,9 @@ from mcp_host_todo_db.errors import (
 from mcp_host_todo_db.model import Position, TaskCreate, TaskUpdate
 from mcp_host_todo_db.service import TaskService
 from mcp_host_todo_db.storage import Health, create_tables, open_store, read_url
+from mcp_host_todo_db.storage.pool_metrics import POOLS
+from opentelemetry.sdk.metrics import MeterProvider
+from opentelemetry.sdk.metrics.export import InMemoryMetricReader
 
 if TYPE_CHECKING:
     from conftest import Server
@@ -296,6 +300,39 @@ async def test_more_calls_than_connections_are_all_answered(server: "Server", sc
         await asyncio.gather(*(tasks.add("ann", TaskCreate(str(n))) for n in range(50)))
 
         assert (await tasks.page("ann")).total == 50
+
+
+async def test_the_use_of_the_pool_is_measured(server: "Server", schema: str) -> None:
+    reader = InMemoryMetricReader()
+    POOLS.measure(MeterProvider(metric_readers=[reader]).get_meter("test"))
+    await create_tables(read_url(server.url(schema)))
+    async with open_store(read_url(server.url(schema)), pool_size=2) as store:
+        service = TaskService(store)
+        await service.page("ann")
+        rested = measured(reader)
+        holder = await asyncpg.connect(server.url(schema))
+        async with holder.transaction():
+            await holder.execute("LOCK TABLE tasks")
+            calls = [asyncio.create_task(service.page("ann")) for _ in range(5)]
+            while (busy := measured(reader))["used"] < 2:  # noqa: ASYNC110 - the database tells nobody
+                await asyncio.sleep(0.01)
+        await asyncio.gather(*calls)
+        await holder.close()
+
+    assert rested == {"used": 0, "idle": 1, "waiting": 0}
+    assert busy == {"used": 2, "idle": 0, "waiting": 3}
+    assert measured(reader) == {}
+
+
+def measured(reader: InMemoryMetricReader) -> dict[str, int]:
+    """The values that are told of one pool, by its connections' state."""
+    data = reader.get_metrics_data()
+    found = data.resource_metrics[0].scope_metrics[0].metrics if data is not None else []
+    return {
+        point.attributes.get("db.client.connection.state", "waiting"): point.value
+        for metric in found
+        for point in metric.data.data_points
+    }
 
 
 async def test_tasks_of_sqlite_outlive_the_process_that_wrote_them(tmp_path: Path) -> None:

@@ -27,6 +27,7 @@ from ..errors import (
     TransactionPoolerError,
 )
 from .address import PostgresServer
+from .pool_metrics import POOLS, PoolUse
 from .records import KEYS
 from .row_security import seen_by
 from .statement import Row, Statement
@@ -82,6 +83,7 @@ class PostgresDatabase:
         self._session = {} if server.transaction_pooler or server.limits_statements else own
         self._pool_size = pool_size
         self._pool: Any = None
+        self._asking = 0
         self.engine = self._make_engine()
 
     async def try_out(self) -> None:
@@ -112,14 +114,22 @@ class PostgresDatabase:
             reset=_nothing_to_reset,
         )
         await self._pool
+        POOLS.add(self)
         try:
             yield
         finally:
+            POOLS.remove(self)
             try:
                 async with asyncio.timeout(self._connect_timeout):
                     await self._pool.close()
             except TimeoutError:
                 self._pool.terminate()
+
+    @property
+    def use(self) -> PoolUse:
+        """What the pool is doing; in any thread."""
+        idle = self._pool.get_idle_size()
+        return PoolUse(self._pool.get_size() - idle, idle, self._asking)
 
     async def run(
         self, statement: Statement, values: Mapping[str, object], user_id: str | None = None
@@ -161,12 +171,15 @@ class PostgresDatabase:
 
     async def _acquired(self) -> Any:
         async with self.failures_explained():
+            self._asking += 1
             try:
                 # Waiting in line and then connecting takes at most twice what connecting may.
                 async with asyncio.timeout(2 * self._connect_timeout):
                     return await self._pool.acquire()
             except TimeoutError:
                 raise DatabaseBusyError(self.place) from None
+            finally:
+                self._asking -= 1
 
     async def _released(self, connection: Any) -> None:
         """Give the connection back; where that fails, the pool has closed it, and what the
