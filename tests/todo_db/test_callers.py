@@ -226,26 +226,25 @@ async def test_only_a_right_token_uses_tasks_and_only_its_own(
         client = Client(served.url, http)
         if era == LEGACY:
             await client.begin(right)
-        for case, token, user, outcome in (
-            ("none", None, who, "401"),
-            ("wrong", f"{right[:-4]}AAAA", who, "401"),
-            ("expired", late, who, "401"),
-            (
-                "lacking",
-                lacking if scope == WRITE else unscoped,
-                who,
-                "permission_denied" if by is None else f"403 {scope}",
-            ),
-            ("own", right, who, "ok"),
-            ("another's", right, "one:ann" if by is None else "ann", "permission_denied"),
-            ("a stranger's", right, "zoe", "permission_denied"),
-            ("left out", right, None, "ok"),
+        no_scope = "permission_denied" if by is None else f"403 {scope}"
+        for whose, user, allowed in (
+            ("own", who, "ok"),
+            ("another's", "one:ann" if by is None else "ann", "permission_denied"),
+            ("a stranger's", "zoe", "permission_denied"),
+            ("left out", None, "ok"),
         ):
             if user is None and OPERATIONS[operation][0] != "tools/call":
-                continue
+                continue  # a resource names its user
             method, params = asked(operation, era, user)
-            found[who, case] = await client.outcome(era, method, params, token)
-            expected[who, case] = outcome
+            for case, token, outcome in (
+                ("no token", None, "401"),
+                ("wrong", f"{right[:-4]}AAAA", "401"),
+                ("expired", late, "401"),
+                ("lacking", lacking if scope == WRITE else unscoped, no_scope),
+                ("right", right, allowed),
+            ):
+                found[who, whose, case] = await client.outcome(era, method, params, token)
+                expected[who, whose, case] = outcome
 
     assert found == expected
 

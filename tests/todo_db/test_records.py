@@ -1,6 +1,7 @@
 """What is kept beside `tasks`: who changed what, and what the operator can bring back."""
 
 import asyncio
+import json
 import os
 import sqlite3
 import subprocess
@@ -17,7 +18,7 @@ import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.runtime.migration import MigrationContext
 from mcp_host_todo_db.errors import NotKeptError, NotYourTasksError, TaskNotFoundError
-from mcp_host_todo_db.model import TaskCreate, TaskUpdate
+from mcp_host_todo_db.model import TaskCreate, TaskRead, TaskUpdate
 from mcp_host_todo_db.service import TaskService
 from mcp_host_todo_db.storage import create_tables, open_store, read_url
 from mcp_host_todo_db.storage.migrating import migrate, standing
@@ -236,20 +237,40 @@ async def test_two_that_migrate_at_once_do_it_once_and_keep_the_rows(
         assert (await TaskService(store).page("ann")).tasks == (made,)
 
 
-@pytest.mark.parametrize(("version", "last"), [(None, "todo_deleted"), ("0001", "todo_keys")])
+@pytest.mark.parametrize("start", ["nothing", "tasks", "0001"])
+@pytest.mark.parametrize("every", [12, pytest.param(1, marks=pytest.mark.torture)])
+def test_a_file_whose_migration_is_killed_loses_nothing_and_is_migrated_by_the_next(
+    tmp_path: Path, start: str, every: int
+) -> None:
+    program = Path(__file__).with_name("killed_migrations.py")
+    done = subprocess.run(
+        [sys.executable, program, tmp_path, start, str(every)], capture_output=True, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert json.loads(done.stdout)["kills"] > 12 / every / 2
+
+
+@pytest.mark.parametrize(
+    ("start", "last"),
+    [("nothing", "todo_deleted"), ("tasks", "todo_deleted"), ("0001", "todo_keys")],
+)
 async def test_a_migration_that_is_killed_leaves_nothing_and_is_run_again(
-    server: "Server", schema: str, tmp_path: Path, version: str | None, last: str
+    server: "Server", schema: str, tmp_path: Path, start: str, last: str
 ) -> None:
     url = server.url(schema)
-    await create_tables(read_url(url))
+    version = start if start.isdigit() else None
+    made: tuple[TaskRead, ...] = ()
+    if start != "nothing":
+        await create_tables(read_url(url))
     if version is not None:
         await migrate(read_url(url))
         await server.execute(
             f"SET search_path = {schema}; DROP TABLE todo_keys;"
             f" UPDATE todo_db_version SET version_num = '{version}'"
         )
-    async with open_store(read_url(url)) as store:
-        made = await TaskService(store).add(ANN, TaskCreate("kept"))
+    if start != "nothing":
+        async with open_store(read_url(url)) as store:
+            made = (await TaskService(store).add(ANN, TaskCreate("kept")),)
     other = await asyncpg.connect(server.admin_url)
     begun = other.transaction()
     await begun.start()
@@ -262,13 +283,15 @@ async def test_a_migration_that_is_killed_leaves_nothing_and_is_run_again(
         "SELECT count(*) FROM pg_stat_activity WHERE usename = 'todo' AND wait_event_type = 'Lock'"
     )
     async with asyncio.timeout(60):
-        while not await (await asyncpg.connect(server.admin_url)).fetchval(waits):
+        while not await server.value(waits):
             assert migrating.poll() is None
+            await asyncio.sleep(0.05)
     migrating.kill()
     migrating.communicate()
     await begun.rollback()
     await other.close()
-    assert (await standing(read_url(url))).version == version
+    left = await standing(read_url(url))
+    assert (left.version, left.has_table) == (version, start != "nothing")
 
     before = "no version" if version is None else version
     assert await run(tmp_path, url, "migrate") == (
@@ -276,13 +299,15 @@ async def test_a_migration_that_is_killed_leaves_nothing_and_is_run_again(
         f"127.0.0.1:{server.port}: migrated from {before} to {VERSION}\n",
         "",
     )
-    assert await run(tmp_path, url, "migrate") == (
-        0,
-        f"127.0.0.1:{server.port}: version {VERSION} is there already\n",
-        "",
-    )
+    if start == "nothing":
+        assert await run(tmp_path, url, "migrate") == (
+            0,
+            f"127.0.0.1:{server.port}: version {VERSION} is there already\n",
+            "",
+        )
+    assert not (await migrate(read_url(url))).is_due
     async with open_store(read_url(url)) as store:
-        assert (await TaskService(store).page(ANN)).tasks == (made,)
+        assert (await TaskService(store).page(ANN)).tasks == made
 
 
 @pytest.mark.parametrize("url", ["sqlite", "uuids"], indirect=True)
