@@ -31,7 +31,7 @@ from .candidates import SERVERS, fastmcp_python
 from .clients import free_port
 from .connections import connected
 from .table import show
-from .usage import processor_time
+from .usage import backend_time, processor_time
 
 MOST = 0.5
 """How much of the bare SDK's processor time a call may take."""
@@ -41,7 +41,6 @@ PAGE, TASKS = 20, 40
 SETTINGS = """
 [packs.todo_db.settings]
 url = "{url}"
-{more}
 """
 TOKEN = """
 [[http.tokens]]
@@ -92,7 +91,7 @@ class Served:
 async def _measure(folder: Path, url: str, database: int, given: argparse.Namespace) -> None:
     await migrate(read_url(url))
     tasks = await _fill(url, given.clients)
-    names = [SDK, *([] if given.no_fastmcp else [FASTMCP]), HOST, HOST + ", no history"]
+    names = [SDK, *([] if given.no_fastmcp else [FASTMCP]), HOST]
     figures = {(name, kind): Figures() for name in names for kind in KINDS}
     async with AsyncExitStack() as stack:
         served = {
@@ -116,7 +115,7 @@ async def _load(served: Served, database: int, kind: str, seconds: float, figure
     """All clients ask again and again, for so many seconds."""
     calls = 0
     until = time.perf_counter() + seconds
-    used, backends = processor_time(served.pid), processor_time(database)
+    used, backends = processor_time(served.pid), backend_time(database)
 
     async def ask(user: str, given: dict[str, Any]) -> None:
         nonlocal calls
@@ -135,7 +134,7 @@ async def _load(served: Served, database: int, kind: str, seconds: float, figure
     figures.seconds += time.perf_counter() - began
     figures.calls += calls
     figures.processor.append((processor_time(served.pid) - used) / calls)
-    figures.database.append((processor_time(database) - backends) / calls)
+    figures.database.append((backend_time(database) - backends) / calls)
 
 
 def _report(
@@ -200,28 +199,25 @@ async def _served(
         }
         for user, task_id in tasks.items()
     }
-    if not name.startswith(HOST):
+    if name != HOST:
         async with _by_hand(name, url) as (endpoint, pid):
             yield Served(endpoint, pid, "", {}, clients)
         return
     tokens = {user: secrets.token_hex() for user in clients}
-    async with _host(name, folder, url, tokens) as (endpoint, pid):
+    async with _host(folder, url, tokens) as (endpoint, pid):
         yield Served(endpoint, pid, "todo_db_", tokens, clients)
 
 
 @asynccontextmanager
-async def _host(
-    name: str, folder: Path, url: str, tokens: dict[str, str]
-) -> AsyncIterator[tuple[str, int]]:
-    config = folder / f"{len(name)}.toml"
-    more = "" if name == HOST else "history_days = 0\nundo_days = 0\n"
+async def _host(folder: Path, url: str, tokens: dict[str, str]) -> AsyncIterator[tuple[str, int]]:
+    config = folder / "mcp-host.toml"
     users = "".join(TOKEN.format(user=user) for user in tokens)
-    config.write_text(SETTINGS.format(url=url, more=more) + users)
+    config.write_text(SETTINGS.format(url=url) + users)
     environment = {f"TOKEN_{user}": token for user, token in tokens.items()}
     argv = [sys.executable, "-m", "mcp_host", "serve", "--config", str(config), "--port", "0"]
     async with http_server(
         [*argv, "--transport", "http"],
-        environment={**environment, "XDG_CACHE_HOME": str(folder / config.stem)},
+        environment={**environment, "XDG_CACHE_HOME": str(folder / "cache")},
     ) as server:
         yield server.url, server.process.pid
 

@@ -5,6 +5,7 @@ import sys
 import time
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
+from pathlib import Path
 
 import psutil
 
@@ -21,6 +22,18 @@ def processor_time(pid: int) -> float:
             times = process.cpu_times()
             seconds += times.user + times.system
     return seconds
+
+
+def backend_time(postmaster: int) -> float:
+    """Seconds that the processes of a PostgreSQL server have used so far, exact to less than 1 µs.
+
+    Linux alone keeps this; each of them has one thread.
+    """
+    nanoseconds = 0
+    for process in psutil.Process(postmaster).children():
+        with suppress(OSError):
+            nanoseconds += int(Path(f"/proc/{process.pid}/schedstat").read_text().split()[0])
+    return nanoseconds / 1e9
 
 
 @asynccontextmanager
