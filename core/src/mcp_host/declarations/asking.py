@@ -11,12 +11,12 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Generic, Literal, Protocol, TypeVar, runtime_checkable
 
 from pydantic import BaseModel, create_model
 
 from ..errors import Cancelled
+from ..startup.dataclass import dataclass
 from .content import Audio, Image, Message, Text, Wire
 
 T = TypeVar("T")

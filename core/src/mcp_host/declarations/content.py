@@ -5,8 +5,10 @@ from __future__ import annotations
 import base64
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Generic, Literal, TypeAlias, TypeVar
+
+from ..startup.dataclass import dataclass
 
 T = TypeVar("T")
 Meta: TypeAlias = Mapping[str, Any]

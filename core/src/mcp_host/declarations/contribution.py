@@ -6,10 +6,11 @@ import dataclasses
 import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from typing import Any, Self, TypeAlias, TypedDict
 
+from ..startup.dataclass import dataclass
 from .content import Wire, compact
 from .errors import DeclarationError
 from .signature import Signature, read_signature

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
+from ..startup.dataclass import dataclass
 from .content import Wire, compact
 from .contribution import Function, words_of
 from .errors import DeclarationError

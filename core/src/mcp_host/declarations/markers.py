@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
+from ..startup.dataclass import dataclass
 from .asking import Question
 from .json_schema import Schema
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
+from ..startup.dataclass import dataclass
 from .errors import DeclarationError
 
 Sessions: TypeAlias = Literal["shared", "apart"]

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, overload
 
+from ..startup.dataclass import dataclass
 from .content import Message, Wire
 from .contribution import Contribution, Function, Icon, Resolve, present, words_of
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 from pydantic_core import to_jsonable_python
 
+from ..startup.dataclass import dataclass
 from .content import Embedded, Text, Wire
 from .contribution import Contribution, Function, Icon, Resolve, present, words_of
 from .errors import DeclarationError

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal, TypeAlias, overload
 
 from pydantic_core import to_jsonable_python
 
+from ..startup.dataclass import dataclass
 from .content import CONTENT_TYPES, Page, Result, Wire, compact
 from .contribution import Contribution, Function, Icon, Resolve, present, words_of
 from .errors import DeclarationError

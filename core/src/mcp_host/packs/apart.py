@@ -12,7 +12,7 @@ import signal
 import sys
 import threading
 from collections.abc import Mapping
-from dataclasses import astuple, dataclass
+from dataclasses import astuple
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,7 @@ from ..declarations.needs import USUAL_VARIABLES, Needs, chosen as environment_o
 from ..declarations.worker import WorkerPlace, WorkerProgram
 from ..settings.loading import Settings
 from ..settings.workers import WorkerChoice
+from ..startup.dataclass import dataclass
 from . import told
 from .children.child import Child, ChildLostError, Launch
 from .children.frames import BORDER, FrameError, frame

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any, Literal, cast
 
@@ -16,6 +16,7 @@ from ..declarations.tool import Tool
 from ..errors import nearest
 from ..settings.secrets import Secrets
 from ..settings.tables import RESERVED_PACK_NAME, PackTable
+from ..startup.dataclass import dataclass
 from ..startup.protocol import LISTS as METHODS
 from .declared import Declared, LoadError
 from .transforms import Transform

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
+
+from ..startup.dataclass import dataclass
 
 State = Literal["opening", "ready", "degraded", "failed", "disabled"]
 NOT_SET_UP = "not_set_up"

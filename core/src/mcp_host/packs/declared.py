@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, TypeAlias
 
 from ..declarations.extension import Extension
@@ -16,6 +16,7 @@ from ..declarations.resource import Resource
 from ..declarations.tool import Tool
 from ..errors import McpHostError
 from ..settings.tables import PackTable
+from ..startup.dataclass import dataclass
 from .conditions import Condition
 from .skills import Found
 from .words import cut

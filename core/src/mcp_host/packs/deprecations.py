@@ -6,7 +6,8 @@ A test fails once the host has that version and the entry still stands here.
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
+
+from ..startup.dataclass import dataclass
 
 
 @dataclass(frozen=True)

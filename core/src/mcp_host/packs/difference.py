@@ -6,10 +6,10 @@ import difflib
 import json
 import unicodedata
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from ..settings.locked import Key, LockedPack
+from ..startup.dataclass import dataclass
 
 _BLANK = frozenset(
     (0x034F, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x2800, 0x3164, 0xFFA0, *range(0xFE00, 0xFE10))

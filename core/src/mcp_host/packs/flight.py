@@ -21,11 +21,11 @@ import threading
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from ..startup import folders
+from ..startup.dataclass import dataclass
 from ..startup.descriptors import private
 from ..startup.flight_record import HEAD, LENGTH, SLOTS, WIDTH, works
 from .threads import ENTRY

@@ -9,7 +9,6 @@ import os
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -17,6 +16,7 @@ from typing import Any
 from ..settings.loading import Settings
 from ..settings.tables import PackTable
 from ..startup import folders
+from ..startup.dataclass import dataclass
 from .declared import LoadError
 from .discovery import chosen, discover
 from .flight import FOLDER, End, Work, ends, settings_word

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from ..errors import McpHostError
 from ..settings.loading import Settings
 from ..settings.pack_settings import about_project
 from ..settings.tables import HostTable, HttpTable, PackTable
+from ..startup.dataclass import dataclass
 from .catalog import Catalog, Naming
 from .conditions import Condition
 from .declared import Declared, LoadError, Outcome

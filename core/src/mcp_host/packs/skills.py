@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from pathlib import Path
+
+from ..startup.dataclass import dataclass
 
 FOLDER = "skills"
 FILE = "SKILL.md"

@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 import warnings
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from ..declarations.context import Caller
+from ..startup.dataclass import dataclass
 from .access import allows
 from .catalog import LISTS, Entry, Naming, What
 from .inventory import Inventory

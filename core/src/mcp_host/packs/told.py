@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, field
 from functools import cached_property
 from typing import Any, NoReturn
 
@@ -22,6 +22,7 @@ from ..declarations.prompt import Prompt
 from ..declarations.resource import Resource
 from ..declarations.signature import Signature
 from ..declarations.tool import Tool, resolved
+from ..startup.dataclass import dataclass
 from .declared import Declared
 from .skills import Found, Skill
 

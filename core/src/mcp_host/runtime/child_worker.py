@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import contextvars
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from ..startup.dataclass import dataclass
 from . import eager
 from .driver import drive, drive_on_loop
 from .mailbox import Said

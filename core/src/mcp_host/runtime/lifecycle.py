@@ -9,9 +9,10 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from ..packs.conditions import READY, Condition
+from ..startup.dataclass import dataclass
 from .health import Health
 from .messages import Reason
 from .worker import ServiceError, Worker

@@ -12,11 +12,12 @@ import time
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Protocol, TypeAlias
 
 from ..declarations.context import ClientChannel, Level
 from ..packs.conditions import Condition
+from ..startup.dataclass import dataclass
 from .bounds import text
 from .messages import URI_BYTES, ListChange
 

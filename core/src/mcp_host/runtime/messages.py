@@ -7,7 +7,7 @@ is an object of the pack, so that the host may look at any of it on its own loop
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Literal, TypeAlias
 
 from pydantic_core import from_json
@@ -15,6 +15,7 @@ from pydantic_core import from_json
 from ..declarations.context import Caller
 from ..packs.children.frames import BORDER
 from ..packs.words import REASON_BYTES as REASON_BYTES
+from ..startup.dataclass import dataclass
 
 VERSION = BORDER
 """Of the messages; a side that speaks another version is refused."""

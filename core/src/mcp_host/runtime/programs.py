@@ -7,11 +7,11 @@ import os
 import signal
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 
 from ..declarations.environment import environment
 from ..declarations.handle import CompletedProgram
 from ..declarations.needs import USUAL_VARIABLES, covers
+from ..startup.dataclass import dataclass
 
 
 @dataclass(frozen=True)

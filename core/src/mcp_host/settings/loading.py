@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import os
 from collections.abc import Container, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -13,6 +13,7 @@ from pydantic import ValidationError
 
 from ..errors import SettingsError
 from ..startup import trust as trusting
+from ..startup.dataclass import dataclass
 from .code_files import code_files
 from .explaining import explain
 from .keys import Keys, dotted

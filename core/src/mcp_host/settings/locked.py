@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
 
 from ..errors import SettingsError
+from ..startup.dataclass import dataclass
 from ..startup.digests import sha256
 from ..startup.trust import write_atomically
 from .lock_place import lock_file

@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
 from ..errors import SettingsError
+from ..startup.dataclass import dataclass
 from .keys import Keys, dotted
 
 MASK = "********"

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
 from ..errors import SettingsError
+from ..startup.dataclass import dataclass
 from .tables import PackTable
 
 if TYPE_CHECKING:

@@ -10,8 +10,9 @@ from __future__ import annotations
 import os
 import sys
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
+
+from ...startup.dataclass import dataclass
 
 ROOT = Path("/sys/fs/cgroup")
 PREFIX = "mcp-host-"

@@ -9,9 +9,9 @@ import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Any
 
+from ...startup.dataclass import dataclass
 from .frames import Frame, Frames
 
 LAST_WORD = 5.0

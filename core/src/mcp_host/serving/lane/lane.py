@@ -7,7 +7,6 @@ import logging
 import os
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from pydantic_core import to_json
@@ -20,6 +19,7 @@ from ...packs.access import is_challenged
 from ...packs.catalog import Entry
 from ...runtime.messages import Answered
 from ...settings.loading import Settings
+from ...startup.dataclass import dataclass
 from ...startup.protocol import META, MODERN_VERSION
 from . import frames
 from .requests import Usual

@@ -10,12 +10,12 @@ import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
 import jwt
 
+from ....startup.dataclass import dataclass
 from ....startup.version import VERSION
 from .tokens import IssuerUnreachableError
 
