@@ -18,6 +18,7 @@ from statistics import median
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from . import openspec_sessions
 from .clients import StdioClient
 from .openspec_trees import CHANGES_SHOWN, SPEC_SHOWN, many_changes, many_specs
 from .table import show
@@ -82,14 +83,28 @@ def main(argv: Sequence[str]) -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks --only openspec")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--openspec", help="the reference tool; else it is installed for the while")
+    parser.add_argument(
+        "--trees", type=Path, help="a folder of projects, for the first call of sessions on them"
+    )
+    parser.add_argument("--only-sessions", action="store_true", help="leave out all else")
     options = parser.parse_known_args(argv)[0]
     with TemporaryDirectory(prefix="mcp-host-bench-") as scratch:
         folder = Path(scratch)
         reference = options.openspec or _installed(folder / "node")
         specs = many_specs(folder / "specs")
-        _measure("400 specs", specs, OF_SPECS, reference, options.rounds)
         changes = many_changes(folder / "changes")
-        _measure("200 changes", changes, OF_CHANGES, reference, options.rounds)
+        if not options.only_sessions:
+            _measure("400 specs", specs, OF_SPECS, reference, options.rounds)
+            _measure("200 changes", changes, OF_CHANGES, reference, options.rounds)
+        trees = {"400 specs": specs, "200 changes": changes}
+        if options.trees is not None:
+            trees = {each.name: each for each in sorted(options.trees.iterdir()) if each.is_dir()}
+        if reference is not None:
+            openspec_sessions.measure(
+                trees,
+                lambda project: _command(reference, OF_SPECS[0], project, options.rounds),
+                options.rounds,
+            )
 
 
 def _installed(folder: Path) -> str | None:
