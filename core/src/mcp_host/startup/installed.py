@@ -54,31 +54,23 @@ class Folder:
 
 
 class Folders:
-    """The distributions in the folders of the import path."""
+    """The distributions in the folders of the import path, which are listed once."""
+
+    def __init__(self) -> None:
+        self._places = tuple(_places())
 
     def distributions(self) -> Iterator[Folder]:
         """Return all, in the order of the path; of a name there may be several."""
-        for _, place in self._places():
+        for _, place in self._places:
             yield Folder(place)
 
     def distribution(self, name: str) -> Folder:
         """Return the one that is imported; `ModuleNotFoundError` where there is none."""
         wanted = _normal(name)
-        for kept, place in self._places():
+        for kept, place in self._places:
             if _normal(kept.partition("-")[0]) == wanted:
                 return Folder(place)
         raise ModuleNotFoundError(f"no distribution {name} is installed", name=name)
-
-    def _places(self) -> Iterator[tuple[str, str]]:
-        """Every folder of metadata: the name and version that it is called by, and where it is."""
-        for folder in sys.path:
-            try:
-                names = os.listdir(folder or ".")
-            except OSError:
-                continue
-            for name in names:
-                if name.endswith(KINDS):
-                    yield name.rpartition(".")[0], f"{folder or '.'}/{name}"
 
 
 def finder() -> Finder:
@@ -117,6 +109,18 @@ def headers(distribution: Distribution) -> dict[str, list[str]]:
         name, _, value = line.partition(": ")
         found.setdefault(name, []).append(value)
     return found
+
+
+def _places() -> Iterator[tuple[str, str]]:
+    """Every folder of metadata: the name and version that it is called by, and where it is."""
+    for folder in sys.path:
+        try:
+            names = os.listdir(folder or ".")
+        except OSError:
+            continue
+        for name in names:
+            if name.endswith(KINDS):
+                yield name.rpartition(".")[0], f"{folder or '.'}/{name}"
 
 
 def _is_usual(place: str) -> bool:
