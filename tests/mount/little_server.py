@@ -22,7 +22,7 @@ FORM = {"type": "object", "properties": {"name": {"type": "string"}}}
 def tools() -> list[dict[str, Any]]:
     return [
         {"name": "echo", "description": "Say it; see {tool:echo}.", "inputSchema": ANY},
-        {"name": "read.it", "inputSchema": ANY, "annotations": {"readOnlyHint": True}},
+        {"name": "read.it", "inputSchema": ANY, "annotations": {"readOnlyHint": True, "of": 1}},
         {"name": "ask", "inputSchema": ANY},
         {"name": "environment", "inputSchema": ANY},
         {"name": "grow", "inputSchema": ANY},

@@ -20,6 +20,8 @@ OF_THE_HOST = "host://"
 """How the URIs of the host's own resources begin, also of a host that is mounted."""
 ASKING = ["question"]
 """Any call may ask: the server does not say beforehand which does."""
+HINTS = frozenset(("title", "readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint"))
+"""The annotations of a tool that the protocol has; the host's lists hold no other."""
 _VARIABLE = re.compile(r"\{([+#./;?&]?)([^{}]+)\}")
 
 Entry = dict[str, Any]
@@ -107,6 +109,8 @@ class _Shaping:
             wire["outputSchema"] = output
         hints = entry.get("annotations")  # the host goes by them once somebody has agreed to them
         hints = hints if isinstance(hints, dict) else {}
+        if hints.keys() - HINTS:
+            hints = wire["annotations"] = {k: v for k, v in hints.items() if k in HINTS}
         return {
             "name": name,
             "wire": _without_references(wire),
