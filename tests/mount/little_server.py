@@ -171,6 +171,8 @@ def main() -> None:
             there.set()
         elif "id" in message:
             threading.Thread(target=respond, args=(message,), daemon=True).start()
+        elif message["method"] == "notifications/initialized":  # earlier than anybody can use it
+            send({"method": "notifications/resources/updated", "params": {"uri": "little://one"}})
         elif message["method"] == "notifications/cancelled":
             (STATE / "cancelled").touch()
 

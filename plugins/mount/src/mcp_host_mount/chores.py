@@ -10,12 +10,17 @@ Chore = Callable[[], None]
 
 
 class Chores:
-    """Does chores in the order in which they came; `say` hears of one that fails."""
+    """Does chores in the order in which they came, once it has begun; `say` hears of failures."""
 
     def __init__(self, say: Callable[[str], None]) -> None:
         self._say = say
         self._waiting: queue.SimpleQueue[Chore] = queue.SimpleQueue()
-        threading.Thread(target=self._run, name="chores", daemon=True).start()
+        self._thread = threading.Thread(target=self._run, name="chores", daemon=True)
+
+    def begin(self) -> None:
+        """Begin with those that wait."""
+        if not self._thread.is_alive():
+            self._thread.start()
 
     def put(self, chore: Chore) -> None:
         """Have something done soon."""

@@ -70,7 +70,7 @@ class Worker:
         self._calls = Calls(mount, self._server, self._lists.names, self._send)
         self._early = EarlyCalls(self._calls)
         self._watching = Watching(self._server, self._lists.look_soon)
-        self._hearing = Hearing(mount, self._server, self._calls, self._lists, self._send, say)
+        self._hearing = Hearing(mount, self._server, self._calls, self._lists, self._tell, say)
 
     def run(self) -> None:
         """Answer messages until the host closes or is gone."""
@@ -118,6 +118,11 @@ class Worker:
                 self._border.send(message, body)
             except OSError:
                 self._is_closing = True  # the host is gone: the next word of it is the last
+
+    def _tell(self, message: Mapping[str, Any]) -> None:
+        """Tell the host of a change, once it has what is changed: the pack is open then."""
+        if self._is_there:
+            self._send(message)
 
     def _declare(self) -> bool:
         """Declare what was learned, or ask the server; return whether that was possible.
@@ -181,6 +186,7 @@ class Worker:
             self._send({"condition": None} if self._is_open else {"opened": None})
             self._is_open = self._is_there = True
         self._lists.announce(before)
+        self._chores.begin()
         self._early.let_in()
 
     def _opened_slowly(self) -> None:
