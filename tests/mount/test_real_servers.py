@@ -154,6 +154,11 @@ async def host_lists(client: StdioClient) -> Entries:
     return found
 
 
+def with_prefix(real: Real, name: str) -> str:
+    """What the host calls a tool; one that begins with the pack's name keeps it."""
+    return name if name.startswith(f"{real.pack}_") else f"{real.pack}_{name}"
+
+
 def differences(real: Real, own: Entries, ours: Entries, notes: str) -> list[str]:
     """How a server's lists and those of the host differ, beside what `notes` tell."""
     wrong = []
@@ -161,7 +166,7 @@ def differences(real: Real, own: Entries, ours: Entries, notes: str) -> list[str
         expected = set()
         for name, entry in entries.items():
             plain = "".join(c if c.isalnum() or c in "_-" else "_" for c in name)
-            there = name if kind in ("resources", "templates") else f"{real.pack}_{plain}"
+            there = name if kind in ("resources", "templates") else with_prefix(real, plain)
             expected.add(there)
             found = ours[kind].get(there)
             if found is None and kind == "templates":
@@ -252,7 +257,7 @@ async def called(
 ) -> dict[str, Any]:
     """What a call comes back with: a result, or an error of the protocol."""
     arguments = json.loads(json.dumps(given).replace("{work}", str(world.work)))
-    params = {"name": f"{real.pack}_{tool}", "arguments": arguments}
+    params = {"name": with_prefix(real, tool), "arguments": arguments}
     answer = await client.raw_request("tools/call", params)
     return dict(answer.get("result") or answer["error"])
 
