@@ -156,7 +156,7 @@ async def host_lists(client: StdioClient) -> Entries:
 
 def with_prefix(real: Real, name: str) -> str:
     """What the host calls a tool; one that begins with the pack's name keeps it."""
-    return name if name.startswith(f"{real.pack}_") else f"{real.pack}_{name}"
+    return name if name.startswith((f"{real.pack}_", f"{real.pack}-")) else f"{real.pack}_{name}"
 
 
 def differences(real: Real, own: Entries, ours: Entries, notes: str) -> list[str]:
@@ -172,7 +172,7 @@ def differences(real: Real, own: Entries, ours: Entries, notes: str) -> list[str
             if found is None and kind == "templates":
                 found = next((e for e in ours[kind].values() if e["name"] == entry["name"]), None)
             if found is None:
-                if f"{name!r}" not in notes:
+                if not any(repr(word) in notes for word in (name, entry["name"])):
                     wrong.append(f"{real.pack}: {kind} {name} is missing")
                 continue
             for key in sorted({*entry, *found} - {"name", "uriTemplate", "execution"}):

@@ -22,6 +22,8 @@ ASKING = ["question"]
 """Any call may ask: the server does not say beforehand which does."""
 HINTS = frozenset(("title", "readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint"))
 """The annotations of a tool that the protocol has; the host's lists hold no other."""
+REFERENCE, NO_REFERENCE = "{tool:", "{tool :"
+"""How a text begins to name a tool of the host, and how it does not."""
 _VARIABLE = re.compile(r"\{([+#./;?&]?)([^{}]+)\}")
 
 Entry = dict[str, Any]
@@ -94,6 +96,9 @@ class _Shaping:
                 self.notes.append(f"the {kind} {name!r} is withheld: it is larger than 256 KiB")
             else:
                 made.append(one)
+                if REFERENCE in json.dumps(entry):
+                    said = f"'{REFERENCE}' in its texts is written '{NO_REFERENCE}'"
+                    self.notes.append(f"the {kind} {name}: {said}")
         return made
 
     def tool(self, entry: Entry) -> Entry | None:
@@ -205,7 +210,7 @@ def _as_ours(template: str) -> tuple[str, list[str]]:
 def _without_references(value: Any) -> Any:
     """Return data without `{tool:x}`, which the host would take for a name of its own."""
     if isinstance(value, str):
-        return value.replace("{tool:", "{tool :")
+        return value.replace(REFERENCE, NO_REFERENCE)
     if isinstance(value, list):
         return [_without_references(item) for item in value]
     if isinstance(value, dict):
