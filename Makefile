@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 SITE_STAMP := $(VENV)/.installed-site
 MANIFESTS := pyproject.toml constraints.txt core/pyproject.toml $(wildcard plugins/*/pyproject.toml)
-EDITABLE := -e core -e plugins/todo_db -e "plugins/tasky[postgresql]" -e plugins/openspec -e plugins/dev -e plugins/extension_skills -e plugins/mount -e "plugins/cortex_tasks[backend,keyring]"
+EDITABLE := -e core -e plugins/todo_db -e "plugins/tasky[postgresql]" -e plugins/openspec -e plugins/dev -e plugins/extension_skills -e plugins/extension_tasks -e plugins/mount -e "plugins/cortex_tasks[backend,keyring]"
 WORKERS ?= 2
 
 .DEFAULT_GOAL := help

@@ -21,6 +21,8 @@ class HostFailed(Exception):
 
 
 SETTINGS = PACK / "mcp-host.toml"
+EXTENSIONS = PACK / "extensions.toml"
+"""The same, and the distributions that serve extensions of the protocol."""
 
 
 def command(transport: str, settings: Path = SETTINGS) -> list[str]:

@@ -119,3 +119,14 @@ async def test_a_request_whose_end_the_recording_does_not_tell_is_shown(replay: 
     [difference] = played.differences
     assert difference.startswith("HTTP never answered, and nobody hung up: ")
     assert '"method": "echo"' in difference
+
+
+def test_what_the_suite_skips_is_named_and_must_be_known(suite: ModuleType, tmp_path: Path) -> None:
+    results = write_checks(tmp_path, "SUCCESS", "SKIPPED")
+    verdict = suite.verdict(results, said="")
+
+    assert str(verdict) == "1 passed, 0 failed, skipped check-SKIPPED"
+    assert not verdict.meets(1)
+    file = next(results.glob("*/checks.json"))
+    file.write_text(file.read_text().replace("check-SKIPPED", "tasks-status-notifications"))
+    assert suite.verdict(results, said="").meets(1)

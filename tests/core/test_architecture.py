@@ -90,7 +90,14 @@ def room(module: str) -> str:
 
 
 def test_every_pack_of_the_folder_is_looked_at(graph: grimp.ImportGraph) -> None:
-    assert set(PACKS) == {"cortex_tasks", "tasky", "openspec", "todo_db", "extension_skills"}
+    assert set(PACKS) == {
+        "cortex_tasks",
+        "tasky",
+        "openspec",
+        "todo_db",
+        "extension_skills",
+        "extension_tasks",
+    }
     assert all(f"{found[0]}.plugin" in graph.modules or len(found) > 1 for found in PACKS.values())
     assert set(BESIDE) == {"dev", "mount"}
 

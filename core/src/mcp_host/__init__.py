@@ -48,6 +48,7 @@ if TYPE_CHECKING:  # the same as in the mapping below, for type checkers and edi
     from .declarations.demo import Demo as Demo
     from .declarations.extension import (
         Extension as Extension,
+        LongCalls as LongCalls,
         Method as Method,
         method as method,
     )
@@ -133,7 +134,7 @@ _NAMES = {
     "declarations.context": ("Caller", "Context"),
     "declarations.contribution": ("Icon",),
     "declarations.demo": ("Demo",),
-    "declarations.extension": ("Extension", "Method", "method"),
+    "declarations.extension": ("Extension", "LongCalls", "Method", "method"),
     "declarations.handle": ("CompletedProgram", "Finding", "PackHandle", "PackSkill"),
     "declarations.markers": ("Ask", "Complete", "Header"),
     "declarations.needs": ("Needs",),

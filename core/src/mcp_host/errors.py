@@ -201,16 +201,29 @@ class ProtocolError(McpHostError):
         self.data = dict(data) if data is not None else None
 
 
+EXTENSIONS = "extensions."
+
+
 class MissingCapability(ProtocolError):
-    """The call needs something that this client did not offer (-32021, MCP 2026-07-28)."""
+    """The call needs something that this client did not offer (-32021, MCP 2026-07-28).
+
+    A capability is such as `elicitation`, or `extensions.` and the identifier of an extension.
+    """
 
     def __init__(self, capability: str) -> None:
         super().__init__(
             MISSING_CAPABILITY,
             f"This needs the client's '{capability}' capability",
-            {"requiredCapabilities": _nested(capability.split("."))},
+            {"requiredCapabilities": _nested(_parts(capability))},
         )
         self.capability = capability
+
+
+def _parts(capability: str) -> Sequence[str]:
+    """The names of a capability, one in the other; that of an extension has dots of its own."""
+    if capability.startswith(EXTENSIONS):
+        return ("extensions", capability.removeprefix(EXTENSIONS))
+    return capability.split(".")
 
 
 def _nested(names: Sequence[str]) -> dict[str, Any]:

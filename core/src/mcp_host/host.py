@@ -32,6 +32,7 @@ from .middleware.confirm import Confirm, is_confirmed
 from .middleware.deadline import Deadline
 from .middleware.feed import Feed
 from .middleware.log import log as log_calls
+from .middleware.long_calls import Keeper, LongCallHandles
 from .middleware.names import Names
 from .middleware.opening import Opening, unavailable, wait_until_open
 from .middleware.outcomes import Listener as OutcomeListener, Outcomes
@@ -102,6 +103,13 @@ class Host:
             self._accounts.append(Audit(self._audit.write))
         self._rates = Rates()
         self.feed = Feed(self.settings.secrets)
+        self._long_calls = LongCallHandles(
+            self._keeper_of_long_calls,
+            self._running.lifecycles.__getitem__,
+            self.settings.secrets,
+            host.asking_timeout,
+            host.max_answer_bytes,
+        )
         self._chain = self._made_chain()
 
     def keep_account(self, listener: OutcomeListener) -> None:
@@ -224,6 +232,7 @@ class Host:
     async def close(self) -> None:
         """Close every pack, all at once, each within its time."""
         self.is_closing = True
+        await self._long_calls.close()
         await self._running.close()
         await asyncio.to_thread(self.inventory.close)
         if self._audit is not None:
@@ -403,7 +412,10 @@ class Host:
         return await self._running.offered(packs) or waited
 
     async def _pass(self, call: Call) -> Answered:
-        result = await self._chain(call)
+        if self.catalog.long_calls:
+            result = await self._long_calls(call, self._chain)
+        else:
+            result = await self._chain(call)
         if isinstance(result, Answered):
             return result
         required = {
@@ -413,6 +425,12 @@ class Host:
             "_meta": {REQUEST_ID_KEY: call.context.request_id},
         }
         return Answered(to_json(required), "input_required")
+
+    def _keeper_of_long_calls(self) -> Keeper | None:
+        for name, (identifier, how) in self.catalog.long_calls.items():
+            if self.packs[name].condition.listed:
+                return Keeper(name, identifier, how)
+        return None
 
     async def complete(
         self,

@@ -134,6 +134,10 @@ class Context:
         """Tell another channel all that the client is told; the host calls it."""
         self._channel = _Both(channel, self._channel)
 
+    def redirect(self, channel: ClientChannel) -> None:
+        """Tell this channel what the client would be told; the host calls it."""
+        self._channel = channel
+
     @property
     def has_begun(self) -> bool:
         """Whether the function was called; the host's own."""

@@ -44,7 +44,11 @@ class Method(Tool):
 
     The parameters of the request are the arguments of the function; what it returns, an object, is
     the result. `timeout` is in seconds. One that is not `read_only` needs the caller's write scope.
+    `named_by` is the parameter that the header `Mcp-Name` repeats over HTTP, as 2026-07-28 has it
+    for names; a request where the two differ is refused.
     """
+
+    named_by: str | None = None
 
     def answer(self, value: Any, name: str = "") -> Wire:
         """What the function returned, as the result of the request."""
@@ -57,13 +61,50 @@ class Method(Tool):
 
 
 @dataclass(frozen=True)
+class LongCalls:
+    """How an extension takes over calls of tools that run long: each gets a handle and goes on.
+
+    The host calls three methods of the pack, which no client can call. `begin(tool, limit,
+    has_output_schema)` keeps a record of a call and returns `{"handle": …, "answer": …}`: the
+    answer is what the client gets in place of the result. The context's caller is the call's, who
+    may lack the extension. What it raises leaves the call where it is. `tell(handle, events)` hears
+    in order what the call does: objects with one of `progress`, `log`, `questions`, `result`,
+    `error` and `cancelled`, the last three of which end it. `steer()` waits until something is
+    wanted of calls behind handles and returns `{"cancel": [handle], "answers": {handle: {question:
+    answer}}}`, or `{}` after a while.
+
+    Clients that have the extension get a handle when a call has run for `after` seconds; others
+    when its deadline comes, unless `without_extension` is False. From then on the call may run for
+    `limit` seconds. The globs match public names: of tools for which the extension is `required`,
+    so that clients of 2026-07-28 without it are refused and others get their handle soon; of tools
+    whose questions are `asked_behind` the handle, not before it; and of tools that `never` get one.
+    """
+
+    begin: Method
+    tell: Method
+    steer: Method
+    after: float = 5.0
+    limit: float = 3600.0
+    without_extension: bool = True
+    required: Sequence[str] = ()
+    asked_behind: Sequence[str] = ()
+    never: Sequence[str] = ()
+
+    @property
+    def methods(self) -> tuple[Method, Method, Method]:
+        """The methods that the host calls."""
+        return self.begin, self.tell, self.steer
+
+
+@dataclass(frozen=True)
 class Extension:
     """A protocol extension that a pack serves.
 
     `identifier` is what clients know it by, such as "com.example/weather"; `settings` are told to
     them beside it. `methods` are the requests that clients send, and `notifications` those that
     they send without waiting for an answer. `sends` names the notifications that running calls
-    send to clients that have the extension, by `Context.notify`.
+    send to clients that have the extension, by `Context.notify`. `long_calls` lets it give handles
+    to calls of tools that run long; the first pack of the settings that has it does so for all.
     """
 
     identifier: str
@@ -71,6 +112,13 @@ class Extension:
     methods: Sequence[Method] = ()
     notifications: Sequence[Method] = ()
     sends: Sequence[str] = ()
+    long_calls: LongCalls | None = None
+
+    @property
+    def functions(self) -> tuple[Method, ...]:
+        """Everything of the extension that is called in the pack."""
+        own = self.long_calls.methods if self.long_calls is not None else ()
+        return (*self.methods, *self.notifications, *own)
 
     def verify(self) -> None:
         """`DeclarationError` where it cannot be served; its methods verify themselves."""
@@ -85,7 +133,9 @@ class Extension:
             raise DeclarationError(
                 f"{self.identifier}: settings must be an object of JSON: {error}"
             ) from error
-        for one in (*self.methods, *self.notifications):
+        if self.long_calls is not None and not isinstance(self.long_calls, LongCalls):
+            raise DeclarationError(f"{self.identifier}: long_calls must be a LongCalls")
+        for one in self.functions:
             if not isinstance(one, Method):
                 raise DeclarationError(
                     f"{self.identifier}: methods are made with @method, and {one!r} is not"
@@ -114,6 +164,7 @@ def method(
     read_only: bool = False,
     idempotent: bool | None = None,
     timeout: float | None = None,
+    named_by: str | None = None,
 ) -> Callable[[Function], Method]:
     """Make a method of a function: its parameters are those of the request."""
 
@@ -123,6 +174,7 @@ def method(
             read_only=read_only,
             idempotent=idempotent,
             timeout=timeout,
+            named_by=named_by,
         )
 
     return make

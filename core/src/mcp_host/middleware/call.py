@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 from ..declarations.context import Context
 from ..declarations.tool import Tool
@@ -53,6 +54,25 @@ async def until_answered(
     return result
 
 
+class Movable(Protocol):
+    """What a call knows of the handle that it may go on behind; on the host's loop.
+
+    Behind it, the call may run for `limit` seconds from when it got there.
+    """
+
+    limit: float
+
+    @property
+    def is_moved(self) -> bool:
+        """Whether the client has its handle."""
+
+    def clock(self, scope: asyncio.Timeout, seconds: float) -> Callable[[], None]:
+        """Have a handle made when the call's own seconds have passed, and else end `scope`.
+
+        What is returned stops the clock.
+        """
+
+
 @dataclass
 class Call:
     """A request for a tool, a resource or a prompt.
@@ -62,7 +82,8 @@ class Call:
     turns true when its pack may have begun to do it, and `repeatable` is what the pack said of it
     then, where only a function of the arguments knows. `pack` is where it is made, once its pack is
     open. `at_once` is there while the answer of the pack's side is the client's as it is, and needs
-    nothing to be done before.
+    nothing to be done before. `movable` is there where the call may go on behind a handle, and
+    `leave_host` gives its place in the host back, once it has one.
     """
 
     kind: Kind
@@ -76,6 +97,8 @@ class Call:
     repeatable: bool = False
     pack: Lifecycle | None = None
     at_once: AtOnce | None = None
+    movable: Movable | None = None
+    leave_host: Callable[[], None] | None = None
 
     @property
     def known(self) -> Entry:

@@ -9,7 +9,7 @@ from ..declarations.tool import Tool
 from ..errors import TimedOut
 from ..runtime.alarms import Alarms
 from ..settings.tables import PackTable
-from .call import Call, Next, Result
+from .call import Call, Movable, Next, Result
 
 
 class Deadline:
@@ -25,6 +25,8 @@ class Deadline:
         self._alarms = Alarms()
 
     async def __call__(self, call: Call, following: Next) -> Result:
+        if call.movable is not None:
+            return await self._until_moved(call, call.movable, following)
         limit = self._limit(call)
         left = max(0.0, limit - call.used)
         began = time.monotonic()
@@ -39,6 +41,28 @@ class Deadline:
             raise TimedOut(f"{call.name[:200]} took longer than {limit:g} s") from None
         finally:
             call.used += time.monotonic() - began
+
+    async def _until_moved(self, call: Call, movable: Movable, following: Next) -> Result:
+        """Have a call go on behind a handle at its deadline, with the time of that.
+
+        Its pack hears the later deadline from the beginning: it cannot be told another one.
+        """
+        own = max(0.0, self._limit(call) - call.used)
+        began = time.monotonic()
+        call.context.deadline = began + max(own, movable.limit)
+        scope = asyncio.timeout(None)
+        stop = movable.clock(scope, own)
+        try:
+            async with scope:
+                return await following(call)
+        except TimeoutError:
+            if not scope.expired():
+                raise
+            limit = movable.limit if movable.is_moved else self._limit(call)
+            raise TimedOut(f"{call.name[:200]} took longer than {limit:g} s") from None
+        finally:
+            call.used += time.monotonic() - began
+            stop()
 
     def _limit(self, call: Call) -> float:
         entry = call.known

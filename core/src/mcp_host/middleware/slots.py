@@ -60,6 +60,8 @@ class Slots:
         if not gate.enters(whose):
             await gate.turn(whose)
         try:
+            if call.movable is not None:
+                return await self._until_moved(call, whose, following)
             if not self._host.enters(whose):
                 await self._host.turn(whose)
             try:
@@ -68,6 +70,27 @@ class Slots:
                 self._host.leave(whose)
         finally:
             gate.leave(whose)
+
+    async def _until_moved(self, call: Call, whose: Whose, following: Next) -> Result:
+        """Have a call keep its place in its pack to its end, and that in the host until it moves.
+
+        Else those behind handles could keep the calls waiting that ask for them.
+        """
+        if not self._host.enters(whose):
+            await self._host.turn(whose)
+        places = [whose]
+
+        def leave() -> None:
+            if places:
+                self._host.leave(places.pop())
+
+        call.leave_host = leave
+        if call.movable is not None and call.movable.is_moved:
+            leave()  # it moved while it waited
+        try:
+            return await following(call)
+        finally:
+            leave()
 
 
 class Gate:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 
 from ..declarations.context import Caller
 from ..declarations.contribution import Contribution
+from ..declarations.extension import LongCalls
 from ..declarations.resource import Resource
 from ..declarations.tool import Tool
 from ..errors import nearest
@@ -107,6 +108,7 @@ class Catalog:
         self.templates: dict[str, Entry] = {}
         self.methods: dict[str, Entry] = {}
         self.extensions: dict[str, tuple[str, Mapping[str, Any]]] = {}
+        self.long_calls: dict[str, tuple[str, LongCalls]] = {}
         self._warnings: list[tuple[str, str]] = []
         self._owned: dict[tuple[What, str, str], Entry] = {}
         self._owners: Counter[tuple[What, str]] = Counter()
@@ -137,6 +139,8 @@ class Catalog:
         self.methods.update((entry.name, entry) for entry in methods)
         for extension in declared.extensions:
             self.extensions[extension.identifier] = declared.name, extension.settings
+            if extension.long_calls is not None:
+                self.long_calls[declared.name] = extension.identifier, extension.long_calls
 
     def remove(self, pack: str) -> None:
         """Take out all that a pack declares; what it offers is withdrawn one by one."""
@@ -144,6 +148,7 @@ class Catalog:
         for table in tables:
             for name in [name for name, entry in table.items() if entry.pack == pack]:
                 del table[name]
+        self.long_calls.pop(pack, None)
         for identifier in [one for one, (whose, _) in self.extensions.items() if whose == pack]:
             del self.extensions[identifier]
         self._warnings = [(whose, said) for whose, said in self._warnings if whose != pack]

@@ -111,7 +111,7 @@ def _verify(declared: Declared) -> None:
             extension.verify()
         except DeclarationError as error:
             raise LoadError("declaration_invalid", str(error)) from error
-        contributions += [*extension.methods, *extension.notifications]
+        contributions += extension.functions
     for contribution in contributions:
         try:
             contribution.verify(has_service=declared.opens is not None)

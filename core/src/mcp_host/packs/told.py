@@ -16,7 +16,7 @@ from ..declarations.arguments import SchemaArguments
 from ..declarations.asked import AskedParameter
 from ..declarations.content import Wire
 from ..declarations.contribution import Contribution, Resolve
-from ..declarations.extension import Extension, Method
+from ..declarations.extension import Extension, LongCalls, Method
 from ..declarations.markers import Ask
 from ..declarations.prompt import Prompt
 from ..declarations.resource import Resource
@@ -27,6 +27,9 @@ from .declared import Declared
 from .skills import Found, Skill
 
 SCHEMA_NAMES = "#/$defs/{pack}.{{model}}"
+LONG_CALLS = ("after", "limit", "without_extension")
+GLOBS = ("required", "asked_behind", "never")
+"""What `LongCalls` has beside its methods."""
 
 
 def elsewhere(**_: Any) -> NoReturn:
@@ -132,6 +135,7 @@ def tell(declared: Declared) -> dict[str, Any]:
                 "methods": [tell_one(method) for method in one.methods],
                 "notifications": [tell_one(method) for method in one.notifications],
                 "sends": list(one.sends),
+                "long_calls": _tell_long_calls(one.long_calls),
             }
             for one in declared.extensions
         ],
@@ -151,6 +155,7 @@ def tell_one(contribution: Contribution) -> dict[str, Any]:
             "idempotent": contribution.idempotent is True,
             "key": contribution.key,
             "timeout": contribution.timeout,
+            **({"named_by": contribution.named_by} if isinstance(contribution, Method) else {}),
         }
     if isinstance(contribution, Resource):
         return {
@@ -160,6 +165,14 @@ def tell_one(contribution: Contribution) -> dict[str, Any]:
             "whose": contribution.whose,
         }
     return {**_common(contribution), "kind": "prompt"}
+
+
+def _tell_long_calls(long_calls: LongCalls | None) -> dict[str, Any] | None:
+    if long_calls is None:
+        return None
+    plain = {name: getattr(long_calls, name) for name in LONG_CALLS}
+    globs = {name: list(getattr(long_calls, name)) for name in GLOBS}
+    return {**plain, **globs, "methods": [tell_one(one) for one in long_calls.methods]}
 
 
 def contribution_of(told: Mapping[str, Any]) -> Contribution:
@@ -224,9 +237,19 @@ def extensions(told: Sequence[Mapping[str, Any]]) -> tuple[Extension, ...]:
             methods(one.get("methods", ())),
             methods(one.get("notifications", ())),
             tuple(map(str, one.get("sends", ()))),
+            _long_calls(one.get("long_calls")),
         )
         for one in told
     )
+
+
+def _long_calls(told: Mapping[str, Any] | None) -> LongCalls | None:
+    if told is None:
+        return None
+    plain: dict[str, Any] = {name: told[name] for name in LONG_CALLS}
+    globs: dict[str, Any] = {name: tuple(map(str, told[name])) for name in GLOBS}
+    begin, tell_of, steer = methods(told["methods"])
+    return LongCalls(begin, tell_of, steer, **plain, **globs)
 
 
 def methods(told: Sequence[Mapping[str, Any]]) -> tuple[Method, ...]:
@@ -238,6 +261,7 @@ def methods(told: Sequence[Mapping[str, Any]]) -> tuple[Method, ...]:
             read_only=one.get("read_only") is True,
             idempotent=one.get("idempotent") is True,
             timeout=one.get("timeout"),
+            named_by=one.get("named_by"),
         )
         for one in told
     )

@@ -148,7 +148,7 @@ class ThreadWorker:
             **{
                 ("method", method.name): method
                 for extension in declared.extensions
-                for method in (*extension.methods, *extension.notifications)
+                for method in extension.functions
             },
             **{("resource", resource.uri): resource for resource in declared.resources},
         }

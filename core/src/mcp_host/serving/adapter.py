@@ -21,6 +21,7 @@ from mcp.server.request_state import RequestStateBoundary, RequestStateSecurity
 from mcp.shared.exceptions import MCPDeprecationWarning, MCPError
 from pydantic import BaseModel, ConfigDict
 
+from ..declarations.extension import Method
 from ..errors import Busy, CallError, ProtocolError, as_protocol_error
 from ..host import LISTS_CHANGED, Host
 from ..middleware.call import Asking
@@ -34,7 +35,7 @@ from .connections import Connection, Connections
 from .lane.lane import is_traced, lane_of
 from .lane.sessions import BEGUN, BegunCall
 from .questions import LiveQuestions
-from .requests import Ctx, is_modern, scope
+from .requests import Ctx, check_name_header, is_modern, scope
 from .server import LegacyAwareServer
 from .watching import Watching
 
@@ -157,16 +158,17 @@ class Adapter:
         for pack in inventory.packs.values():
             for extension in pack.declared.extensions if pack.declared is not None else ():
                 for one in extension.methods:
-                    self._add(one.name, ExtensionParams, partial(self._call_method, one.name))
+                    self._add(one.name, ExtensionParams, partial(self._call_method, one))
                 for one in extension.notifications:
                     notified = partial(self._notified, one.name)
                     self.server.add_notification_handler(one.name, ExtensionNotice, notified)
 
-    async def _call_method(self, name: str, ctx: Ctx, params: Any) -> dict[str, Any]:
+    async def _call_method(self, method: Method, ctx: Ctx, params: Any) -> dict[str, Any]:
         given = {key: value for key, value in (ctx.params or {}).items() if key != "_meta"}
+        check_name_header(ctx, given.get(method.named_by) if method.named_by else None)
         channel = CallChannel(ctx, self.connections.of(ctx))
         context = self.host.context(self.connections.caller(ctx), channel)
-        result = await self.host.call_method(name, given, context)
+        result = await self.host.call_method(method.name, given, context)
         await channel.flush()
         return result
 

@@ -7,7 +7,7 @@ from mcp_host import PackHandle, Prompt, Resource, Tool, hookimpl
 
 from . import prompts, resources
 from .service import Lists
-from .tools import asking, calls, content, schemas
+from .tools import asking, calls, content, jobs, schemas
 
 
 @hookimpl
@@ -18,7 +18,7 @@ async def mcp_host_open(pack: PackHandle) -> AsyncIterator[Lists]:
 
 @hookimpl
 def mcp_host_tools() -> Sequence[Tool]:
-    return [*content.TOOLS, *calls.TOOLS, *asking.TOOLS, *schemas.TOOLS]
+    return [*content.TOOLS, *calls.TOOLS, *asking.TOOLS, *schemas.TOOLS, *jobs.TOOLS]
 
 
 @hookimpl

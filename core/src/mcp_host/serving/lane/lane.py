@@ -31,6 +31,8 @@ log = logging.getLogger("mcp_host.server")
 ASKED = frozenset(("elicitation", "elicitation.url", "sampling", "roots"))
 """What a client offers that can be asked: a call that may ask it is the SDK's."""
 SERVER_INFO = META + "serverInfo"
+CORE_RESULTS = ("complete", "input_required")
+"""What `resultType` says of the protocol's own answers; others are an extension's, kept as is."""
 PONG = Answered(b"{}", is_wire=True)
 
 
@@ -165,6 +167,9 @@ class Lane:
         if answered.code == "input_required":
             raise RuntimeError(f"{request.name} asks what it did not declare")
         data = {"resultType": "complete", **answered.data} if is_modern else answered.data
+        if is_modern and data["resultType"] not in CORE_RESULTS:
+            data.setdefault("_meta", {}).setdefault(SERVER_INFO, self._info)
+            return frames.result(request.id, to_json(data, inf_nan_mode="null"))
         try:
             data = self._sieve(request.method, version, data)
         except ValueError:

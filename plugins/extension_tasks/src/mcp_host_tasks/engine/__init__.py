@@ -1,0 +1,1 @@
+"""What keeps tasks: a protocol, and the embedded store that answers it."""
