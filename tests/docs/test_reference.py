@@ -75,7 +75,7 @@ INSIDE = {"channel",
     "wire", "contents", "read", "capability", "rest", "listed", "answer", "match", "signature",
     "is_template", "template", "verify", "is_repeatable", "key_of",
     "idempotent_needs", "knows_calls", "offered_name", "begin",
-    "has_begun", "also_tell", "cancel", "envelope", "function", "code",
+    "has_begun", "also_tell", "redirect", "cancel", "envelope", "function", "functions", "code",
 }  # fmt: skip
 
 
