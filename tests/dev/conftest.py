@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 sys.path.append(str(Path(__file__).resolve().parent.parent / "core"))
+sys.path.append(str(Path(__file__).resolve().parent))
 
 from core_home import home, make_home
 

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import chromium
 import pytest
 from core_home import Home
 from core_web import Web
@@ -196,6 +197,40 @@ def test_the_page_calls_everything_and_each_call_is_shown_as_it_goes(
     assert "\x1b[2J" not in dev.out
     kinds = [event["event"] for event in page.ask("/api/events") if "id" in event]
     assert kinds[:3] == ["began", "progress", "ended"]
+
+
+@pytest.mark.skipif(
+    chromium.PROGRAM is None,
+    reason="THE PAGE'S OWN CODE WAS NOT TESTED: there is no Chromium here (apt install chromium)",
+)
+def test_the_page_is_used_by_keyboard_alone_in_a_narrow_window(
+    page: Browser, tmp_path: Path
+) -> None:
+    with chromium.tab(tmp_path) as tab:
+        tab.size(400, 800)
+        tab.open(f"{page.address}#{page.token}")
+        listed = "[...document.querySelectorAll('#entries button')].map((one) => one.textContent)"
+        tab.wait(f"{listed}.includes('garden_greet') && {listed}.includes('garden://map')")
+        assert tab.find("document.documentElement.scrollWidth <= 400")
+        assert page.token not in tab.find("location.href")
+
+        tab.press("/")
+        tab.type("garden_g")
+        tab.wait(f"{listed}.length === 1")
+        tab.tab_to("at.textContent === 'garden_greet'")
+        tab.press("Enter")
+        tab.wait("document.querySelector('#detail h2').textContent === 'garden_greet'")
+        tab.tab_to("at.tagName === 'INPUT' && at.form?.id === 'form'")
+        tab.press("Enter")  # it is needed: the form says so, and nothing is called
+        tab.wait("document.activeElement.getAttribute('aria-invalid') === 'true'")
+        tab.type("Grace <b>")
+        tab.press("Enter")
+        tab.wait("!!document.querySelector('#result .good')")
+        assert "hello Grace <b>" in tab.find("document.querySelector('#result').innerText")
+        tab.wait("document.querySelector('#feed').innerText.includes('garden_greet')")
+
+        tab.press("/")  # in a field it is a letter like any other
+        assert tab.find("document.activeElement.id !== 'filter'")
 
 
 def test_nobody_without_the_token_and_no_other_site_gets_anything(page: Browser) -> None:
