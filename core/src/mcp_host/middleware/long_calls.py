@@ -95,8 +95,8 @@ class LongCallHandles:
         if not has_extension and is_required and caller.protocol == MODERN_VERSION:
             missing = MissingCapability(EXTENSIONS + keeper.identifier)
             return await self._refused(call, missing)
-        if not has_extension and not how.without_extension:
-            return await following(call)
+        if not has_extension and not (how.without_extension and caller.protocol):
+            return await following(call)  # a command, say, which does not wait for more
         movable = MovableCall(self, keeper, call)
         if has_extension and _matches(call.name, how.asked_behind) and not await movable.move():
             assert movable.refusal is not None  # it did not move
