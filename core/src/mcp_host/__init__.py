@@ -30,6 +30,7 @@ if TYPE_CHECKING:  # the same as in the mapping below, for type checkers and edi
         Sample as Sample,
         Visit as Visit,
     )
+    from .declarations.bus import Bus as Bus
     from .declarations.content import (
         Audio as Audio,
         Embedded as Embedded,
@@ -121,6 +122,7 @@ _NAMES = {
     "settings.editing": ("SettingsFile",),
     "clients.reading": ("ClientFile", "ClientServer", "client_files"),
     "declarations.asking": ("Answer", "Choice", "Form", "Root", "Roots", "Sample", "Visit"),
+    "declarations.bus": ("Bus",),
     "declarations.content": (
         "Audio",
         "Embedded",

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import pluggy
 
 if TYPE_CHECKING:
+    from .declarations.bus import OpenBus
     from .declarations.extension import Extension
     from .declarations.handle import PackHandle
     from .declarations.needs import Needs
@@ -71,6 +72,11 @@ def mcp_host_acts_as() -> Literal["server-user"]:  # type: ignore[empty-body]
 @hookspec
 def mcp_host_extensions(settings: Any) -> Sequence[Extension]:  # type: ignore[empty-body]
     """Return the protocol extensions that the pack serves. Since 0.2."""
+
+
+@hookspec
+def mcp_host_bus(settings: Any) -> OpenBus | None:
+    """Return what opens a `Bus` between processes: every pack's notices cross by it. Since 0.2."""
 
 
 @hookspec

@@ -55,6 +55,7 @@ from .packs.renewal import Renewal
 from .runtime.health import Health
 from .runtime.lifecycle import Lifecycle
 from .runtime.messages import Answered, ListChange, ProposalsMessage, Proposed
+from .runtime.notices import Notice, Notices
 from .runtime.offered import OfferedEntries
 from .runtime.running import RunningPacks
 from .runtime.side import as_call_error
@@ -89,6 +90,7 @@ class Host:
         self._running = RunningPacks(
             inventory, partial(_PackListener, self), self._condition_changed, retries=retries
         )
+        self._notices = Notices(self._running.publish, self._running.has_bus)
         self._fatal = asyncio.Event()
         self._listeners: list[Listener] = []
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -233,6 +235,7 @@ class Host:
         """Close every pack, all at once, each within its time."""
         self.is_closing = True
         await self._long_calls.close()
+        self._notices.flush()
         await self._running.close()
         await asyncio.to_thread(self.inventory.close)
         if self._audit is not None:
@@ -331,6 +334,24 @@ class Host:
         """Tell every listener; on the host's loop."""
         for listener in list(self._listeners):
             listener(what)
+
+    def tell(self, notice: Notice) -> None:
+        """Tell what a pack says has changed, here and to other processes."""
+        self._take(notice)
+        self._notices.tell(notice)
+
+    def heard(self, text: str) -> None:
+        """Tell here what another process tells, if a pack of this one is concerned."""
+        notice = self._notices.read(text)
+        if notice is not None and notice.pack in self.packs:
+            self._take(notice)
+
+    def _take(self, notice: Notice) -> None:
+        if notice.uri:
+            self.cache.forget(notice.pack)
+            self.emit(notice.uri)
+        else:
+            self.forget_lists()
 
     def forget_lists(self) -> None:
         """Make the lists anew, and say so; on the host's loop."""
@@ -544,11 +565,14 @@ class _PackListener:
         self._entries = entries
 
     def changed(self, uri: str) -> None:
-        self._host.cache.forget(self._pack.name)
-        self._host.emit(uri)
+        self._host.tell(Notice(self._pack.name, uri))
 
     def lists_changed(self) -> None:
-        self._host.forget_lists()
+        self._host.tell(Notice(self._pack.name, ""))
+
+    def heard(self, notice: str) -> None:
+        if self._host.packs.get(self._pack.name) is self._pack:  # else another has its place
+            self._host.heard(notice)
 
     def list_changes(self, changes: Sequence[ListChange]) -> None:
         if self._host.packs.get(self._pack.name) is not self._pack:

@@ -189,6 +189,7 @@ class Apart:
             instructions=str(about.get("instructions", "")),
             acts_as_server_user=about.get("acts_as_server_user") is True,
             checks=(told.elsewhere,) * about.get("checks", 0),
+            bus=told.elsewhere if about.get("bus") is True else None,
             needs=Needs(**about.get("needs", {})),
             extensions=told.extensions(about.get("extensions", ())),
             skills=told.skills(about),

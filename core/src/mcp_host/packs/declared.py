@@ -8,6 +8,7 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import field
 from typing import Any, TypeAlias
 
+from ..declarations.bus import OpenBus
 from ..declarations.extension import Extension
 from ..declarations.handle import PackHandle
 from ..declarations.needs import Needs
@@ -71,6 +72,7 @@ class Declared:
     acts_as_server_user: bool = False
     checks: tuple[Callable[[], Any], ...] = ()
     extensions: tuple[Extension, ...] = ()
+    bus: OpenBus | None = None
     needs: Needs = field(default_factory=Needs)
     skills: Found = field(default_factory=Found)
 

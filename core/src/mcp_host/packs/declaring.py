@@ -56,6 +56,7 @@ def declare(offer: Offer, settings: Settings, hooks: Hooks, step: Step) -> Decla
             acts_as_server_user=hooks.acts_as_server_user(plugin),
             checks=hooks.checks(plugin, own),
             extensions=hooks.extensions(plugin, own),
+            bus=hooks.bus(plugin, own),
             needs=hooks.needs(plugin),
         )
         step("reading the signatures of its tools, resources and prompts")

@@ -16,6 +16,7 @@ import pluggy
 from pydantic import BaseModel
 
 from .. import hookspecs
+from ..declarations.bus import OpenBus
 from ..declarations.extension import Extension
 from ..declarations.handle import PackHandle
 from ..declarations.needs import Needs
@@ -171,6 +172,13 @@ class Hooks:
         if not isinstance(answer, Sequence) or not all(isinstance(x, Extension) for x in answer):
             raise _wrong("mcp_host_extensions", answer, "a list of Extension")
         return tuple(answer)
+
+    def bus(self, plugin: object, settings: BaseModel | None) -> OpenBus | None:
+        """Ask for what opens a bus between processes; None where the pack has none."""
+        answer = self._ask(plugin, "mcp_host_bus", settings=settings)
+        if answer is not None and (hasattr(answer, "__aenter__") or not callable(answer)):
+            raise _wrong("mcp_host_bus", answer, "a function that opens a bus")
+        return cast("OpenBus | None", answer)
 
     def needs(self, plugin: object) -> Needs:
         """Ask what the pack needs of its process; a pack that does not answer declares nothing."""

@@ -128,6 +128,7 @@ def tell(declared: Declared) -> dict[str, Any]:
         "instructions": declared.instructions,
         "acts_as_server_user": declared.acts_as_server_user,
         "checks": len(declared.checks),
+        "bus": declared.bus is not None,
         "extensions": [
             {
                 "identifier": one.identifier,

@@ -122,10 +122,16 @@ class PackSide:
             self._forget(message["forget"])
         elif "watched" in message:
             self._watched = frozenset(message["watched"])
+        elif "publish" in message:
+            self._publish(message["publish"])
         elif "skills" in message:
             self._skills = tuple(PackSkill(**skill) for skill in message["skills"])
         elif "close" in message:
             self._begin(number, self._close(message["close"]))
+
+    def _publish(self, notices: Sequence[str]) -> None:
+        if self._worker is not None:
+            self._worker.publish(notices)
 
     def _forget(self, key: str) -> None:
         if self._worker is not None:
@@ -269,6 +275,9 @@ class _Sending:
 
     def changed(self, uri: str) -> None:
         self._outlet.send({"changed": uri})
+
+    def heard(self, notice: str) -> None:
+        self._outlet.send({"heard": notice})
 
     def lists_changed(self) -> None:
         self._outlet.send({"lists_changed": True})

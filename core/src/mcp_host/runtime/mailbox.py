@@ -19,12 +19,13 @@ from ..declarations.context import ClientChannel, Level
 from ..packs.conditions import Condition
 from ..startup.dataclass import dataclass
 from .bounds import text
-from .messages import URI_BYTES, ListChange
+from .messages import NOTICE_BYTES, URI_BYTES, ListChange
 
 PAUSE = 0.01
 """Seconds between two looks into one mailbox."""
 CHANGED = 1000
-"""The most URIs that wait in one mailbox; of more, the newest are dropped and counted."""
+"""The most URIs that wait in one mailbox, and the most notices of other processes; of more, the
+newest are dropped and counted."""
 RING = 4096
 """The most progress and log messages of one call that wait; of more, the oldest are dropped."""
 MERGED = 1000
@@ -114,6 +115,7 @@ class Listener(Protocol):
 
     def changed(self, uri: str) -> None: ...
     def lists_changed(self) -> None: ...
+    def heard(self, notice: str) -> None: ...
     def list_changes(self, changes: Sequence[ListChange]) -> None: ...
     def reported(self, condition: Condition | None) -> None: ...
     def dropped(self, count: int) -> None: ...
@@ -136,6 +138,7 @@ class Mailbox:
         self._loop = loop
         self._lock = threading.Lock()
         self._changed: dict[str, None] = {}
+        self._heard: dict[str, None] = {}
         self._dropped = 0
         self._merged = 0
         self._lists_changed = False
@@ -146,17 +149,26 @@ class Mailbox:
 
     def changed(self, uri: str) -> None:
         """Put in that a resource changed."""
-        uri = text(uri, URI_BYTES)
         with self._lock:
-            if uri in self._changed:
-                self._merged += 1
-            elif len(self._changed) >= CHANGED:
-                self._dropped += 1
-                self._merged += 1
-            else:
-                self._changed[uri] = None
-                self._wake()
+            self._put(self._changed, text(uri, URI_BYTES))
         self._breathe()
+
+    def heard(self, notice: str) -> None:
+        """Put in what the pack's bus has heard from another process."""
+        with self._lock:
+            self._put(self._heard, text(notice, NOTICE_BYTES))
+        self._breathe()
+
+    def _put(self, waiting: dict[str, None], one: str) -> None:
+        """Have one more wait; the caller holds the lock."""
+        if one in waiting:
+            self._merged += 1
+        elif len(waiting) >= CHANGED:
+            self._dropped += 1
+            self._merged += 1
+        else:
+            waiting[one] = None
+            self._wake()
 
     def lists_changed(self) -> None:
         """Put in that the lists changed."""
@@ -196,19 +208,22 @@ class Mailbox:
         """Take out all that is in it, on the host's loop; return whether there was anything."""
         with self._lock:
             changed, self._changed = self._changed, {}
+            heard, self._heard = self._heard, {}
             dropped, self._dropped = self._dropped, 0
             self._merged = 0
             lists, self._lists_changed = self._lists_changed, False
             changes, self._list_changes = self._list_changes, []
             report, self._report = self._report, None
             calls, self._calls = self._calls, {}
-            if not (changed or lists or changes or report or calls):
+            if not (changed or heard or lists or changes or report or calls):
                 self._is_woken = False
                 return False
         if report is not None:
             self._listener.reported(report[0])
         for uri in changed:
             self._listener.changed(uri)
+        for notice in heard:
+            self._listener.heard(notice)
         if dropped:
             self._listener.dropped(dropped)
         if changes:

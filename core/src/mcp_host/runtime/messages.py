@@ -21,6 +21,8 @@ VERSION = BORDER
 """Of the messages; a side that speaks another version is refused."""
 
 URI_BYTES = 4096
+NOTICE_BYTES = URI_BYTES + 128
+"""Of a notice to other processes: a URI, and whose it is."""
 ENTRIES = 50
 """The most suggestions of an error that leave a pack's side."""
 

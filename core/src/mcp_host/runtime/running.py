@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
@@ -139,6 +139,21 @@ class RunningPacks:
         self._watched[name] = uris
         if name in self.lifecycles:
             self.lifecycles[name].worker.watched(uris)
+
+    def publish(self, notices: Sequence[str]) -> None:
+        """Have the packs that have a bus tell other processes."""
+        for lifecycle in self._with_bus():
+            lifecycle.worker.publish(notices)
+
+    def has_bus(self) -> bool:
+        """Whether a pack has what tells other processes."""
+        return any(True for _ in self._with_bus())
+
+    def _with_bus(self) -> Iterator[Lifecycle]:
+        for name, lifecycle in self.lifecycles.items():
+            declared = self._inventory.packs[name].declared
+            if declared is not None and declared.bus is not None:
+                yield lifecycle
 
     async def close(self) -> None:
         """Close every pack, all at once, each within its time."""

@@ -6,9 +6,10 @@ import asyncio
 import inspect
 import logging
 import time
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from typing import Any, Protocol, TypeVar
 
 from ..declarations.context import Context
@@ -18,6 +19,7 @@ from ..errors import Busy, McpHostError, Unavailable
 from ..packs.declared import Declared
 from ..packs.flight import Flight, NoFlight
 from . import bounds
+from .bus_side import BusSide
 from .channel import SideChannel
 from .driver import drive, drive_on_loop, run
 from .jobs import Job, Told
@@ -83,6 +85,9 @@ class Worker(Protocol):
     def watched(self, uris: frozenset[str]) -> None:
         """Let the pack's handle know which of its resources clients watch now."""
 
+    def publish(self, notices: Sequence[str]) -> None:
+        """Have the pack's bus tell other processes; nothing where the pack is not open."""
+
     def drop(self) -> None:
         """Give the open or half-open service up; nobody waits until it lets go."""
 
@@ -141,6 +146,7 @@ class ThreadWorker:
         self._abandoned = 0
         self._loop: PackLoop | None = None
         self._service_task: ServiceTask | None = None
+        self._bus: BusSide | None = None
         self._threads = WorkerThreads(declared.name)
         self._contributions: dict[tuple[str, str], Contribution] = {
             **{("tool", tool.name): tool for tool in declared.tools},
@@ -166,11 +172,13 @@ class ThreadWorker:
         self._offers.clear()
         self._loop = PackLoop(self._name)
         self._loop.start()
-        if self._declared.opens is None:
+        opens = self._declared.opens
+        if self._declared.bus is not None:
+            self._bus = BusSide(self._name, self._declared.bus, self._mailbox.heard)
+            opens = partial(self._bus.around, opens)
+        if opens is None:
             return
-        self._service_task = ServiceTask(
-            self._loop, self._declared.opens, self._handle, self._declared.errors
-        )
+        self._service_task = ServiceTask(self._loop, opens, self._handle, self._declared.errors)
         self._service_task.start()
         with self._flight.during(self._name, "opening"):
             why = await self._service_task.opened
@@ -187,6 +195,11 @@ class ThreadWorker:
 
     def watched(self, uris: frozenset[str]) -> None:
         """As `Worker.watched`: a handle in this process looks at what the host knows."""
+
+    def publish(self, notices: Sequence[str]) -> None:
+        """As `Worker.publish`."""
+        if self._loop is not None and self._bus is not None:
+            self._loop.post(self._bus.put, notices)
 
     def drop(self) -> None:
         """As `Worker.drop`."""

@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from functools import partial
 from typing import TYPE_CHECKING
 
 from .errors import BadUrlError
 from .resources import uris_of
 from .service import TaskService
-from .storage import Health, Notices, PostgresServer, SqliteFile, notices, open_store, read_url
+from .storage import (
+    Health,
+    PostgresBus,
+    PostgresServer,
+    SqliteFile,
+    open_bus,
+    open_store,
+    read_url,
+)
 
 if TYPE_CHECKING:
     from mcp_host import PackHandle
@@ -48,23 +56,12 @@ async def open_service(settings: TodoDbSettings, pack: PackHandle) -> AsyncItera
             for uri in uris_of(user_id):
                 pack.changed(uri)
 
-        async with AsyncExitStack() as stack:
-            others: Notices | None = None
-            if settings.bus_url is not None:
-                bus = _direct(settings.bus_url.get_secret_value())
-                others = await stack.enter_async_context(notices(bus, tell))
-
-            def changed(user_id: str) -> None:
-                tell(user_id)
-                if others is not None:
-                    others.changed(user_id)
-
-            yield TaskService(store, only_user=settings.user_id, changed=changed)
+        yield TaskService(store, only_user=settings.user_id, changed=tell)
 
 
-def _direct(url: str) -> PostgresServer:
-    """The server of `bus_url`; `BadUrlError` where LISTEN would reach nobody there."""
+def open_notices(url: str) -> AbstractAsyncContextManager[PostgresBus]:
+    """Open the bus of `bus_url`; `BadUrlError` where LISTEN would reach nobody there."""
     address = read_url(url)
     if not isinstance(address, PostgresServer) or address.transaction_pooler:
         raise BadUrlError("bus_url must be of PostgreSQL itself, not of a transaction pooler")
-    return address
+    return open_bus(address)

@@ -13,7 +13,7 @@ from . import checks, errors, resources, tools
 from .settings import TodoDbSettings
 
 if TYPE_CHECKING:
-    from mcp_host import PackHandle
+    from mcp_host import Bus, PackHandle
 
     from .service import TaskService
 
@@ -31,6 +31,22 @@ def mcp_host_open(
     from .opening import open_service
 
     return open_service(settings, pack)
+
+
+@hookimpl
+def mcp_host_bus(
+    settings: TodoDbSettings,
+) -> Callable[[], AbstractAsyncContextManager[Bus]] | None:
+    if settings.bus_url is None:
+        return None
+    url = settings.bus_url.get_secret_value()
+
+    def opens() -> AbstractAsyncContextManager[Bus]:
+        from .opening import open_notices  # as above
+
+        return open_notices(url)
+
+    return opens
 
 
 @hookimpl

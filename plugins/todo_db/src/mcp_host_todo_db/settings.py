@@ -60,8 +60,8 @@ class TodoDbSettings(BaseModel):
     bus_url: Annotated[
         SecretStr | None,
         Field(
-            description="A PostgreSQL URL by which the processes that serve one database tell each"
-            " other of changes; a direct one, not of a transaction pooler"
+            description="A PostgreSQL URL by which the processes of a host tell each other what"
+            " changed, in every pack; a direct one, not of a transaction pooler"
         ),
     ] = None
     history_days: Annotated[

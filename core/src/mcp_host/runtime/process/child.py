@@ -18,7 +18,7 @@ from ..bounds import text
 from ..codec import checked, found_of, list_change_of, reason_of, reply_of, said_of
 from ..loop import MOMENT
 from ..mailbox import Mailbox
-from ..messages import Answered, Reason
+from ..messages import NOTICE_BYTES, Answered, Reason
 from ..worker import CallLost, ServiceError
 from .calls import AwaitedCall, ChildCalls
 from .link import ChildLink
@@ -156,6 +156,8 @@ class ConnectedChild:
             self.calls.came_back(message["cancelled"])
         elif "changed" in message:
             self._mailbox.changed(text(message["changed"]))
+        elif "heard" in message:
+            self._mailbox.heard(text(message["heard"], NOTICE_BYTES))
         elif "lists_changed" in message:
             self._mailbox.lists_changed()
         elif "list_changes" in message:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -34,6 +34,9 @@ from .calls import AwaitedCall
 from .child import ConnectedChild
 
 log = logging.getLogger("mcp_host.packs")
+
+NOTICES = 64
+"""The most notices to other processes in one message."""
 
 
 class ProcessWorker:
@@ -120,6 +123,12 @@ class ProcessWorker:
             self._skills = skills
             if self._child is not None:
                 self._child.send({"skills": skills})
+
+    def publish(self, notices: Sequence[str]) -> None:
+        """As `Worker.publish`."""
+        if self._child is not None:
+            for start in range(0, len(notices), NOTICES):
+                self._child.send({"publish": notices[start : start + NOTICES]})
 
     def drop(self) -> None:
         """As `Worker.drop`: the child gets a moment to clean up."""

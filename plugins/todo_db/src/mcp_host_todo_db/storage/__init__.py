@@ -1,8 +1,8 @@
 """How tasks are kept: the only room that speaks to a database."""
 
 from .address import Address, PostgresServer, SqliteFile, read_url
+from .bus import PostgresBus, open_bus
 from .database import AsyncSessionLocal
-from .notices import Notices, notices
 from .opening import create_tables, open_store
 from .store import Health, TaskStore
 
@@ -10,12 +10,12 @@ __all__ = [
     "Address",
     "AsyncSessionLocal",
     "Health",
-    "Notices",
+    "PostgresBus",
     "PostgresServer",
     "SqliteFile",
     "TaskStore",
     "create_tables",
-    "notices",
+    "open_bus",
     "open_store",
     "read_url",
 ]
