@@ -346,8 +346,12 @@ async def test_stateless_mode_tells_clients_of_the_handshake_era_what_they_lose(
         asked = await session.call("desk_shred", ids=["a"])
         discovered = await web.ask("server/discover")
         modern = await web.call("desk_shred", ids=["a"])
+        ping = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
+        elsewhere = await web.post(ping, Mcp_Session_Id="of-another-server")
 
     told = session.capabilities
+    assert elsewhere.status_code == 404  # so that the client begins anew
+    assert elsewhere.json()["error"]["data"] == {"reason": "stateless"}
     assert session.id is None
     assert not told["tools"].get("listChanged")
     assert not told["resources"].get("listChanged")
@@ -411,6 +415,55 @@ async def test_a_stop_drains_running_calls_ends_streams_and_exits_with_0(home: H
     assert answer["result"]["content"][0]["text"] == "it is there"
     assert code == 0
     assert "Traceback" not in server.stderr
+
+
+async def test_a_server_that_ends_refuses_what_is_new_and_answers_what_runs(home: Home) -> None:
+    home.write("[host]\ngrace = 60\n[packs.desk]\n")
+    file = home.folder / "go on"
+
+    async with (
+        home.http("--config", "mcp-host.toml") as server,
+        Web(server.url) as web,
+        Web(server.url) as another,
+    ):
+        call = asyncio.create_task(web.call("desk_await_file", path=str(file)))
+        assert await another.value("desk_greet", name="Ann") == "Hello Ann."
+        server.process.terminate()
+        ready = await stopping(another)
+        frame, headers = another.modern("tools/list", {})
+        refused = await another.http.post(server.url, json=frame, headers=headers)
+        file.write_text("")
+        answer = await call
+        async with asyncio.timeout(30):
+            code = await server.process.wait()
+
+    assert (ready.status_code, ready.headers["retry-after"]) == (503, "1")
+    assert (refused.status_code, refused.headers["retry-after"]) == (503, "1")
+    assert refused.headers["connection"] == "close"
+    assert refused.json()["error"]["data"]["details"]["reason"] == "stopping"
+    assert answer["result"]["content"][0]["text"] == "it is there"
+    assert code == 0
+
+
+async def test_a_server_that_drains_says_so_and_goes_on_to_serve(home: Home) -> None:
+    home.write("[http]\ndrain = 60\n[packs.desk]\n")
+
+    async with home.http("--config", "mcp-host.toml") as server, Web(server.url) as web:
+        server.process.terminate()
+        await stopping(web)
+        greeted = await web.value("desk_greet", name="Ann")
+        code = await server.signal()  # the second one ends it at once
+
+    assert greeted == "Hello Ann."
+    assert code == 0
+
+
+async def stopping(web: Web) -> httpx2.Response:
+    """What /readyz says of a server that has had its signal."""
+    async with asyncio.timeout(30):
+        while (ready := await web.get("/readyz")).status_code == 200:
+            continue
+    return ready
 
 
 async def test_an_idle_server_ends_at_once_even_while_clients_listen_and_people_think(

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Sequence
+from socket import socket
 from typing import TYPE_CHECKING, Any
 
 from ..errors import SettingsError
@@ -43,18 +44,22 @@ def serve_by_workers(count: int, arguments: Sequence[str], settings: Settings) -
         "workers": count,
         "state_key": settings.host.state_key or secrets.token_hex(),
     }
-    return _Workers(count, arguments, told).run()
+    return _Workers(count, arguments, told, listening).run()
 
 
 class _Workers:
     """The workers of one server. `_ending` is set by the first signal that ends them."""
 
-    def __init__(self, count: int, arguments: Sequence[str], told: dict[str, Any]) -> None:
+    def __init__(
+        self, count: int, arguments: Sequence[str], told: dict[str, Any], listening: socket
+    ) -> None:
         self._count = count
+        self._listening = listening
         self._argv = [sys.executable, "-m", "mcp_host", "serve", *arguments]
         self._told = told
         self._running: dict[subprocess.Popen[bytes], float] = {}
         self._ending = False
+        self._is_closed = False
         self._code = 0
 
     def run(self) -> int:
@@ -91,6 +96,9 @@ class _Workers:
 
     def _wait(self) -> tuple[subprocess.Popen[bytes], int]:
         while True:
+            if self._ending and not self._is_closed:
+                self._is_closed = True  # else clients would wait at a socket that nobody serves
+                self._listening.close()
             for worker in self._running:
                 if (code := worker.poll()) is not None:
                     return worker, code

@@ -357,11 +357,13 @@ class _Start:
         from ..runtime.watchdog import Watchdog
         from . import logs
 
-        grace = self._loaded.settings.host.grace
+        settings = self._loaded.settings
+        grace = settings.host.grace
+        drain = settings.http.drain if self._what.transport == "http" else 0
         return Watchdog(
             logs.descriptor(),
             stop=stopping.set,
-            patience=2 * grace + PATIENCE,  # for the calls, for the packs, and for all else
+            patience=drain + 2 * grace + PATIENCE,  # for the calls, for the packs, for all else
             code=EXIT_OK,
             modules=self._loaded.modules,
             reload=reload,

@@ -286,6 +286,11 @@ class HttpTable(_Table):
     session_idle_timeout: Seconds = Field(
         1800, description="Seconds after which an unused session ends."
     )
+    drain: Annotated[float, Field(ge=0, le=600)] = Field(
+        0,
+        description="Seconds for which a server that stops goes on to serve while `/readyz` is "
+        "503, so that a load balancer sends requests elsewhere; then it refuses them with 503.",
+    )
     metrics: bool = Field(
         False,
         description="Let Prometheus read `/metrics`, with a token that may read the host, where "

@@ -16,11 +16,15 @@ from ....startup.protocol import HANDSHAKE_VERSIONS, is_id
 from ...adapter import Adapter
 from ...borrowed.sdk import SessionManager
 from ...lane.sessions import BEGUN
-from .refusals import busy, refusal
+from .refusals import come_again, refusal
 from .sessions import Owner, Session, Sessions, TooManySessions, owner_of
 
 RETRY_MS = 500
 """When a client whose stream broke is to come again."""
+NO_SESSIONS = (
+    "Session not found: this server is stateless and keeps no sessions; begin again with "
+    "initialize, and send no Mcp-Session-Id"
+)
 VERSIONS = frozenset(version.encode() for version in HANDSHAKE_VERSIONS)
 
 
@@ -28,7 +32,7 @@ def session_manager(adapter: Adapter, http: HttpTable, sessions: Sessions) -> Se
     """The SDK's session manager as the settings want it, which begins and ends these sessions."""
     return SessionManager(
         None if http.stateless else sessions,
-        lambda app: HandshakeChecks(app, sessions),
+        lambda app: HandshakeChecks(app, sessions, keeps_sessions=not http.stateless),
         app=adapter.server,
         stateless=http.stateless,
         json_response=False,  # in JSON mode the SDK does not see a client go
@@ -49,17 +53,27 @@ class HandshakeChecks:
     is not answered yet: the SDK would give the answer of one to the other. It also answers a client
     that may begin no further session.
 
+    Where no sessions are kept, one that a client names is another server's, behind the same load
+    balancer or before this one: the client hears so, and with 404 that it must begin anew.
+
     What comes here has its whole body in one message.
     """
 
-    def __init__(self, app: ASGIApp, sessions: Sessions) -> None:
+    def __init__(self, app: ASGIApp, sessions: Sessions, *, keeps_sessions: bool) -> None:
         self._app = app
+        self._keeps_sessions = keeps_sessions
         self._sessions = sessions
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         headers = dict(scope["headers"])
         version = headers.get(b"mcp-protocol-version")
-        if scope["method"] != "POST" or (version is not None and version not in VERSIONS):
+        is_handshake = version is None or version in VERSIONS
+        if is_handshake and not self._keeps_sessions and b"mcp-session-id" in headers:
+            await refusal(404, None, NO_SESSIONS, data={"reason": "stateless"})(
+                scope, receive, send
+            )
+            return
+        if scope["method"] != "POST" or not is_handshake:
             await self._app(scope, receive, send)
             return
         message: Message | None = await receive()
@@ -85,7 +99,7 @@ class HandshakeChecks:
             else:
                 await self._in_session(session, data["id"], scope, again, send)
         except TooManySessions as error:
-            answer = busy(429 if error.of_subject else 503, data.get("id"), error)
+            answer = come_again(429 if error.of_subject else 503, data.get("id"), error)
             await answer(scope, receive, send)
 
     async def _in_session(

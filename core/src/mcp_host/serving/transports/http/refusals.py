@@ -9,7 +9,7 @@ from typing import Any
 from mcp_types import INVALID_REQUEST
 from starlette.responses import Response
 
-from ....errors import Busy, as_protocol_error
+from ....errors import CallError, as_protocol_error
 
 
 def refusal(
@@ -26,8 +26,10 @@ def refusal(
     return Response(body, status, headers, media_type="application/json")
 
 
-def busy(status: int, request_id: str | int | None, error: Busy) -> Response:
-    """The answer to one request too many; `Retry-After` says when another may pass."""
+def come_again(
+    status: int, request_id: str | int | None, error: CallError, **headers: str
+) -> Response:
+    """The answer to a request that may pass later; `Retry-After` says when."""
     told = as_protocol_error(error, error.envelope(str(uuid.uuid4())))
-    headers = {"Retry-After": str(error.details["retry_after"])}
+    headers = {"Retry-After": str(error.details["retry_after"]), **headers}
     return refusal(status, request_id, str(told), told.number, told.data, headers)

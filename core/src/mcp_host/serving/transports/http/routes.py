@@ -15,6 +15,8 @@ from ....host import Host
 from ....packs.access import may_read
 from .tokens import Verifier
 
+RETRY_AFTER = 1
+"""Seconds after which it is worth asking again a server that cannot serve, or one in its place."""
 STILL_SERVING = frozenset(
     ("calls_abandoned", "not_set_up", "name_clash", "name_invalid", "declaration_invalid")
 )
@@ -34,7 +36,7 @@ class HealthRoutes:
     async def alive(self, request: Request) -> JSONResponse:
         """200 until the host begins to stop."""
         status = 503 if self.stopping else 200
-        return JSONResponse({"status": "stopping" if self.stopping else "ok"}, status)
+        return _answer({"status": "stopping" if self.stopping else "ok"}, status)
 
     async def ready(self, request: Request) -> JSONResponse:
         """200 where every required pack serves, and of the others one that is open, if any is."""
@@ -46,7 +48,7 @@ class HealthRoutes:
         known = [r for r in reports if may_read("host", caller) or may_read(r["name"], caller)]
         if known:
             answer["details"] = known
-        return JSONResponse(answer, 200 if is_ready else 503)
+        return _answer(answer, 200 if is_ready else 503)
 
     async def metrics(self, request: Request) -> Response:
         """What Prometheus reads; where tokens are wanted, for those that may read the host."""
@@ -85,6 +87,11 @@ class HealthRoutes:
         scheme, _, token = request.headers.get("authorization", "").partition(" ")
         known = await self._verifier.verify_token(token) if scheme.lower() == "bearer" else None
         return frozenset(known.scopes if known else ())
+
+
+def _answer(told: dict[str, Any], status: int) -> JSONResponse:
+    headers = {"Retry-After": str(RETRY_AFTER)} if status == 503 else None
+    return JSONResponse(told, status, headers)
 
 
 def _serves(report: Mapping[str, Any]) -> bool:

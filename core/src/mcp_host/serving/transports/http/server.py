@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import logging
 import socket
+import time
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import uvicorn
@@ -17,6 +19,7 @@ from .application import application
 from .door import LONGEST_QUEUE, Door, room
 from .routes import HealthRoutes
 from .sessions import Sessions
+from .stopping import Refusal
 from .tokens import Verifier
 
 if TYPE_CHECKING:
@@ -49,9 +52,14 @@ async def serve(
         adapter.stop_asking()
         adapter.close_streams()
 
+    app = application(
+        adapter, http, listening.getsockname()[1], routes, verifier, sessions, issuers
+    )
+    refusal = Refusal(app)
+    grace = host.settings.host.grace
     connections, at_a_time = room(http.limits)
     config = uvicorn.Config(
-        application(adapter, http, listening.getsockname()[1], routes, verifier, sessions, issuers),
+        refusal,
         http=counted_protocol(Door(connections, http.limits.header_timeout)),
         backlog=at_a_time,
         log_config=None,
@@ -60,14 +68,27 @@ async def serve(
         lifespan="on",
         server_header=False,
         proxy_headers=False,  # nobody is known by an address
-        timeout_graceful_shutdown=max(1, round(host.settings.host.grace)),
+        timeout_graceful_shutdown=max(1, round(grace)),
     )
     if issuers is not None:
         issuers.begin()
     server = GracefulServer(config, ending, LONGEST_QUEUE)
     serving = asyncio.create_task(server.serve(sockets=[listening]))
-    watching = asyncio.create_task(stopping.wait())
-    watching.add_done_callback(lambda _: server.end())
+
+    async def end() -> None:
+        await stopping.wait()
+        routes.stopping = True
+        await asyncio.sleep(host.settings.http.drain)
+        refusal.begin()
+        ending()
+        began = time.monotonic()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(grace):
+                await refusal.nothing_runs.wait()
+        config.timeout_graceful_shutdown = max(1, round(grace - (time.monotonic() - began)))
+        server.end()
+
+    watching = asyncio.create_task(end())
     try:
         await asyncio.shield(serving)
     except asyncio.CancelledError:

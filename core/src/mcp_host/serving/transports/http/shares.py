@@ -11,7 +11,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from ....errors import Busy
 from ....settings.tables import HttpLimitsTable
 from ...lane.http import IDENTITY, Identify
-from .refusals import busy
+from .refusals import come_again
 
 PIECE = 128 * 1024
 """Bytes that are sent at a time: the next once the client has taken most of those before."""
@@ -56,7 +56,7 @@ class Shares:
             use = self._uses[subject] = Use()
         refused = self._refused(use, size or 0, is_stream)
         if refused is not None:
-            await busy(429, None, refused)(scope, receive, send)
+            await come_again(429, None, refused)(scope, receive, send)
             return
         body = _Body(use, size or 0)
         use.requests += 1

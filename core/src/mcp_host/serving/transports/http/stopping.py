@@ -1,0 +1,53 @@
+"""What a server that ends answers: another one may take what it refuses."""
+
+from __future__ import annotations
+
+import asyncio
+
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from ....errors import Unavailable
+from . import PATH
+from .refusals import come_again
+from .routes import RETRY_AFTER
+
+
+class Refusal:
+    """Refuses requests to the endpoint once told to; those that run end as ever.
+
+    Nothing of what is refused has begun, so that whoever balances the load may send it elsewhere.
+    `nothing_runs` is set where no request waits for its answer.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+        self._is_refusing = False
+        self._running = 0
+        self.nothing_runs = asyncio.Event()
+        self.nothing_runs.set()
+
+    def begin(self) -> None:
+        """Refuse requests from now on."""
+        self._is_refusing = True
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http" or scope["path"] != PATH or scope["method"] == "GET":
+            await self._app(scope, receive, send)  # a stream of a GET ends with the server
+        elif self._is_refusing:
+            details = {"reason": "stopping", "retry_after": RETRY_AFTER}
+            error = Unavailable(
+                "This server is stopping and takes no more requests", details=details
+            )
+            await come_again(503, None, error, Connection="close")(scope, receive, send)
+        else:
+            await self._count(scope, receive, send)
+
+    async def _count(self, scope: Scope, receive: Receive, send: Send) -> None:
+        self._running += 1
+        self.nothing_runs.clear()
+        try:
+            await self._app(scope, receive, send)
+        finally:
+            self._running -= 1
+            if not self._running:
+                self.nothing_runs.set()

@@ -1,0 +1,447 @@
+"""Two hosts behind a balancer, as docs/samples/two-hosts has them, but for the containers.
+
+Without HAProxy the tests are skipped; MCP_HOST_HAPROXY names one that is not on the PATH.
+"""
+
+import asyncio
+import itertools
+import json
+import os
+import shutil
+import signal
+import socket
+import sys
+import time
+from collections import Counter
+from collections.abc import AsyncIterator, Iterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from statistics import median
+from typing import TYPE_CHECKING, Any
+
+import asyncpg
+import httpx2
+import pytest
+import yaml
+from mcp_host.testing import HttpServer, http_server
+from mcp_host_todo_db.storage import read_url
+from mcp_host_todo_db.storage.migrating import migrate
+
+if TYPE_CHECKING:
+    from conftest import Server
+
+pytestmark = pytest.mark.anyio
+
+SAMPLE = Path(__file__).parents[2] / "docs" / "samples" / "two-hosts"
+HAPROXY = os.environ.get("MCP_HOST_HAPROXY") or shutil.which("haproxy")
+MODERN = "2026-07-28"
+META = "io.modelcontextprotocol/"
+TOKEN = "token-of-ann-for-two-hosts"
+needs_haproxy = pytest.mark.skipif(
+    HAPROXY is None, reason="HAPROXY WAS NOT FOUND, the balancer is not tested: install haproxy"
+)
+
+
+@dataclass
+class Place:
+    """Where the hosts and the balancer are, and what stands in their environment."""
+
+    folder: Path
+    ports: dict[str, int]
+    environment: dict[str, str]
+    schema: str
+
+    def url(self, name: str) -> str:
+        return f"http://127.0.0.1:{self.ports[name]}/mcp"
+
+    @asynccontextmanager
+    async def host(self, name: str) -> AsyncIterator[HttpServer]:
+        argv = [sys.executable, "-m", "mcp_host", "serve", "--config", "mcp-host.toml"]
+        where = ["--transport", "http", "--host", "127.0.0.1", "--port", str(self.ports[name])]
+        async with http_server(
+            [*argv, *where], cwd=self.folder, environment=self.environment
+        ) as server:
+            yield server
+
+    @asynccontextmanager
+    async def balancer(self) -> AsyncIterator[None]:
+        assert HAPROXY is not None
+        process = await asyncio.create_subprocess_exec(
+            *(HAPROXY, "-db", "-f", str(SAMPLE / "haproxy.cfg")),
+            env={**os.environ, **self.environment},
+            stdout=asyncio.subprocess.DEVNULL,
+            stderr=asyncio.subprocess.DEVNULL,
+        )
+        try:
+            yield
+        finally:
+            process.kill()
+            await process.wait()
+
+
+async def made_place(server: "Server", folder: Path) -> Place:
+    """A place on an empty schema, which the newest version is in."""
+    schema = await server.schema()
+    url = server.url(schema)
+    await migrate(read_url(url))
+    with FreePorts() as free:
+        ports = {name: free.port() for name in ("one", "two", "balancer")}
+    settings = (SAMPLE / "mcp-host.toml").read_text()
+    settings = settings.replace("drain = 5", "drain = 2")
+    settings = settings.replace("[host]", "[host]\nstart_timeout = 60")  # of a busy machine
+    (folder / "mcp-host.toml").write_text(f"{settings}\nconnect_timeout = 9\n")
+    at = f"127.0.0.1:{ports['balancer']}"
+    environment = {
+        "HOME": str(folder),
+        "TODO_DATABASE_URL": url,
+        "MCP_TOKEN": TOKEN,
+        "MCP_STATE_KEY": "a key for two hosts of at least 32 characters",
+        "MCP_NAME": at,
+        "MCP_BIND": at,
+        "MCP_ONE": f"127.0.0.1:{ports['one']}",
+        "MCP_TWO": f"127.0.0.1:{ports['two']}",
+    }
+    return Place(folder, ports, environment, schema)
+
+
+@dataclass
+class Hosts:
+    """Two hosts that serve; one that has ended can be started again."""
+
+    place: Place
+    server: "Server"
+    running: dict[str, HttpServer]
+    stack: AsyncExitStack
+
+    async def start(self, name: str) -> None:
+        self.running[name] = await self.stack.enter_async_context(self.place.host(name))
+        try:
+            async with Caller(self.place.url(name)) as caller:
+                await caller.ready()
+        except TimeoutError:
+            raise AssertionError(f"it is not ready: {self.running[name].stderr}") from None
+
+    async def kill(self, name: str) -> None:
+        self.running[name].process.kill()
+        await self.running[name].process.wait()
+
+    async def titles(self) -> Counter[str]:
+        connection = await asyncpg.connect(self.server.admin_url)
+        try:
+            rows = await connection.fetch(f"SELECT title FROM {self.place.schema}.tasks")
+        finally:
+            await connection.close()
+        return Counter(row["title"] for row in rows)
+
+
+@pytest.fixture(scope="module")
+async def hosts(server: "Server", tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Hosts]:
+    place = await made_place(server, tmp_path_factory.mktemp("two-hosts"))
+    async with AsyncExitStack() as stack:
+        made = Hosts(place, server, {}, stack)
+        await asyncio.gather(made.start("one"), made.start("two"))
+        yield made
+
+
+class FreePorts:
+    """Free ports, each another one, which are all given back at once."""
+
+    def __init__(self) -> None:
+        self._sockets: list[socket.socket] = []
+
+    def __enter__(self) -> "FreePorts":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for one in self._sockets:
+            one.close()
+
+    def port(self) -> int:
+        self._sockets.append(socket.create_server(("127.0.0.1", 0)))
+        return int(self._sockets[-1].getsockname()[1])
+
+
+class CallRefused(Exception):
+    """An error of a tool, with its envelope."""
+
+    def __init__(self, envelope: dict[str, Any]) -> None:
+        super().__init__(str(envelope))
+        self.envelope = envelope
+
+
+@dataclass
+class Caller:
+    """Ann, at one address."""
+
+    url: str
+    http: httpx2.AsyncClient = field(default_factory=lambda: httpx2.AsyncClient(timeout=60))
+
+    async def __aenter__(self) -> "Caller":
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.http.aclose()
+
+    def request(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
+        meta = {
+            META + "protocolVersion": MODERN,
+            META + "clientCapabilities": {},
+            META + "clientInfo": {"name": "c", "version": "1"},
+        }
+        headers = {
+            "accept": "application/json, text/event-stream",
+            "authorization": f"Bearer {TOKEN}",
+            "mcp-protocol-version": MODERN,
+            "mcp-method": method,
+        }
+        if "name" in params:
+            headers["mcp-name"] = params["name"]
+        frame = {"jsonrpc": "2.0", "id": 1, "method": method, "params": {**params, "_meta": meta}}
+        return {"json": frame, "headers": headers}
+
+    async def call(self, name: str, **arguments: Any) -> dict[str, Any]:
+        """The result of a tool; raises where there is none, or it is an error."""
+        asked = self.request("tools/call", {"name": name, "arguments": arguments})
+        answer = await self.http.post(self.url, **asked)
+        answer.raise_for_status()
+        data = [line for line in answer.text.splitlines() if line.startswith("data: {")]
+        result = json.loads(data[-1][6:] if data else answer.text)["result"]
+        if result.get("isError"):
+            raise CallRefused(result["_meta"]["mcp-host/error"])
+        made: dict[str, Any] = result
+        return made
+
+    @asynccontextmanager
+    async def watching(self, uri: str) -> AsyncIterator[AsyncIterator[str]]:
+        """The methods of what the server tells of a resource, from the acknowledgement on."""
+        wanted = {"notifications": {"resourceSubscriptions": [uri]}}
+        asked = self.request("subscriptions/listen", wanted)
+
+        async def methods(answer: httpx2.Response) -> AsyncIterator[str]:
+            async for line in answer.aiter_lines():
+                if line.startswith("data: {"):
+                    yield json.loads(line[6:]).get("method", "")
+
+        async with self.http.stream("POST", self.url, **asked) as answer:
+            told = methods(answer)
+            assert await anext(told) == "notifications/subscriptions/acknowledged"
+            yield told
+
+    async def ready(self) -> None:
+        """Wait until the server, or the balancer and a host behind it, is ready."""
+        address = self.url.removesuffix("/mcp") + "/readyz"
+        async with asyncio.timeout(60):
+            while True:
+                try:
+                    if (await self.http.get(address)).status_code == 200:
+                        return
+                except httpx2.TransportError:
+                    await asyncio.sleep(0.05)
+
+
+class Load:
+    """Callers who add tasks one after the other, each with a title of its own."""
+
+    def __init__(self, url: str, callers: int, pause: float) -> None:
+        self.confirmed: list[str] = []
+        self.errors: list[str] = []
+        self._numbers = itertools.count()
+        self._url = url
+        self._pause = pause
+        self._came = asyncio.Event()
+        self._tasks = [asyncio.create_task(self._add()) for _ in range(callers)]
+
+    async def _add(self) -> None:
+        async with Caller(self._url) as caller:
+            while True:
+                title = str(next(self._numbers))
+                try:
+                    await caller.call("todo_db_add_task", title=title)
+                    self.confirmed.append(title)
+                except (httpx2.HTTPError, CallRefused) as error:
+                    self.errors.append(f"{title}: {error!r}")
+                self._came.set()
+                await asyncio.sleep(self._pause)
+
+    async def more(self, count: int) -> None:
+        """Wait until so many more tasks are confirmed."""
+        wanted = len(self.confirmed) + count
+        async with asyncio.timeout(120):
+            while len(self.confirmed) < wanted:
+                self._came.clear()
+                await self._came.wait()
+
+    async def end(self) -> None:
+        """End after the calls that run: a title is confirmed, or an error, or was never sent."""
+        numbers = self._numbers
+        self._numbers = iter(())  # type: ignore[assignment]  # the next call ends its caller
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        assert next(numbers) == len(self.confirmed) + len(self.errors)
+
+
+@needs_haproxy
+@pytest.mark.parametrize(
+    ("callers", "pause", "stops"),
+    [(4, 0.05, 1), pytest.param(16, 0.0, 6, marks=pytest.mark.torture)],
+)
+async def test_a_rolling_stop_loses_doubles_and_fails_nothing(
+    hosts: Hosts, callers: int, pause: float, stops: int
+) -> None:
+    names = itertools.cycle(("one", "two"))
+    before = await hosts.titles()
+    async with hosts.place.balancer():
+        async with Caller(hosts.place.url("balancer")) as caller:
+            await caller.ready()
+        load = Load(hosts.place.url("balancer"), callers, pause)
+        for name in itertools.islice(names, stops):
+            await load.more(40)
+            assert await hosts.running[name].signal(signal.SIGTERM) == 0
+            await load.more(40)
+            await hosts.start(name)
+        await load.end()
+
+    assert load.errors == []
+    assert await hosts.titles() - before == Counter(load.confirmed)
+
+
+async def test_a_change_through_one_host_is_told_to_who_watches_at_the_other(
+    hosts: Hosts,
+) -> None:
+    async with Caller(hosts.place.url("one")) as one, Caller(hosts.place.url("two")) as two:
+        took = []
+        async with two.watching("todo://ann/tasks") as told, asyncio.timeout(60):
+            await _listening(one, told)
+            for number in range(5):
+                began = time.monotonic()
+                await one.call("todo_db_add_task", title=f"told {number}")
+                assert await anext(told) == "notifications/resources/updated"
+                took.append(time.monotonic() - began)
+
+    assert median(took) < 15, took  # a tenth of a second, and what the machine is busy with
+
+
+@pytest.mark.parametrize(
+    ("callers", "kills"), [(2, 1), pytest.param(12, 8, marks=pytest.mark.torture)]
+)
+async def test_hosts_that_are_flooded_killed_and_started_again_answer_the_truth(
+    hosts: Hosts, callers: int, kills: int
+) -> None:
+    names = itertools.cycle(("one", "two"))
+    writers = [Writer(hosts.place, f"{callers}-{n}") for n in range(callers)]
+    flood = asyncio.create_task(_flood(hosts.place, callers))
+    async with asyncio.timeout(60 + 60 * kills), asyncio.TaskGroup() as writing:
+        for writer in writers:
+            writing.create_task(writer.write())
+        for name in itertools.islice(names, kills):
+            await asyncio.gather(*(writer.more(3) for writer in writers))
+            await hosts.kill(name)
+            await asyncio.gather(*(writer.more(3) for writer in writers))
+            await hosts.start(name)
+        for writer in writers:
+            writer.is_ending = True
+    flood.cancel()
+    rows = await hosts.titles()
+
+    for writer in writers:
+        assert {rows[title] for title in writer.kept} == {1}
+        assert {rows[title] for title in writer.refused} <= {0}
+        assert {rows[title] for title in writer.unknown} <= {0, 1}
+
+
+class Writer:
+    """Adds tasks at both hosts in turn: with a key until it is confirmed, and without, once.
+
+    `kept` are the titles that were confirmed, `refused` those whose answer says that nothing was
+    done, and `unknown` those that nobody can tell of.
+    """
+
+    def __init__(self, place: Place, name: str) -> None:
+        self.kept: list[str] = []
+        self.refused: list[str] = []
+        self.unknown: list[str] = []
+        self.is_ending = False
+        self._place = place
+        self._name = name
+        self._came = asyncio.Event()
+
+    async def more(self, count: int) -> None:
+        """Wait until so many more are confirmed."""
+        wanted = len(self.kept) + count
+        while len(self.kept) < wanted:
+            self._came.clear()
+            await self._came.wait()
+
+    async def write(self) -> None:
+        urls = itertools.cycle((self._place.url("one"), self._place.url("two")))
+        async with httpx2.AsyncClient(timeout=60) as http:
+            for number in itertools.count():
+                if self.is_ending:
+                    return
+                await self._with_key(f"{self._name} keyed {number}", urls, http)
+                await self._without(f"{self._name} plain {number}", next(urls), http)
+                self._came.set()
+
+    async def _with_key(self, title: str, urls: Iterator[str], http: httpx2.AsyncClient) -> None:
+        for url in urls:
+            try:
+                await Caller(url, http).call("todo_db_add_task", title=title, request_key=title)
+            except httpx2.HTTPError:
+                await asyncio.sleep(0.05)
+            except CallRefused as error:
+                assert error.envelope["retryable"], error.envelope
+                await asyncio.sleep(error.envelope["details"].get("retry_after", 0.05))
+            else:
+                self.kept.append(title)
+                return
+
+    async def _without(self, title: str, url: str, http: httpx2.AsyncClient) -> None:
+        try:
+            await Caller(url, http).call("todo_db_add_task", title=title)
+            self.kept.append(title)
+        except (httpx2.ConnectError, httpx2.HTTPStatusError):
+            self.refused.append(title)
+        except httpx2.HTTPError:
+            self.unknown.append(title)
+        except CallRefused as error:
+            is_known = error.envelope["retryable"]
+            (self.refused if is_known else self.unknown).append(title)
+
+
+async def _flood(place: Place, at_once: int) -> None:
+    """List as often as the hosts let it, and heed nothing of what they answer."""
+
+    async def lists(url: str) -> None:
+        async with Caller(url) as caller:
+            while True:
+                try:
+                    await caller.call("todo_db_list_tasks", limit=500)
+                except (httpx2.HTTPError, CallRefused):
+                    await asyncio.sleep(0.05)
+
+    urls = itertools.cycle((place.url("one"), place.url("two")))
+    async with asyncio.TaskGroup() as group:
+        for url in itertools.islice(urls, at_once):
+            group.create_task(lists(url))
+
+
+async def _listening(one: Caller, told: AsyncIterator[str]) -> None:
+    """Change something until it is heard: a host that is ready may not listen yet."""
+    heard = asyncio.ensure_future(anext(told))
+    while not heard.done():
+        await one.call("todo_db_add_task", title="is anybody there?")
+        await asyncio.wait({heard}, timeout=1)
+
+
+def test_the_compose_file_gives_what_the_settings_and_the_balancer_read() -> None:
+    services = yaml.safe_load((SAMPLE / "compose.yaml").read_text())["services"]
+    settings = (SAMPLE / "mcp-host.toml").read_text()
+    balancer = (SAMPLE / "haproxy.cfg").read_text()
+
+    for name in ("one", "two", "migrated"):
+        for variable in services[name]["environment"]:
+            assert f'env = "{variable}"' in settings
+    for variable in services["balancer"]["environment"]:
+        assert f"${{{variable}}}" in balancer
+    assert services["balancer"]["environment"]["MCP_ONE"] == "one:8000"
+    assert services["one"]["command"] == services["two"]["command"]
