@@ -19,11 +19,15 @@ def test_six_kills_lose_nothing_that_was_confirmed(kind: str, tmp_path: Path) ->
 
 @pytest.mark.torture
 @pytest.mark.parametrize("seed", range(2, 12))
-@pytest.mark.parametrize("kind", ["sqlite", "json"])
-def test_two_thousand_kills_lose_nothing_that_was_confirmed(
-    kind: str, seed: int, tmp_path: Path
+@pytest.mark.parametrize("kind", ["sqlite", "json", "postgresql"])
+def test_three_thousand_kills_lose_nothing_that_was_confirmed(
+    kind: str, seed: int, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
-    kill_often(Location(kind, tmp_path / "plan"), rounds=100, seed=seed)
+    if kind == "postgresql":
+        place = Location(kind, url=request.getfixturevalue("database"), schema=f"kills_{seed}")
+    else:
+        place = Location(kind, tmp_path / "plan")
+    kill_often(place, rounds=100, seed=seed)
 
 
 def kill_often(location: Location, rounds: int, seed: int) -> None:

@@ -175,7 +175,8 @@ def test_a_client_without_a_file_gets_one_with_the_entry_it_reads(
     entry = ENTRIES.get(name, ENTRY)
     read = {"toml": tomllib.loads, "json": json.loads, "yaml": yaml.loads}[client.syntax]
     table = [entry] if client.listed else {"mcp-host": entry}
-    assert read(path.read_text()) == {client.servers: table}
+    beside = read(client.begins) if client.begins else {}
+    assert read(path.read_text()) == {**beside, client.servers: table}
     assert list(path.parent.iterdir()) == [path]
 
 

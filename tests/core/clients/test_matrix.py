@@ -199,8 +199,8 @@ def installed(client: Client, path: Path, text: str, kind: str) -> None:
 
 
 def read(client: Client, text: str) -> dict[str, Any]:
-    text = text.removeprefix("\ufeff")
-    data: dict[str, Any] = (READ[client.syntax](text) or {}) if text.strip() else {}
+    text = text.removeprefix("\ufeff").strip() or client.begins
+    data: dict[str, Any] = (READ[client.syntax](text) or {}) if text else {}
     return data
 
 
@@ -230,3 +230,13 @@ def test_a_comment_beside_an_empty_table_in_yaml_stays(text: str, tmp_path: Path
     apply(plan_install(CLIENTS["goose"], path, LAUNCH))
 
     assert "extensions: # none yet\n  mcp-host:\n" in path.read_text()
+
+
+def test_a_new_file_of_continue_has_the_name_and_version_that_continue_insists_on(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "config.yaml"
+
+    apply(plan_install(CLIENTS["continue"], path, LAUNCH))
+
+    assert {"name", "version", "schema", "mcpServers"} == set(yaml.loads(path.read_text()))

@@ -50,7 +50,8 @@ class Client:
 
     `refer` is how the client writes the value of a variable, with NAME in it; `names` is the key of
     an entry that lists variables to pass on; `inputs` says that the client asks for values and
-    keeps them. Of these three a client has one or none.
+    keeps them. Of these three a client has one or none. `begins` is what the client needs in a file
+    beside the servers, written where there was no file or an empty one.
 
     `projects` is a table of the client's own file with projects by their folders, each of which has
     servers of its own; they are read and taken out, never put in.
@@ -87,6 +88,7 @@ class Client:
     names: str = ""
     inputs: bool = False
     projects: str = ""
+    begins: str = ""
     by_bundle: bool = False
     folder: Literal["home", "project"] = "home"
     inherits: bool = False

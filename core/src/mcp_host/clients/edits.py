@@ -79,6 +79,8 @@ def edited(
     `inputs` are what the client is to ask its user for; what is asked for already stays. Of an
     entry that goes, the inputs go that nothing else refers to.
     """
+    if entry is not None and not text.removeprefix(MARK).strip():
+        text = client.begins
     if client.syntax == "json":
         return _edit_json(client, text, name, entry, list(inputs))
     return (_edit_toml if client.syntax == "toml" else _edit_yaml)(client, text, name, entry)

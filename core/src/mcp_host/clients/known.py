@@ -130,7 +130,10 @@ CLIENTS: Mapping[str, Client] = {
             files=("{GEMINI_CLI_HOME:~}/.gemini/settings.json",),
             servers="mcpServers",
             project_file=".gemini/settings.json",
-            after="Start Gemini CLI again; `/mcp` shows the server.",
+            after=(
+                "Start Gemini CLI again, in a folder that it trusts (else it starts no server); "
+                "`/mcp` shows the server."
+            ),
             source="https://geminicli.com/docs/tools/mcp-server",
             programs=("gemini",),
             marks=("{GEMINI_CLI_HOME:~}/.gemini/settings.json",),
@@ -287,6 +290,7 @@ CLIENTS: Mapping[str, Client] = {
             more_of_url={"type": "streamable-http"},
             url="url",
             refer="${{ secrets.NAME }}",
+            begins="name: Local Config\nversion: 1.0.0\nschema: v1\n",
         ),
         Client(
             "lm-studio",
