@@ -15,6 +15,7 @@ from mcp.server.lowlevel.server import Server
 from mcp.server.streamable_http import StreamableHTTPServerTransport
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp_host.serving.borrowed import sdk, web
+from mcp_host.serving.lane.exchange import AT_ONCE
 
 
 def test_the_sdks_server_makes_spans_by_a_middleware_that_can_be_taken_off() -> None:
@@ -285,6 +286,9 @@ class Sent:
     def close(self) -> None:
         self.is_closed = True
 
+    def get_extra_info(self, name: str) -> None:
+        """There is no socket."""
+
 
 async def test_what_is_written_in_one_go_is_sent_as_one_piece() -> None:
     sent = Sent()
@@ -306,3 +310,79 @@ async def test_much_is_sent_at_once() -> None:
     web.GatheringTransport(sent).write(b"x" * web.FULL)
 
     assert len(sent.pieces) == 1
+
+
+LARGE = b"x" * 8_000_000
+"""More than the system takes of a client that does not read."""
+
+
+async def test_a_response_that_another_thread_sends_is_the_same_and_sent_once() -> None:
+    pytest.importorskip("httptools")
+    given: list[bool | None] = []
+    ended: list[str] = []
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        if scope["type"] != "http":
+            return
+        await receive()
+        path = scope["path"]
+        body = LARGE if path == "/large" else path.encode()
+        headers = [(b"content-length", b"%d" % len(body)), (b"content-type", b"text/plain")]
+        at_once = scope.get(AT_ONCE)
+        if at_once is not None:
+            given.append(await asyncio.to_thread(at_once, headers, body, lambda: path != "/loop"))
+        else:
+            given.append(None)
+        await send({"type": "http.response.start", "status": 200, "headers": headers})
+        await send({"type": "http.response.body", "body": body})
+        ended.append(path)
+
+    async def until_ended(count: int) -> None:
+        while len(ended) < count:  # noqa: ASYNC110 - the server runs on this loop
+            await asyncio.sleep(0)
+
+    config = uvicorn.Config(app, http=web.counted_protocol(Door()), log_config=None)
+    server = web.GracefulServer(config, ending=lambda: None)
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        await started(server, listening)
+        reader, writer = await asyncio.open_connection(*listening.getsockname())
+
+        async def whole(length: int) -> tuple[list[bytes], bytes]:
+            head = (await reader.readuntil(b"\r\n\r\n")).splitlines()
+            return [line for line in head if not line.startswith(b"date")], (
+                await reader.readexactly(length)
+            )
+
+        async with asyncio.timeout(60):
+            writer.write(b"GET /sent HTTP/1.1\r\nHost: x\r\n\r\n")
+            sent = await whole(5)
+            await until_ended(1)
+            writer.write(b"GET /loop HTTP/1.1\r\nHost: x\r\n\r\n")
+            assert await whole(5) == (sent[0], b"/loop")
+            await until_ended(2)
+            writer.write(b"GET /large HTTP/1.1\r\nHost: x\r\n\r\n")
+            await until_ended(3)
+            assert (await whole(len(LARGE)))[1] == LARGE
+            writer.write(b"GET /one HTTP/1.1\r\nHost: x\r\n\r\n" * 2)
+            assert [(await whole(4))[1], (await whole(4))[1]] == [b"/one", b"/one"]
+            writer.write(b"GET /last HTTP/1.0\r\nHost: x\r\n\r\n")
+            head, body = await whole(5)
+            rest = await reader.read()
+        writer.close()
+        await server.shutdown([listening])
+
+    assert sent[1] == b"/sent"
+    assert given[:4] == [True, False, True, True]
+    assert (body, rest) == (b"/last", b"")
+    assert b"connection: close" in head
+
+
+async def test_nothing_is_sent_at_once_where_the_connection_is_no_more() -> None:
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        connected = Sent()
+        connected.get_extra_info = {"socket": ours}.get  # type: ignore[method-assign, assignment]  # has one
+        gathering = web.GatheringTransport(connected)
+        gathering.lost()
+
+        assert not gathering.send_at_once(b"data", lambda: True)

@@ -4,14 +4,21 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 import signal
 import socket
-from collections.abc import Callable, Iterator
+import sys
+import threading
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import Any, Protocol
 
 import uvicorn
 from uvicorn.protocols.http.auto import AutoHTTPProtocol
+
+from ...runtime import eager
+from ..lane.exchange import AT_ONCE, Header
 
 
 class GracefulServer(uvicorn.Server):
@@ -84,6 +91,11 @@ class GatheringTransport:
 
     uvicorn writes the head of a response and its body one after the other, each of which would be
     sent, and wake the client, by itself.
+
+    A response may also be sent by `send_at_once` in another thread, while the loop writes nothing
+    here. Then `_rest` is what of it the system did not take, and what uvicorn writes of that
+    response is not sent again, until `response_ended`. `_is_lost` is set before the descriptor
+    is closed, and it changes, as `_rest`, in the hands of `_sending` alone.
     """
 
     def __init__(self, transport: Any) -> None:
@@ -91,12 +103,19 @@ class GatheringTransport:
         self._loop = asyncio.get_running_loop()
         self._pieces: list[bytes] = []
         self._waiting = 0
+        self._sending = threading.Lock()
+        self._rest: bytes | None = None
+        self._is_lost = False
+        self._descriptor = _descriptor(transport)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._transport, name)
 
     def write(self, data: bytes) -> None:
         """Send this, at the latest when the loop has done what it is doing."""
+        with self._sending:  # so that what another thread is sending is sent
+            if self._rest is not None:
+                return
         self._pieces.append(data)
         self._waiting += len(data)
         if self._waiting >= FULL:  # so that the transport can say when it has enough
@@ -110,15 +129,56 @@ class GatheringTransport:
             pieces, self._pieces, self._waiting = self._pieces, [], 0
             self._transport.write(pieces[0] if len(pieces) == 1 else b"".join(pieces))
 
+    def response_ended(self) -> None:
+        """Send what was written of a response, or what is left of one that was sent at once."""
+        self.flush()
+        with self._sending:
+            rest, self._rest = self._rest, None
+        if rest:
+            self._transport.write(rest)
+
     def close(self) -> None:
         """Send what was written, and close the connection."""
-        self.flush()
+        self.response_ended()
         self._transport.close()
+
+    def may_send_at_once(self) -> bool:
+        """Whether all that was written is sent, so that another thread may send a response."""
+        return (
+            self._descriptor is not None
+            and not self._pieces
+            and not self._transport.get_write_buffer_size()
+        )
+
+    def send_at_once(self, data: bytes, may: Callable[[], bool]) -> bool:
+        """As `SendAtOnce`, of the bytes of the response."""
+        with self._sending:
+            if self._is_lost or self._descriptor is None or not may():
+                return False
+            try:
+                sent = os.write(self._descriptor, data)
+            except OSError:  # it takes nothing now, or is closed: the loop will see
+                sent = 0
+            self._rest = data[sent:]
+        return True
+
+    def lost(self) -> None:
+        """Hear that the descriptor is about to be closed."""
+        with self._sending:
+            self._is_lost = True
 
     def set_protocol(self, protocol: Any) -> None:
         """Hand the connection over to another protocol."""
         self.flush()
         self._transport.set_protocol(protocol)
+
+
+def _descriptor(transport: Any) -> int | None:
+    """The descriptor of a connection whose bytes go out as they are, without blocking."""
+    if sys.platform == "win32" or transport.get_extra_info("sslcontext") is not None:
+        return None
+    connected = transport.get_extra_info("socket")
+    return None if connected is None else int(connected.fileno())
 
 
 def counted_protocol(door: Counts) -> type[asyncio.Protocol]:
@@ -129,6 +189,11 @@ def counted_protocol(door: Counts) -> type[asyncio.Protocol]:
     """
 
     class CountedProtocol(AutoHTTPProtocol):  # type: ignore[misc, valid-type]  # chosen as it runs
+        """`_begun` is a request that begins to be answered once all that came is read."""
+
+        _is_reading = False
+        _begun: tuple[Any, Any] | None = None
+
         @property
         def awaits_header(self) -> bool:
             """Whether the server waits for the header of a request."""
@@ -154,15 +219,49 @@ def counted_protocol(door: Counts) -> type[asyncio.Protocol]:
             super().on_header(name, value.rstrip(b" \t"))
 
         def data_received(self, data: bytes) -> None:
+            self._is_reading = True
             super().data_received(data)
+            self._is_reading = False
             door.heard(self)
+            if self._begun is not None:
+                (cycle, app), self._begun = self._begun, None
+                self._begin_to_answer(cycle, app)
+
+        def _start_asgi_task(self, cycle: Any, app: Any) -> None:
+            """Have a request answered; one that comes in now, together with what came of its body.
+
+            A task that begins at once must not begin another: requests may come by the thousand.
+            """
+            if self._is_reading:
+                self._begun = cycle, app
+            else:
+                super()._start_asgi_task(cycle, app)
+
+        def _begin_to_answer(self, cycle: Any, app: Any) -> None:
+            if self.transport.may_send_at_once():
+                cycle.scope[AT_ONCE] = partial(self._answer_at_once, cycle)
+            task = eager.start(cycle.run_asgi(app))
+            self.tasks.add(task)
+            task.add_done_callback(self.tasks.discard)
+
+        def _answer_at_once(
+            self, cycle: Any, headers: Sequence[Header], body: bytes, may: Callable[[], bool]
+        ) -> bool:
+            head = [b"HTTP/1.1 200 OK\r\n"]
+            for name, value in (*cycle.default_headers, *headers):
+                head += name, b": ", value, b"\r\n"
+            if not cycle.keep_alive:
+                head.append(b"connection: close\r\n")
+            sent: bool = self.transport.send_at_once(b"".join((*head, b"\r\n", body)), may)
+            return sent
 
         def on_response_complete(self) -> None:
-            self.transport.flush()
+            self.transport.response_ended()
             super().on_response_complete()
             door.heard(self)
 
         def connection_lost(self, exc: Exception | None) -> None:
+            self.transport.lost()
             door.closed(self)
             super().connection_lost(exc)
 

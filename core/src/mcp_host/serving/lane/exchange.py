@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
-from typing import Any
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any, TypeAlias
 
 from ...declarations.context import Caller
+from ...runtime.alarms import Alarm, Alarms
+from ...runtime.messages import Answered
 from .channel import LaneChannel
 from .lane import Answer, Lane
 from .requests import Usual
@@ -23,65 +27,111 @@ STREAM_HEADERS = [
     (b"x-accel-buffering", b"no"),
 ]
 LIFE = b": ping\r\n\r\n"
+AT_ONCE = "mcp_host.at_once"
+"""Where the scope of a request has its `SendAtOnce`; absent where only the loop can answer it."""
+Header: TypeAlias = tuple[bytes, bytes]
+SendAtOnce: TypeAlias = Callable[[Sequence[Header], bytes, Callable[[], bool]], bool]
+"""Sends a whole response of status 200 in any thread: its headers and its body.
+
+False where `may`, which is asked last, says no, or the connection is no more: then nothing was
+done. Else the loop is to send a response all the same, which goes nowhere.
+"""
+LARGEST_AT_ONCE = 64 * 1024
+"""Bytes of an answer that a thread of the pack sends by itself."""
 
 
 class Exchange:
     """One request and its response: JSON, or a stream of events.
 
     It becomes a stream when the call says something, or has run for `patience`. When the client
-    goes, the call is cancelled. `_events` and `_writing` are set from the first event on, and
-    `_timer` is what is done next while the call runs.
+    goes, the call is cancelled. Whoever has the claim gives the answer: the thread of the pack that
+    makes it, by `at_once`, the stream from its first event on, or else the loop. `_events` and
+    `_writing` are set from the first event on, `_frame` before a thread of the pack claims, and
+    `_alarm` is what is done next while the call runs.
     """
 
     def __init__(
-        self, statuses: Mapping[int, int], patience: float | None, receive: Any, send: Any
+        self,
+        statuses: Mapping[int, int],
+        patience: float | None,
+        alarms: Alarms,
+        receive: Any,
+        send: Any,
+        at_once: SendAtOnce | None,
     ) -> None:
         self._statuses = statuses
         self._patience = PATIENCE if patience is None else patience
+        self._alarms = alarms
         self._receive = receive
         self._send = send
+        self._at_once = at_once
+        self._claim = threading.Lock()
+        self._frame = b""
         self._events: asyncio.Queue[bytes] | None = None
         self._writing: asyncio.Task[None] | None = None
         self._watching: asyncio.Task[None] | None = None
         self._is_gone = False
-        self._timer: asyncio.TimerHandle
+        self._alarm: Alarm
 
     async def run(self, lane: Lane, request: Usual, caller: Caller) -> None:
         """Have the request answered, and send the answer."""
-        loop = asyncio.get_running_loop()
         calling = asyncio.current_task()
         assert calling is not None  # this is a coroutine
-        self._timer = loop.call_later(QUICK, self._watch, calling)
+        self._alarm = self._alarms.set(QUICK, partial(self._watch, calling))
         channel = LaneChannel(lambda frame: self._say(_event(frame)), request.token)
+        at_once = None
+        if self._at_once is not None:
+            at_once = partial(self._answer_at_once, self._at_once, lane, request, caller)
         try:
-            answer = await lane.answer(request, caller, channel)
-            self._timer.cancel()
-            await self._respond(answer)
+            outcome = await lane.outcome(request, caller, channel, at_once)
+            self._alarms.take_back(self._alarm)
+            await self._answer(lambda: lane.framed(request, caller, outcome))
         except asyncio.CancelledError:
             if not self._is_gone:
                 raise
         finally:
             channel.close()
-            self._timer.cancel()
+            self._alarms.take_back(self._alarm)
             for task in (self._writing, self._watching):
                 if task is not None:
                     task.cancel()
 
-    async def _respond(self, answer: Answer) -> None:
+    def _answer_at_once(
+        self, send: SendAtOnce, lane: Lane, request: Usual, caller: Caller, answered: Answered
+    ) -> bool:
+        """Send what a pack answers, in its thread; False where that must be done on the loop."""
+        frame = lane.frame(request, caller, answered)
+        if frame is None or len(frame) > LARGEST_AT_ONCE:
+            return False
+        self._frame = frame
+        return send(_headers(frame), frame, self._claims)
+
+    def _claims(self) -> bool:
+        """Claim to give the answer, in any thread; False where somebody has."""
+        return self._claim.acquire(blocking=False)
+
+    async def _answer(self, made: Callable[[], Answer]) -> None:
         if self._events is not None and self._writing is not None:
-            self._events.put_nowait(_event(answer.frame))
+            self._events.put_nowait(_event(made().frame))
             self._events.put_nowait(b"")
             await self._writing
-            return
-        status = 200 if answer.error is None else self._statuses.get(answer.error, 200)
-        length = (b"content-length", str(len(answer.frame)).encode())
-        headers = [length, JSON_TYPE]
-        await self._send({"type": "http.response.start", "status": status, "headers": headers})
-        await self._send({"type": "http.response.body", "body": answer.frame})
+        elif self._claims():
+            answer = made()
+            status = 200 if answer.error is None else self._statuses.get(answer.error, 200)
+            await self._respond(status, answer.frame)
+        else:
+            await self._respond(200, self._frame)
+
+    async def _respond(self, status: int, frame: bytes) -> None:
+        start = {"type": "http.response.start", "status": status, "headers": _headers(frame)}
+        await self._send(start)
+        await self._send({"type": "http.response.body", "body": frame})
 
     def _say(self, event: bytes) -> None:
-        """Send an event, the first of which begins the stream."""
+        """Send an event, the first of which begins the stream; none after the answer."""
         if self._events is None:
+            if not self._claims():
+                return
             self._events = asyncio.Queue()
             self._writing = asyncio.create_task(self._write(self._events))
         self._events.put_nowait(event)
@@ -103,14 +153,18 @@ class Exchange:
 
     def _watch(self, calling: asyncio.Task[Any]) -> None:
         self._watching = asyncio.create_task(self._cancel_when_gone(calling))
-        loop = asyncio.get_running_loop()
-        self._timer = loop.call_later(max(0.0, self._patience - QUICK), self._say, LIFE)
+        left = max(0.0, self._patience - QUICK)
+        self._alarm = self._alarms.set(left, partial(self._say, LIFE))
 
     async def _cancel_when_gone(self, calling: asyncio.Task[Any]) -> None:
         while (await self._receive())["type"] != "http.disconnect":
             continue
         self._is_gone = True
         calling.cancel()
+
+
+def _headers(frame: bytes) -> list[tuple[bytes, bytes]]:
+    return [(b"content-length", b"%d" % len(frame)), JSON_TYPE]
 
 
 def _event(frame: bytes) -> bytes:

@@ -7,8 +7,9 @@ from dataclasses import replace
 from typing import Any, NamedTuple, TypeAlias
 
 from ...declarations.context import Caller
+from ...runtime.alarms import Alarms
 from ...startup.protocol import HANDSHAKE_VERSIONS, MODERN_VERSION
-from .exchange import JSON_TYPE, Exchange
+from .exchange import AT_ONCE, JSON_TYPE, Exchange
 from .lane import Lane
 from .requests import NAMES, Envelopes, Usual, cancelled, coerced, message, usual
 from .sessions import BEGUN, BegunCall, Session
@@ -84,6 +85,7 @@ class HttpLane:
         self._find_session = find_session
         self._patience = patience
         self._envelopes = Envelopes(None)
+        self._alarms = Alarms()
 
     async def __call__(self, scope: Scope, receive: Any, send: Any) -> None:
         headers = self._usual_headers(scope)
@@ -131,7 +133,8 @@ class HttpLane:
         caller = self._caller(request, headers, scope) if request is not None else None
         if request is None or caller is None:
             return False
-        exchange = Exchange(self._statuses, self._patience, receive, send)
+        at_once = scope.get(AT_ONCE)
+        exchange = Exchange(self._statuses, self._patience, self._alarms, receive, send, at_once)
         await exchange.run(self._lane, request, caller)
         return True
 
