@@ -16,12 +16,11 @@ from typing import Annotated, Any
 
 from pydantic import ConfigDict, GetCoreSchemaHandler, TypeAdapter, ValidationError
 from pydantic.fields import FieldInfo
-from pydantic_core import core_schema
+from pydantic_core import core_schema, to_json
 
 from ..errors import InvalidInput
 from .argument_errors import explain, explain_by_schema
 from .borrowed import calls_code
-from .content import compact
 from .errors import DeclarationError
 from .hints import allows_none
 from .input_schema import input_schema
@@ -156,22 +155,27 @@ class DeclaredArguments(Arguments):
         return frozenset(n for n, p in self._parameters.items() if allows_none(p.annotation))
 
     def _checked(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        text = compact(given)
+        text = _written(given)
         try:
             return self._checked_json(text)
         except ValidationError:
             # To JSON Schema, 1.0 is an integer; seldom sent, so looked for only now.
-            whole = compact(_whole_numbers(given))
+            whole = _written(_whole_numbers(given))
             if whole == text:
                 raise
             return self._checked_json(whole)
 
-    def _checked_json(self, text: str) -> dict[str, Any]:
+    def _checked_json(self, text: bytes) -> dict[str, Any]:
         # JSON mode: strict, and yet dates, enums and UUIDs are taken from their strings.
         # Under the published names alone, whatever else a model would take.
-        return self._adapter.validate_json(
+        checked: dict[str, Any] = self._adapter.validator.validate_json(
             text, strict=True, extra="forbid", by_alias=True, by_name=False
         )
+        return checked
+
+
+def _written(given: Mapping[str, Any]) -> bytes:
+    return to_json(given, inf_nan_mode="constants")
 
 
 class SchemaArguments(Arguments):

@@ -59,8 +59,8 @@ class OutputSchema:
 
     def plain(self, value: Any) -> Any:
         """The value as plain data; pydantic's `ValidationError` where it breaks the schema."""
-        checked = self._adapter.validate_python(value)
-        return self._adapter.dump_python(checked, mode="json", by_alias=True)
+        checked = self._adapter.validator.validate_python(value)
+        return self._adapter.serializer.to_python(checked, mode="json", by_alias=True)
 
 
 _PAGE: Schema = {

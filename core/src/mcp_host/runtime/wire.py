@@ -19,6 +19,7 @@ _TEXT: Mapping[str, frozenset[str]] = {
 }
 """Each kind of content by its `type`, with the texts that may stand in it."""
 _NEEDED: Mapping[str, frozenset[str]] = {**_TEXT, "resource_link": frozenset({"uri", "name"})}
+_TEXTS = frozenset((str,))
 _BODIES = (frozenset({"uri", "mimeType", "text"}), frozenset({"uri", "mimeType", "blob"}))
 
 
@@ -27,9 +28,13 @@ def is_wire(answer: Mapping[str, Any], meta: object) -> bool:
 
     False where it is not known.
     """
-    return _is_meta(meta) and all(
-        key in _FIELDS and _FIELDS[key](value) for key, value in answer.items()
-    )
+    if not _is_meta(meta):
+        return False
+    for key, value in answer.items():
+        fits = _FIELDS.get(key)
+        if fits is None or not fits(value):
+            return False
+    return True
 
 
 def _are_parts(value: object) -> bool:
@@ -40,6 +45,8 @@ def _is_part(part: object) -> bool:
     if type(part) is not dict:
         return False
     kind = part.get("type")
+    if kind == "text" and len(part) == 2:  # most answers
+        return type(part.get("text")) is str
     if kind == "resource":
         return part.keys() == {"type", "resource"} and _is_contents(part["resource"])
     keys = part.keys() - {"type", "_meta"}
@@ -82,14 +89,16 @@ def _is_message(value: object) -> bool:
 
 def _is_meta(meta: object) -> bool:
     """Whether nothing of it is the protocol's own, and nothing would be dropped."""
-    return type(meta) is dict and all(
-        type(key) is str and value is not None and not key.startswith(META)
-        for key, value in meta.items()
-    )
+    if type(meta) is not dict:
+        return False
+    for key, value in meta.items():
+        if type(key) is not str or value is None or key.startswith(META):
+            return False
+    return True
 
 
 def _is_table(value: object) -> bool:
-    return type(value) is dict and all(type(key) is str for key in value)
+    return type(value) is dict and _TEXTS.issuperset(map(type, value))
 
 
 def _is_count(value: object) -> bool:
