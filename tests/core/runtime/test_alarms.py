@@ -14,31 +14,43 @@ def anyio_backend() -> str:
     return "asyncio"
 
 
-async def test_alarms_ring_in_the_order_of_their_times_but_those_taken_back() -> None:
+async def test_alarms_ring_in_the_order_of_their_times_but_those_cancelled() -> None:
     alarms, rung, last = Alarms(), [], asyncio.Event()
-    alarms.set(0.03, last.set)
-    alarms.set(0.02, lambda: rung.append("second"))
-    taken_back = alarms.set(0.015, lambda: rung.append("taken back"))
-    alarms.set(0.01, lambda: rung.append("first"))
-    alarms.take_back(taken_back)
+    alarms.call_later(0.03, last.set)
+    alarms.call_later(0.02, lambda: rung.append("second"))
+    cancelled = alarms.call_later(0.015, lambda: rung.append("cancelled"))
+    alarms.call_later(0.01, lambda: rung.append("first"))
+    cancelled.cancel()
 
     await last.wait()
 
     assert rung == ["first", "second"]
 
 
-async def test_an_alarm_may_take_back_another_that_is_due_and_set_a_new_one() -> None:
+async def test_an_alarm_may_cancel_another_that_is_due_and_set_a_new_one() -> None:
     alarms, rung, last = Alarms(), [], asyncio.Event()
-    other = alarms.set(0.0, lambda: rung.append("other"))
+    alarms.call_later(60, lambda: None)
+    other = alarms.call_later(0.0, lambda: rung.append("other"))
 
     def first() -> None:
-        alarms.take_back(other)
-        alarms.set(0.0, last.set)
+        other.cancel()
+        alarms.call_later(0.0, last.set)
 
-    alarms.set(-1.0, first)
+    alarms.call_later(-1.0, first)
     await last.wait()
 
     assert rung == []
+
+
+async def test_an_alarm_is_not_lost_among_many_that_are_cancelled() -> None:
+    alarms, rung = Alarms(), asyncio.Event()
+    alarms.call_later(0.01, rung.set)
+    for _ in range(5000):
+        alarms.call_later(60, rung.clear).cancel()
+
+    await rung.wait()
+
+    assert len(alarms._heap) < 1000
 
 
 async def test_a_limit_ends_its_block_once_its_time_is_over_and_the_task_goes_on() -> None:

@@ -386,3 +386,34 @@ async def test_nothing_is_sent_at_once_where_the_connection_is_no_more() -> None
         gathering.lost()
 
         assert not gathering.send_at_once(b"data", lambda: True)
+
+
+@pytest.mark.parametrize("kind", ["h11", "httptools"])
+async def test_uvicorn_closes_a_connection_that_is_not_used_again(
+    kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    implementation = pytest.importorskip(f"uvicorn.protocols.http.{kind}_impl")
+    name = {"h11": "H11Protocol", "httptools": "HttpToolsProtocol"}[kind]
+    monkeypatch.setattr(web, "AutoHTTPProtocol", getattr(implementation, name))
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        if scope["type"] == "http":
+            headers = [(b"content-length", b"2")]
+            await send({"type": "http.response.start", "status": 200, "headers": headers})
+            await send({"type": "http.response.body", "body": b"ok"})
+
+    config = uvicorn.Config(
+        app, http=web.counted_protocol(Door()), log_config=None, timeout_keep_alive=0
+    )
+    server = web.GracefulServer(config, ending=lambda: None)
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        await started(server, listening)
+        reader, writer = await asyncio.open_connection(*listening.getsockname())
+        writer.write(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+        async with asyncio.timeout(60):
+            said = await reader.read()
+        writer.close()
+        await server.shutdown([listening])
+
+    assert said.startswith(b"HTTP/1.1 200 OK\r\n")
+    assert said.endswith(b"\r\n\r\nok")

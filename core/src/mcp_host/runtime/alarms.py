@@ -1,49 +1,66 @@
-"""Functions that are to be called at some time, most of which are taken back before it comes."""
+"""Functions that are to be called later, most of which are cancelled before."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from heapq import heappop, heappush
 from math import inf
 
 RESOLUTION = 0.001
 """Seconds by which a loop's timer may come too early."""
+MANY = 128
+"""Alarms, mostly cancelled ones, that are kept until they are sorted out."""
 
 
 class Alarm:
-    """A function that is called at a time of the loop's clock, unless it is taken back."""
+    """A function that is called at a time of the loop's clock, unless it is cancelled."""
 
-    __slots__ = ("at", "call")
+    __slots__ = ("_waiting", "at", "call")
 
-    def __init__(self, at: float, call: Callable[[], None]) -> None:
+    def __init__(self, waiting: set[Alarm], at: float, call: Callable[[], object]) -> None:
+        self._waiting = waiting
         self.at = at
         self.call = call
+        waiting.add(self)
+
+    def cancel(self) -> None:
+        """Have it not called; nothing where it has been."""
+        self._waiting.discard(self)
+        self.call = _nothing  # it may stay for a while among those that are not sorted out
+
+    def __lt__(self, other: Alarm) -> bool:
+        return self.at < other.at
+
+
+def _nothing() -> None:
+    """Stand for what is not to be called any more."""
 
 
 class Alarms:
     """Many alarms that share one timer of the loop; all methods belong to that loop.
 
-    A timer for each would cost a call more than all else that limits it. `_timer` comes at `_next`,
-    not after the first of `_waiting`; that one may have been taken back meanwhile.
+    A timer for each would cost a call more than all else that limits it. `_heap` has all that are
+    in `_waiting`, and some that are not any more; `_timer` comes at `_next`, not after the first.
     """
 
     def __init__(self) -> None:
         self._waiting: set[Alarm] = set()
+        self._heap: list[Alarm] = []
         self._next = inf
         self._timer: asyncio.TimerHandle | None = None
 
-    def set(self, seconds: float, call: Callable[[], None]) -> Alarm:
+    def call_later(self, seconds: float, call: Callable[[], object]) -> Alarm:
         """Have a function called in so many seconds."""
         loop = asyncio.get_running_loop()
-        alarm = Alarm(loop.time() + seconds, call)
-        self._waiting.add(alarm)
+        alarm = Alarm(self._waiting, loop.time() + seconds, call)
+        if len(self._heap) > MANY and len(self._heap) > 2 * len(self._waiting):
+            self._heap = sorted(self._waiting)
+        else:
+            heappush(self._heap, alarm)
         if alarm.at < self._next:
             self._wait_until(alarm.at, loop)
         return alarm
-
-    def take_back(self, alarm: Alarm) -> None:
-        """Have it not called; nothing where it has been."""
-        self._waiting.discard(alarm)
 
     def limit(self, seconds: float) -> TimeLimit:
         """Make a block that its task is thrown out of after so many seconds."""
@@ -57,14 +74,20 @@ class Alarms:
 
     def _ring(self, loop: asyncio.AbstractEventLoop) -> None:
         self._timer, self._next = None, inf
-        now = loop.time() + RESOLUTION
-        for alarm in sorted(self._waiting, key=lambda alarm: alarm.at):
-            if alarm.at > now:
-                self._wait_until(alarm.at, loop)
-                break
-            if alarm in self._waiting:  # else one that was called took it back
+        for alarm in self._due(loop.time() + RESOLUTION):
+            if alarm in self._waiting:  # else one that was called has cancelled it
                 self._waiting.remove(alarm)
                 alarm.call()
+        self._due(-inf)
+        if self._heap:
+            self._wait_until(self._heap[0].at, loop)
+
+    def _due(self, now: float) -> list[Alarm]:
+        """Take out what is to be called now, and what comes first and is cancelled."""
+        due = []
+        while self._heap and (self._heap[0].at <= now or self._heap[0] not in self._waiting):
+            due.append(heappop(self._heap))
+        return due
 
 
 class TimeLimit:
@@ -83,10 +106,10 @@ class TimeLimit:
         assert task is not None  # only a coroutine awaits in the block
         self._task = task
         self._cancelling = task.cancelling()
-        self._alarm = self._alarms.set(self._seconds, self._expire)
+        self._alarm = self._alarms.call_later(self._seconds, self._expire)
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        self._alarms.take_back(self._alarm)
+        self._alarm.cancel()
         if (
             self.has_expired
             and self._task.uncancel() <= self._cancelling  # nobody else has cancelled it

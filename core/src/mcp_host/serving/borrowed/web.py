@@ -18,6 +18,7 @@ import uvicorn
 from uvicorn.protocols.http.auto import AutoHTTPProtocol
 
 from ...runtime import eager
+from ...runtime.alarms import Alarms
 from ..lane.exchange import AT_ONCE, Header
 
 
@@ -173,6 +174,20 @@ class GatheringTransport:
         self._transport.set_protocol(protocol)
 
 
+class SharedTimers:
+    """The loop, but that all timers of a server's connections are one.
+
+    uvicorn sets a timer after each response, and cancels it when the next request comes.
+    """
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, alarms: Alarms) -> None:
+        self._loop = loop
+        self.call_later = alarms.call_later
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._loop, name)
+
+
 def _descriptor(transport: Any) -> int | None:
     """The descriptor of a connection whose bytes go out as they are, without blocking."""
     if sys.platform == "win32" or transport.get_extra_info("sslcontext") is not None:
@@ -187,6 +202,8 @@ def counted_protocol(door: Counts) -> type[asyncio.Protocol]:
     uvicorn has `timeout_keep_alive` for the time between two requests, and nothing for a client
     that never ends its first header.
     """
+
+    alarms = Alarms()
 
     class CountedProtocol(AutoHTTPProtocol):  # type: ignore[misc, valid-type]  # chosen as it runs
         """`_begun` is a request that begins to be answered once all that came is read."""
@@ -212,6 +229,7 @@ def counted_protocol(door: Counts) -> type[asyncio.Protocol]:
 
         def connection_made(self, transport: asyncio.BaseTransport) -> None:
             super().connection_made(GatheringTransport(transport))
+            self.loop: Any = SharedTimers(asyncio.get_running_loop(), alarms)
             door.opened(self)
 
         def on_header(self, name: bytes, value: bytes) -> None:
@@ -240,9 +258,15 @@ def counted_protocol(door: Counts) -> type[asyncio.Protocol]:
         def _begin_to_answer(self, cycle: Any, app: Any) -> None:
             if self.transport.may_send_at_once():
                 cycle.scope[AT_ONCE] = partial(self._answer_at_once, cycle)
-            task = eager.start(cycle.run_asgi(app))
-            self.tasks.add(task)
-            task.add_done_callback(self.tasks.discard)
+            task = eager.start(self._run(cycle, app))
+            if not task.done():
+                self.tasks.add(task)
+
+        async def _run(self, cycle: Any, app: Any) -> None:
+            try:
+                await cycle.run_asgi(app)
+            finally:
+                self.tasks.discard(asyncio.current_task())
 
         def _answer_at_once(
             self, cycle: Any, headers: Sequence[Header], body: bytes, may: Callable[[], bool]

@@ -77,21 +77,21 @@ class Exchange:
         """Have the request answered, and send the answer."""
         calling = asyncio.current_task()
         assert calling is not None  # this is a coroutine
-        self._alarm = self._alarms.set(QUICK, partial(self._watch, calling))
+        self._alarm = self._alarms.call_later(QUICK, partial(self._watch, calling))
         channel = LaneChannel(lambda frame: self._say(_event(frame)), request.token)
         at_once = None
         if self._at_once is not None:
             at_once = partial(self._answer_at_once, self._at_once, lane, request, caller)
         try:
             outcome = await lane.outcome(request, caller, channel, at_once)
-            self._alarms.take_back(self._alarm)
+            self._alarm.cancel()
             await self._answer(lambda: lane.framed(request, caller, outcome))
         except asyncio.CancelledError:
             if not self._is_gone:
                 raise
         finally:
             channel.close()
-            self._alarms.take_back(self._alarm)
+            self._alarm.cancel()
             for task in (self._writing, self._watching):
                 if task is not None:
                     task.cancel()
@@ -154,7 +154,7 @@ class Exchange:
     def _watch(self, calling: asyncio.Task[Any]) -> None:
         self._watching = asyncio.create_task(self._cancel_when_gone(calling))
         left = max(0.0, self._patience - QUICK)
-        self._alarm = self._alarms.set(left, partial(self._say, LIFE))
+        self._alarm = self._alarms.call_later(left, partial(self._say, LIFE))
 
     async def _cancel_when_gone(self, calling: asyncio.Task[Any]) -> None:
         while (await self._receive())["type"] != "http.disconnect":
