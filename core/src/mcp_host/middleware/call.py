@@ -82,8 +82,9 @@ class Call:
     turns true when its pack may have begun to do it, and `repeatable` is what the pack said of it
     then, where only a function of the arguments knows. `pack` is where it is made, once its pack is
     open. `at_once` is there while the answer of the pack's side is the client's as it is, and needs
-    nothing to be done before. `movable` is there where the call may go on behind a handle, and
-    `leave_host` gives its place in the host back, once it has one.
+    nothing to be done before; `is_answered` says that it was given so. `movable` is there where the
+    call may go on behind a handle, and `leave_host` gives its place in the host back, once it has
+    one.
     """
 
     kind: Kind
@@ -99,6 +100,13 @@ class Call:
     at_once: AtOnce | None = None
     movable: Movable | None = None
     leave_host: Callable[[], None] | None = None
+    is_answered: bool = False
+
+    def answer_at_once(self, answered: Answered) -> bool:
+        """Give the client the answer of the pack's side, in the thread that made it."""
+        assert self.at_once is not None
+        self.is_answered = self.at_once(answered)
+        return self.is_answered
 
     @property
     def known(self) -> Entry:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Callable, Sequence
 from time import perf_counter
 from typing import NamedTuple, TypeAlias
@@ -10,6 +11,8 @@ from typing import NamedTuple, TypeAlias
 from ..errors import ProtocolError
 from ..runtime.messages import Answered
 from .call import Call, Next, Result
+
+log = logging.getLogger("mcp_host.calls")
 
 
 class Ended(NamedTuple):
@@ -34,7 +37,7 @@ Listener: TypeAlias = Callable[[Call, Ended], None]
 
 
 class Outcomes:
-    """Tells every listener, in the loop's next turn: the answer goes out first."""
+    """Tells every listener once the answer is out: now, or in the loop's next turn."""
 
     def __init__(self, listeners: Sequence[Listener]) -> None:
         self._listeners = listeners
@@ -54,8 +57,14 @@ class Outcomes:
             raise
         finally:
             ended = Ended(code, 1000 * (perf_counter() - start), size)
-            asyncio.get_running_loop().call_soon(self._tell, call, ended)
+            if call.is_answered:
+                self._tell(call, ended)
+            else:
+                asyncio.get_running_loop().call_soon(self._tell, call, ended)
 
     def _tell(self, call: Call, ended: Ended) -> None:
         for listener in self._listeners:
-            listener(call, ended)
+            try:
+                listener(call, ended)
+            except Exception:  # the call has ended as it has, whoever failed to note that
+                log.exception("how %s %s ended was not noted", call.kind, call.name[:200])

@@ -40,7 +40,8 @@ class Run:
             is_live=call.asking.ask is not None,
         )
         call.began = True
-        reply = await call.place.worker.call(message, self._hear(call), call.at_once)
+        at_once = call.answer_at_once if call.at_once is not None else None
+        reply = await call.place.worker.call(message, self._hear(call), at_once)
         call.began = not isinstance(reply, Asked | CannotAsk)
         if isinstance(reply, Answered | Asked):
             return reply

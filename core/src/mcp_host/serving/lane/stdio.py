@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Callable
-from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from ...declarations.context import Caller, Level
@@ -83,9 +82,8 @@ class StdioLane:
     def _start(self, request: Usual, caller: Caller) -> None:
         only = _OnlyAnswer(self._lane, self._link, request, caller)
         task = eager.start(self._answer(request, caller, only))
-        key = coerced(request.id)
-        self._running[key] = _Running(task, only)
-        task.add_done_callback(partial(self._ended, key, only))
+        if not task.done():
+            self._running[coerced(request.id)] = _Running(task, only)
 
     def _level(self) -> Callable[[], Level] | None:
         """In the handshake era a client has set its level; later ones ask in each request."""
@@ -94,22 +92,25 @@ class StdioLane:
     async def _answer(self, request: Usual, caller: Caller, only: _OnlyAnswer) -> None:
         channel = LaneChannel(self._link.post, request.token, self._level())
         try:
-            outcome = await self._lane.outcome(request, caller, channel, only.at_once)
-        except asyncio.CancelledError:
-            if not self._is_closing:
-                raise
-            outcome = ProtocolError(CONNECTION_CLOSED, "Connection closed")
+            try:
+                outcome = await self._lane.outcome(request, caller, channel, only.at_once)
+            except asyncio.CancelledError:
+                if not self._is_closing:
+                    raise
+                outcome = ProtocolError(CONNECTION_CLOSED, "Connection closed")
+            finally:
+                channel.close()
+            if only.claim():
+                done = self._link.post(self._lane.framed(request, caller, outcome).frame)
+                if done is not None:
+                    await done
         finally:
-            channel.close()
-        if not only.claim():
-            return
-        done = self._link.post(self._lane.framed(request, caller, outcome).frame)
-        if done is not None:
-            await done
+            self._ended(request, only)
 
-    def _ended(self, key: Id, only: _OnlyAnswer, task: asyncio.Task[None]) -> None:
+    def _ended(self, request: Usual, only: _OnlyAnswer) -> None:
+        key = coerced(request.id)
         running = self._running.get(key)
-        if running is not None and running.task is task:
+        if running is not None and running.only is only:
             del self._running[key]
         only.ended()
 
