@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable
+
 from ..packs.access import check
 from .call import Call, Next, Result
 
 
-async def policy(call: Call, following: Next) -> Result:
+def policy(call: Call, following: Next) -> Awaitable[Result]:
     if call.entry is not None:
         check(call.entry, call.context.caller)
-    return await following(call)
+    return following(call)

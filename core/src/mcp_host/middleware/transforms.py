@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable
+
 from .call import Call, Next, Result
 
 
-async def transforms(call: Call, following: Next) -> Result:
+def transforms(call: Call, following: Next) -> Awaitable[Result]:
     transform = call.known.transform
     if transform is not None:
         call.arguments = transform.arguments(call.arguments)
-    return await following(call)
+    return following(call)

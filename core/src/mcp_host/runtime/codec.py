@@ -34,7 +34,7 @@ from .messages import (
     Withdrawn,
 )
 
-_CALL = tuple(f.name for f in fields(CallMessage) if f.name not in ("caller", "arguments"))
+_CALL = tuple(name for name in CallMessage._fields if name not in ("caller", "arguments"))
 _PROPOSALS = tuple(f.name for f in fields(ProposalsMessage))
 
 

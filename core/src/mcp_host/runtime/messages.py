@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import field
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 from pydantic_core import from_json
 
@@ -29,8 +29,10 @@ ENTRIES = 50
 Kind = Literal["tool", "resource", "prompt", "method"]
 
 
-@dataclass(frozen=True, slots=True)
-class CallMessage:
+_NOTHING: Mapping[str, Any] = {}
+
+
+class CallMessage(NamedTuple):
     """A call, to a pack's side.
 
     `key` is what the pack's own catalog finds the contribution by, `target` what the client sent.
@@ -46,7 +48,7 @@ class CallMessage:
     caller: Caller
     seconds: float
     max_answer_bytes: int
-    answers: Mapping[str, Any] = field(default_factory=dict)
+    answers: Mapping[str, Any] = _NOTHING
     state: str | None = None
     is_live: bool = False
 

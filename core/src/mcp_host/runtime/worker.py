@@ -337,21 +337,21 @@ class ThreadWorker:
                 found.append(one)
         return found
 
-    async def _on_loop(
+    def _on_loop(
         self, work: Callable[[], Coroutine[Any, Any, T]], closed: T, told: Told = None
-    ) -> T:
+    ) -> Awaitable[T]:
         """Do a piece of work on the pack's loop; `told` is called before it is cancelled."""
         loop = self._open_loop()
         job: Job[T] = Job(self._came_back, told)
         loop.post(job.begin, loop, work, closed)
-        return await self._outcome(job, loop)
+        return self._outcome(job, loop)
 
-    async def _in_new_thread(self, work: Callable[[], T], closed: T, told: Told) -> T:
+    def _in_new_thread(self, work: Callable[[], T], closed: T, told: Told) -> Awaitable[T]:
         """Do a piece of work in one of the pack's threads, as `_on_loop`."""
         loop = self._open_loop()
         job: Job[T] = Job(self._came_back, told)
         self._threads.post(lambda: job.call(work, closed))
-        return await self._outcome(job, loop)
+        return self._outcome(job, loop)
 
     def _open_loop(self) -> PackLoop:
         if self._abandoned >= ABANDONED_LIMIT:

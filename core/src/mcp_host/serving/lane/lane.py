@@ -6,7 +6,7 @@ import asyncio
 import logging
 import os
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 from pydantic_core import to_json
@@ -39,6 +39,11 @@ PONG = Answered(b"{}", is_wire=True)
 async def _nobody(question: Mapping[str, Any]) -> Mapping[str, Any]:
     """Stand for a client that is never asked: it offers nothing that can be."""
     raise Cancelled("This client cannot be asked", details={"reason": "client_gone"})
+
+
+async def _pong() -> Answered:
+    """Answer a ping, which no pack hears of."""
+    return PONG
 
 
 _LIVE = Asking(ask=_nobody)
@@ -105,23 +110,23 @@ class Lane:
             return error
         return outcome
 
-    async def call(
+    def call(
         self,
         request: Usual,
         caller: Caller,
         channel: ClientChannel,
         at_once: AtOnce | None = None,
-    ) -> Answered:
+    ) -> Awaitable[Answered]:
         """Have the host answer a request that `takes` has taken; raises what the host raises."""
         if request.method == "ping":
-            return PONG
+            return _pong()
         host, context = self._host, self._host.context(caller, channel)
         asking = UNASKED if caller.protocol == MODERN_VERSION else _LIVE
         if request.method == "tools/call":
-            return await host.call_tool(request.name, request.arguments, context, asking, at_once)
+            return host.call_tool(request.name, request.arguments, context, asking, at_once)
         if request.method == "prompts/get":
-            return await host.get_prompt(request.name, request.arguments, context, asking, at_once)
-        return await host.read(request.name, context, asking, at_once)
+            return host.get_prompt(request.name, request.arguments, context, asking, at_once)
+        return host.read(request.name, context, asking, at_once)
 
     def frame(self, request: Usual, caller: Caller, answered: Answered) -> bytes | None:
         """The frame of an answer, in any thread; None where it is not known to be fit."""
