@@ -21,6 +21,7 @@ from pydantic_core import core_schema, to_json
 from ..errors import InvalidInput
 from .argument_errors import explain, explain_by_schema
 from .borrowed import calls_code
+from .content import compact
 from .errors import DeclarationError
 from .hints import allows_none
 from .input_schema import input_schema
@@ -165,7 +166,7 @@ class DeclaredArguments(Arguments):
                 raise
             return self._checked_json(whole)
 
-    def _checked_json(self, text: bytes) -> dict[str, Any]:
+    def _checked_json(self, text: bytes | str) -> dict[str, Any]:
         # JSON mode: strict, and yet dates, enums and UUIDs are taken from their strings.
         # Under the published names alone, whatever else a model would take.
         checked: dict[str, Any] = self._adapter.validator.validate_json(
@@ -174,8 +175,11 @@ class DeclaredArguments(Arguments):
         return checked
 
 
-def _written(given: Mapping[str, Any]) -> bytes:
-    return to_json(given, inf_nan_mode="constants")
+def _written(given: Mapping[str, Any]) -> bytes | str:
+    try:
+        return to_json(given, inf_nan_mode="constants")
+    except ValueError:  # as of a lone surrogate, for which the check has words
+        return compact(given)
 
 
 class SchemaArguments(Arguments):

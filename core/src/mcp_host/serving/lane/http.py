@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, MutableMapping
 from dataclasses import replace
+from functools import lru_cache
 from typing import Any, NamedTuple, TypeAlias
 
 from ...declarations.context import Caller
@@ -270,6 +271,7 @@ def _again(kept: list[Message], receive: Any) -> Any:
     return again
 
 
+@lru_cache(maxsize=64)  # clients send the same few
 def _takes_both(accept: bytes) -> bool:
     kinds = {kind.strip() for kind in accept.split(b",")}
     return b"application/json" in kinds and b"text/event-stream" in kinds

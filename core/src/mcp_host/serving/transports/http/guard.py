@@ -26,6 +26,7 @@ class Guard:
         self._hosts = {host.lower() for host in http.allowed_hosts}
         self._origins = {origin.lower().rstrip("/") for origin in http.allowed_origins}
         self._names = {"localhost", "127.0.0.1", "[::1]"}
+        self._last_host: bytes | None = None  # one that fitted
         if not self._loopback:
             self._names |= {socket.gethostname().lower(), http.host.lower()}
 
@@ -35,11 +36,12 @@ class Guard:
 
     def _refusal(self, scope: Scope) -> PlainTextResponse | None:
         headers = dict(scope["headers"])
-        host = headers.get(b"host", b"").decode("latin-1").lower()
-        origin = headers.get(b"origin", b"").decode("latin-1").lower()
-        if not self._host_fits(host):
-            return PlainTextResponse("Misdirected request: unknown Host", 421)
-        if origin and not self._origin_fits(origin):
+        host, origin = headers.get(b"host", b""), headers.get(b"origin", b"")
+        if host != self._last_host:
+            if not self._host_fits(host.decode("latin-1").lower()):
+                return PlainTextResponse("Misdirected request: unknown Host", 421)
+            self._last_host = host
+        if origin and not self._origin_fits(origin.decode("latin-1").lower()):
             return PlainTextResponse("Forbidden: unknown Origin", 403)
         return None
 
