@@ -15,8 +15,7 @@ from typing import Any
 import psutil
 import pytest
 import warm_home
-from mcp_host.testing import CallFailed, clients
-from mcp_host.testing.clients import ServerExited
+from mcp_host.testing import CallFailed, ServerExited, clients
 from warm_home import WarmHome, eventually
 
 warm = warm_home.warm

@@ -6,16 +6,12 @@ async with hosted({"weather": "mcp_host_weather.plugin"}) as host:
 
 from __future__ import annotations
 
-from .clients import (
-    HttpServer,
-    ServerExited,
-    StdioClient,
-    http_server,
-    stdio_client,
-)
+from .clients import StdioClient, stdio_client
 from .contract import ContractFinding, PackContract, check_pack
 from .environment import EnvironmentReads, environment_reads
+from .frames import ServerExited
 from .hosting import CallFailed, Hosted, hosted
+from .http_server import HttpServer, http_server
 from .person import Person
 
 __all__ = [

@@ -23,7 +23,7 @@ from typing import Any
 from ...clients.changes import entry_in
 from ...clients.client import Client, ClientFileError
 from ...clients.reading import ClientServer, server_of
-from ...testing.clients import ServerExited, StdioClient
+from ...testing import ServerExited, StdioClient
 from ...testing.hosting import CallFailed
 from .web import WebClient
 
