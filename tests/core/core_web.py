@@ -48,8 +48,6 @@ class Web:
         given = {**self.headers, **{k.replace("_", "-"): v for k, v in headers.items()}}
         return await self.http.post(self.url, json=frame, headers=given)
 
-    # -- the stateless era
-
     def modern(
         self, method: str, params: Mapping[str, Any]
     ) -> tuple[dict[str, Any], dict[str, str]]:
@@ -85,8 +83,6 @@ class Web:
         frame, headers = self.modern(method, params)
         async with self.http.stream("POST", self.url, json=frame, headers=headers) as answer:
             yield _events(answer)
-
-    # -- the handshake era
 
     async def session(self) -> "Session":
         """A new session."""

@@ -19,9 +19,6 @@ REQUEST_ID = "mcp-host/request-id"
 SECRETS = {"ANN": "token-of-ann-0001", "BOB": "token-of-bob-0002"}
 
 
-# -- a pack with every kind of answer ----------------------------------------------------------
-
-
 @tool
 def echo(value: Any = None) -> dict[str, Any]:
     """Give it back."""
@@ -165,8 +162,6 @@ def _named(value: Any, name: str) -> Any:
     function.__name__ = name
     return function
 
-
-# -- requests, usual and unusual ---------------------------------------------------------------
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers(-(10**20), 10**20) | st.floats() | st.text(max_size=5),

@@ -279,3 +279,39 @@ def test_every_distribution_is_for_the_pythons_that_the_readme_names() -> None:
         project = tomllib.loads(file.read_text("utf-8"))["project"]
         names = [c.rpartition(" ")[2] for c in project["classifiers"] if ":: Python :: 3." in c]
         assert (project["requires-python"], names) == (f">={told[0]}", told)
+
+
+LONG = 400
+"""Lines of a module, from which on it should be a folder."""
+LONGER = {
+    "benchmarks/golden.py": "recorded answers, one after the other",
+}
+"""Modules that are longer than `LONG`, each with the reason why it stays one."""
+
+
+def written(*folders: str) -> list[Path]:
+    """The Python files below folders that are kept with the code."""
+    listed = subprocess.check_output(["git", "ls-files", *folders], cwd=ROOT, text=True)
+    return [ROOT / name for name in listed.split() if name.endswith(".py")]
+
+
+def test_no_file_needs_rulers_to_be_read() -> None:
+    ruled = [
+        f"{file.relative_to(ROOT)}:{number}"
+        for file in written()
+        for number, line in enumerate(file.read_text("utf-8").splitlines(), 1)
+        if re.match(r"\s*# (--|==)", line)
+    ]
+
+    assert ruled == [], "a file that needs rulers is a folder: give each part a module or a class"
+
+
+def test_a_module_is_short_or_has_a_reason_not_to_be() -> None:
+    long = {
+        str(file.relative_to(ROOT))
+        for file in written("core/src", "plugins/*/src", "benchmarks", "tools")
+        if len(file.read_text("utf-8").splitlines()) > LONG
+    }
+
+    assert long - LONGER.keys() == set(), f"longer than {LONG} lines: split it by its nouns"
+    assert LONGER.keys() - long == set(), "no longer that long: no reason is needed"

@@ -63,8 +63,6 @@ class Session:
                 os.killpg(server.pid, signal.SIGTERM)
             server.wait(PATIENCE)
 
-    # -- kinds of blocks
-
     def _write(self, block: Block) -> None:
         path = self.folder / str(block.file)
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -100,8 +98,6 @@ class Session:
             about = f"{block.where}: $ {command}\n{done.stdout}"
             assert done.returncode == expected_code, f"ended with {done.returncode}\n{about}"
             assert not wanted or fits(wanted, done.stdout), f"{about}\ndoes not fit:\n{wanted}"
-
-    # -- processes
 
     def _bash(self, command: str, given: str = "") -> subprocess.CompletedProcess[str]:
         process = self._start(command, stdin=subprocess.PIPE, stderr=subprocess.STDOUT)

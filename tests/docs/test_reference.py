@@ -43,9 +43,6 @@ def text(node: Any) -> str | None:
     return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else None
 
 
-# -- hooks
-
-
 @pytest.mark.parametrize("hook", HOOKS)
 def test_every_hook_has_a_section_that_tells_of_its_arguments_and_since_when(hook: str) -> None:
     section = of("hooks.md")[hook]
@@ -55,9 +52,6 @@ def test_every_hook_has_a_section_that_tells_of_its_arguments_and_since_when(hoo
     assert since
     assert f"Since {since[1]}" in section
     assert all(f"`{name}`" in section for name in inspect.signature(function).parameters)
-
-
-# -- the public API
 
 
 def public(value: Any) -> set[str]:
@@ -214,9 +208,6 @@ def test_every_option_of_a_decorator_or_a_client_is_told(decorator: str) -> None
     assert not {name for name in names if f"`{name}" not in section}
 
 
-# -- errors and states
-
-
 @pytest.mark.parametrize("code", BY_CODE)
 def test_every_error_code_has_a_section_that_names_its_exception(code: str) -> None:
     assert f"`{BY_CODE[code].__name__}`" in of("errors.md")[code]
@@ -261,9 +252,6 @@ def test_every_state_and_code_of_a_pack_is_told() -> None:
 
     assert {"import_failed", "open_timeout", "calls_abandoned"} <= codes
     assert not {code for code in codes | set(get_args(State)) if f"`{code}`" not in page}
-
-
-# -- commands
 
 
 def commands() -> dict[str, set[str]]:

@@ -461,9 +461,6 @@ async def test_the_tools_merge_and_refuse_alike(shop: Path, put: Put, server: li
     assert "by number." in spec(shop)
 
 
-# -- generated pairs
-
-
 LINES = [f"It SHALL keep rule {number}." for number in range(4)]
 NAMES = ["Right", "Wrong", "Late"]
 

@@ -29,9 +29,6 @@ def why(host: Hosted, pack: str) -> tuple[str, str, str]:
     return condition.code, condition.reason, condition.remedy
 
 
-# -- prefixes
-
-
 @pytest.mark.parametrize(
     ("prefix", "echo", "greet"),
     [
@@ -139,9 +136,6 @@ def test_two_distributions_that_offer_one_name_fail_it_until_the_settings_choose
     assert absent["code"] == "not_installed"
 
 
-# -- templates
-
-
 @pytest.mark.parametrize(
     ("uri", "text"),
     [
@@ -172,9 +166,6 @@ async def test_what_no_template_matches_is_not_found(uri: str) -> None:
         assert failed.value.envelope["uri"] == uri
 
 
-# -- pages
-
-
 @ERAS
 async def test_every_list_is_paged_whole_in_order_and_without_doubles(
     machine: "Machine", protocol: str
@@ -195,9 +186,6 @@ async def test_every_list_is_paged_whole_in_order_and_without_doubles(
 
 
 TEMPLATES = ("resourceTemplates", "resources/templates/list")
-
-
-# -- changes
 
 
 @ERAS
@@ -278,9 +266,6 @@ async def test_a_pack_that_fails_and_comes_back_changes_the_lists_of_its_clients
 
 async def offered(client: Any, name: str) -> bool:
     return name in [tool["name"] for tool in await client.tools()]
-
-
-# -- completion
 
 
 @ERAS

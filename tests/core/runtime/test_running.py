@@ -212,9 +212,6 @@ async def test_two_hosts_in_one_process_share_nothing(hosted: Hosting) -> None:
         assert "sample_echo" in one.names()
 
 
-# -- programs that a pack runs
-
-
 async def test_a_program_gets_its_input_and_tells_its_output_and_code(
     hosted_in_threads: Hosting,
 ) -> None:

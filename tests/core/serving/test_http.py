@@ -51,9 +51,6 @@ async def bob(served: HttpServer) -> AsyncIterator[Web]:
         yield web
 
 
-# -- who gets in -----------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("path", ["/mcp", "/healthz", "/readyz", "/nowhere"])
 async def test_a_foreign_host_or_origin_is_turned_away_on_every_route(ann: Web, path: str) -> None:
     port = ann.base.rpartition(":")[2]
@@ -202,9 +199,6 @@ async def test_each_token_is_a_subject_with_scopes_and_sees_what_it_may_use(
         assert envelope["details"] == {"reason": "missing_scope", "scope": scope}
 
 
-# -- what one caller may see of another ------------------------------------------------------------
-
-
 async def test_a_session_answers_nobody_but_the_caller_who_began_it(ann: Web, bob: Web) -> None:
     session = await ann.session()
     stolen = {**session.headers}
@@ -334,9 +328,6 @@ async def test_only_a_session_tells_one_client_without_a_token_from_another(home
             assert made_up.status_code == 404
 
 
-# -- stateless -------------------------------------------------------------------------------------
-
-
 async def test_stateless_mode_tells_clients_of_the_handshake_era_what_they_lose(home: Home) -> None:
     home.write("[http]\nstateless = true\n[packs.desk]\n")
 
@@ -386,9 +377,6 @@ async def test_several_stateless_processes_with_one_key_take_each_others_questio
         )
 
     assert answered["result"]["content"][0]["text"] == "shredded 1"
-
-
-# -- the end ---------------------------------------------------------------------------------------
 
 
 async def test_a_stop_drains_running_calls_ends_streams_and_exits_with_0(home: Home) -> None:

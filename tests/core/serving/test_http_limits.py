@@ -63,9 +63,6 @@ async def begin(web: Web) -> Any:
     return await web.post({"jsonrpc": "2.0", "id": 5, "method": "initialize", "params": params})
 
 
-# -- ids -------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("wrong", ["true", "1.5", "null", "[1]", "{}"])
 async def test_an_id_that_is_no_id_is_answered_with_an_error(
     served: HttpServer, wrong: str
@@ -143,9 +140,6 @@ async def test_nobody_occupies_an_id_of_somebody_elses_session(served: HttpServe
     assert told.status_code == 404
 
 
-# -- sessions --------------------------------------------------------------------------------------
-
-
 async def test_a_subject_has_so_many_sessions_and_the_others_keep_their_room(
     served: HttpServer,
 ) -> None:
@@ -175,9 +169,6 @@ async def test_callers_without_a_token_are_one_subject(home: Home) -> None:
         begun = [(await begin(web)).status_code for _ in range(3)]
 
     assert begun == [200, 200, 429]
-
-
-# -- replay ----------------------------------------------------------------------------------------
 
 
 async def is_kept(session: Session, answer: Any) -> bool:
@@ -218,8 +209,6 @@ async def test_the_session_that_keeps_most_makes_room_for_the_others(served: Htt
 
     assert kept == [False, True, True]
 
-
-# -- connections -----------------------------------------------------------------------------------
 
 HEADER = b"POST /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\n"
 BODY = HEADER + b"Content-Type: application/json\r\nContent-Length: 100\r\n\r\n{"

@@ -67,9 +67,6 @@ def conversations(draw: Any) -> list[bytes]:
     return lines
 
 
-# -- the two ways ------------------------------------------------------------------------------
-
-
 class Conversation:
     """One client and one host, whose lines go one by one: each waits for what it should cause."""
 
@@ -252,9 +249,6 @@ class _Frames:
 
     def post(self, frame: bytes) -> None:
         self._frames.append(frame)
-
-
-# -- before the SDK is there -------------------------------------------------------------------
 
 
 class EarlyConversation:

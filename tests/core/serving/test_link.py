@@ -32,9 +32,6 @@ async def test_a_file_in_place_of_a_pipe_is_read_to_its_end(tmp_path: Path) -> N
     assert await lines_from(os.open(tmp_path / "input", os.O_RDONLY)) == [b'{"a":1}', b'{"b":2}']
 
 
-# -- answers from other threads
-
-
 async def opened() -> tuple[StdioLink, int]:
     """A link that has accepted the request 7, and what its client reads from."""
     source, feed = os.pipe()

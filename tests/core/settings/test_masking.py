@@ -108,9 +108,6 @@ def test_the_lines_of_a_longer_secret_are_masked_each(home: Home) -> None:
     assert "MIIEv" not in done.out + done.err
 
 
-# -- files of secrets ------------------------------------------------------------------------------
-
-
 @pytest.fixture
 def public() -> Iterator[Path]:
     """A folder that everybody may enter; a test's own is for its owner alone."""
@@ -145,8 +142,6 @@ async def test_a_file_of_a_secret_that_others_may_read_is_warned_of(
     assert examined.json["warnings"] == ([said] if warns else [])
     assert (checked.code, examined.code) == (0, 0)
 
-
-# -- control characters ----------------------------------------------------------------------------
 
 BELL = "\x1b]0;title\x07\x9b2J\rgone\u202e"
 RUDE = f"""

@@ -33,9 +33,6 @@ NAMES = st.text("abcdefghij_", min_size=1, max_size=12)
 TEXTS = st.text(st.characters(codec="utf-8", exclude_characters="\r\n{}"), max_size=20)
 
 
-# -- packs and requests ------------------------------------------------------------------------
-
-
 @st.composite
 def plugins(draw: Any) -> ModuleType:
     """A pack with some tools, resources and prompts, and with what lists can show of them."""
@@ -185,9 +182,6 @@ def _misspelt(line: bytes, how: str) -> bytes:
     if how == "half":
         return line.replace(b"\\ud800", b"\xed\xa0\x80")
     return line
-
-
-# -- the two ways to an answer -----------------------------------------------------------------
 
 
 def loaded(module: ModuleType) -> Host:

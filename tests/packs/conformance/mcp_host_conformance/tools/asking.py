@@ -69,9 +69,6 @@ class Choices(BaseModel):
     )
 
 
-# -- of a person -----------------------------------------------------------------------------------
-
-
 @tool(read_only=True)
 def test_elicitation(
     message: str, user_response: Annotated[Answer[Contact], Ask("{message}")]
@@ -139,9 +136,6 @@ def test_input_required_result_multi_round(
     return f"{step1.name} likes {step2.color}."
 
 
-# -- of the client's model and its roots -----------------------------------------------------------
-
-
 def _sample_the_prompt(prompt: str) -> Sample:
     return Sample(prompt, max_tokens=100)
 
@@ -172,9 +166,6 @@ def test_input_required_result_list_roots(
 ) -> str:
     """Ask for the client's roots."""
     return f"Found {len(client_roots)} root(s)."
-
-
-# -- of several at once ----------------------------------------------------------------------------
 
 
 @tool(read_only=True)

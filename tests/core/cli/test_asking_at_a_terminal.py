@@ -1,0 +1,97 @@
+"""Calls at a terminal: a person answers there, declines, or presses Ctrl-C."""
+
+import time
+
+import pytest
+from core_desk import DESK, PRESSES
+from core_home import Home
+
+
+def test_a_tool_that_asks_is_answered_at_the_terminal(desk: Home) -> None:
+    agreed = desk.type_into(
+        "call", "desk_shred", 'ids=["a","b"]', *DESK, answers=[("Shred ['a', 'b']?", "y")]
+    )
+    posted = desk.type_into(
+        "call", "desk_post", "--json", *DESK,
+        answers=[("street", "High Street"), ("number", "many"), ("kind", ""),
+                 ("street", "High Street"), ("number", "7"), ("kind", "work")],
+    )  # fmt: skip
+    letter = desk.type_into(
+        "prompt", "desk_letter", "to=Ann", *DESK, answers=[("In which tone to Ann?", "kindly")]
+    )
+
+    assert (agreed.code, agreed.out) == (0, "shredded 2\n")
+    assert "kind (home, work)" in posted.err
+    assert posted.json["structuredContent"] == {"action": "accept", "street": "High Street"}
+    assert letter.out == "Dear Ann, kindly yours\n"
+
+
+@pytest.mark.parametrize("key", ["^C", "^D"])
+def test_leaving_a_question_at_the_terminal_refuses_it(desk: Home, key: str) -> None:
+    left = desk.type_into("call", "desk_shred", 'ids=["a"]', *DESK, answers=[("[y/n]: ", key)])
+
+    assert (left.code, left.out) == (1, "")
+    assert "error (cancelled): The user chose to cancel." in left.err
+
+
+def test_without_a_terminal_a_tool_that_asks_says_that_nobody_can_be_asked(desk: Home) -> None:
+    asked = desk.run("call", "desk_shred", 'ids=["a"]', *DESK)
+
+    assert asked.code == 1
+    assert asked.err == (
+        "error: this asks a person, and nobody can answer here: run it in a terminal, "
+        "or give --answer\n"
+    )
+
+
+def test_answers_are_given_on_the_command_line_or_through_a_pipe(desk: Home) -> None:
+    agreed = desk.run("call", "desk_shred", 'ids=["a","b"]', "--answer", "sure=true", *DESK)
+    piped = desk.run(
+        "call", "desk_post", "--answers", "-", "--json", *DESK,
+        stdin='{"street": "High Street", "number": 7, "kind": "work"}',
+    )  # fmt: skip
+    letter = desk.run("prompt", "desk_letter", "to=Ann", "--answers", '{"tone": "kindly"}', *DESK)
+
+    assert (agreed.code, agreed.out) == (0, "shredded 2\n"), agreed.err
+    assert piped.json["structuredContent"] == {"action": "accept", "street": "High Street"}
+    assert letter.out == "Dear Ann, kindly yours\n", letter.err
+
+
+@pytest.mark.parametrize(
+    ("answers", "said"),
+    [
+        (["--answer", "other=1"], "--answer street=…"),
+        (["--answer", "street=High Street", "--answer", "number=many"], "'number': 'many'"),
+        (["--answers", "[1]"], "--answers must be a JSON object"),
+        (["--answers", "{"], "--answers must be JSON"),
+        (["--answer", "street"], "'street' must be name=value"),
+    ],
+)
+def test_an_answer_that_is_missing_or_does_not_fit_ends_the_command_and_is_asked_for_by_name(
+    desk: Home, answers: list[str], said: str
+) -> None:
+    ended = desk.run("call", "desk_post", *answers, *DESK, env={"COLUMNS": "200"})
+
+    assert (ended.code, ended.out) == (2, "")
+    assert said in ended.err
+
+
+def test_a_call_shows_its_progress_and_its_log_on_standard_error(desk: Home) -> None:
+    done = desk.run("call", "desk_tell", "count=2", *DESK)
+
+    assert (done.code, done.out) == (0, "told\n")
+    assert "… 2 of 2: step 2\n" in done.err
+    assert "info: a message of level info\n" in done.err
+
+
+@pytest.mark.parametrize("where", ["import", "tool"])
+def test_ctrl_c_ends_a_command_at_once_with_130_and_no_traceback(home: Home, where: str) -> None:
+    home.add_pack("press", PRESSES.format(where=where))
+    home.write("[packs.press]\n")
+
+    began = time.monotonic()
+    ended = home.run("call", "press_hang", "--config", "mcp-host.toml")
+
+    assert (ended.code, ended.out) == (130, "")
+    assert "Traceback" not in ended.err
+    assert time.monotonic() - began < 10
