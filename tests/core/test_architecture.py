@@ -289,7 +289,7 @@ LONGER = {
     "core/src/mcp_host/host.py": "what a host is for; all it does is done by others",
     "core/src/mcp_host/packs/catalog.py": "names and lists are made of each other",
     "core/src/mcp_host/packs/inventory.py": ONE,
-    "core/src/mcp_host/runtime/worker.py": "the shape of a worker, and the one that is always there",
+    "core/src/mcp_host/runtime/worker.py": "the shape of a worker, and the usual one",
     "core/src/mcp_host/settings/tables.py": "one table after the other, as in the file",
     "plugins/cortex_tasks/src/mcp_host_cortex_tasks/service/work.py": ONE,
     "plugins/cortex_tasks/src/mcp_host_cortex_tasks/storage/remote.py": "a backend, all of it",
