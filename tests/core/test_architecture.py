@@ -294,7 +294,6 @@ LONGER = {
     "plugins/cortex_tasks/src/mcp_host_cortex_tasks/service/work.py": ONE,
     "plugins/cortex_tasks/src/mcp_host_cortex_tasks/storage/remote.py": "a backend, all of it",
     "plugins/openspec/src/mcp_host_openspec/service/merge.py": "one algorithm",
-    "plugins/openspec/src/mcp_host_openspec/service/openspec.py": ONE,
     "plugins/openspec/src/mcp_host_openspec/service/service.py": ONE,
     "plugins/openspec/src/mcp_host_openspec/storage/tree.py": ONE,
     "plugins/tasky/src/mcp_host_tasky/service/draft.py": ONE,
@@ -306,10 +305,8 @@ LONGER = {
 """Modules that are longer than `LONG`, each with the reason why it stays one."""
 RULED = {
     "core/src/mcp_host/serving/transports/stdio/link.py",
-    "core/src/mcp_host/serving/transports/stdio/session.py",
     "plugins/mount/src/mcp_host_mount/calls.py",
     "plugins/mount/src/mcp_host_mount/worker.py",
-    "plugins/openspec/src/mcp_host_openspec/service/openspec.py",
 }
 """Modules that have rulers still, and are to be divided."""
 

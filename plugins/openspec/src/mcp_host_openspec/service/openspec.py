@@ -1,47 +1,41 @@
 """Everything one can do with an OpenSpec tree."""
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import suppress
 from datetime import date
-from functools import partial
 from pathlib import Path
-from typing import Final, Literal
+from typing import Final
 
 from ..errors import (
     AmbiguousError,
     BadFileError,
     NotFoundError,
-    OpenSpecError,
     OutsideTreeError,
 )
 from ..model.collation import collation_key
-from ..model.findings import ItemType, Note, Report
+from ..model.findings import ItemType, Report
 from ..model.names import check_capability, check_change_id, nearest
 from ..model.spec import SpecDocument
-from ..model.tasks import Progress
 from ..model.text import code_unit_key
 from ..storage.files import Files, is_folder
 from ..storage.records import Records
 from ..storage.roots import Root
 from ..storage.schemas import Schema
-from ..storage.state import State
 from ..storage.transaction import Archive
 from ..storage.tree import Tree, unreadable
 from .archive_plan import Options, Plan
 from .archives import Archives
 from .bases import Bases
 from .cache import DocumentCache, Merges, StateCache
+from .listing import Listing
 from .overlaps import Claim, Overlaps
 from .rebases import Rebased, Rebases
 from .record_keeper import RecordKeeper, Undone
-from .rules import files as file_rules
 from .rules.change import ChangeRules
-from .rules.spec import spec_findings
 from .setup import ContextUpdate, Created, Setup, Target
-from .views import ChangeRow, ChangeView, SpecRow, files_of, row_of_spec, view_change
-
-Kind = Literal["change", "spec", "all"]
+from .validation import Kind, Validation
+from .views import ChangeRow, ChangeView, SpecRow, view_change
 
 
 class OpenSpec:
@@ -64,19 +58,21 @@ class OpenSpec:
         self.tree: Final = Tree(root, Files(max_file_bytes), user_schemas)
         self._user_schemas = user_schemas
         self._today = today
-        self._cache = DocumentCache()
-        self._once = once
-        self._states = StateCache(_unknown if once else self.tree.state)
-        merges = Merges(self._cache)
-        self._rules = ChangeRules(self.tree, merges)
+        cache = DocumentCache()
+        states = StateCache(_unknown if once else self.tree.state)
+        merges = Merges(cache)
+        rules = ChangeRules(self.tree, merges)
         records = Records(self.tree.openspec, self.tree.files)
-        bases = self._bases = Bases(self.tree, records, self.tree.history)
+        bases = Bases(self.tree, records, self.tree.history)
         self._keeper = RecordKeeper(self.tree, records, bases)
-        self._archives = Archives(self.tree, self._rules, merges, bases, self._keeper, today)
+        self._archives = Archives(self.tree, rules, merges, bases, self._keeper, today)
         self._rebases = Rebases(self.tree, records, merges, bases)
         self._overlaps = Overlaps(self.tree)
         self._setup = Setup(self.tree)
-        self._all_reports: dict[tuple[Kind, bool], tuple[State, tuple[Report, ...]]] = {}
+        self._listing = Listing(self.tree, cache, states)
+        self._validation = Validation(
+            self.tree, rules, self._archives, bases, self._overlaps, cache, states, once=once
+        )
         self._writing = threading.Lock()
 
     def like(self, root: Root) -> "OpenSpec":
@@ -101,8 +97,6 @@ class OpenSpec:
         archive.recover()
         return True
 
-    # ----- lists
-
     def change_ids(self) -> list[str]:
         """The active changes."""
         return self.tree.change_ids()
@@ -115,7 +109,7 @@ class OpenSpec:
     def list_changes(self, *, recent_first: bool = True) -> list[ChangeRow]:
         """The active changes with their progress, newest first or by name."""
         self.tree.check_there()
-        rows = [self._row(change) for change in self.tree.change_ids(hidden=True)]
+        rows = [self._listing.change(change) for change in self.tree.change_ids(hidden=True)]
         if recent_first:
             return sorted(rows, key=lambda row: row.modified, reverse=True)
         return sorted(rows, key=lambda row: collation_key(row.id))
@@ -124,7 +118,7 @@ class OpenSpec:
         """The main specs with how many requirements each has, by name."""
         self.tree.check_there()
         paths, barred = self.tree.find_specs()
-        rows = [self._spec_row(capability, path) for capability, path in paths.items()]
+        rows = [self._listing.spec(capability, path) for capability, path in paths.items()]
         rows += [SpecRow(capability, 0, "", problem) for capability, problem in barred.items()]
         return sorted(rows, key=lambda row: collation_key(row.id))
 
@@ -134,8 +128,6 @@ class OpenSpec:
         others = [name for name in self.tree.archived_ids() if not name[:1].isdigit()]
         newest_first = sorted(dated, key=lambda name: name[:10], reverse=True)
         return newest_first + others
-
-    # ----- single items
 
     def change(self, change: str, *, diffs: bool = False) -> ChangeView:
         """Everything about a change; NotFoundError where there is none."""
@@ -204,8 +196,6 @@ class OpenSpec:
             return "spec"
         raise NotFoundError("Item", name, nearest(name, [*changes, *specs]))
 
-    # ----- texts
-
     def instructions(self) -> str:
         """AGENTS.md, or the same in our words where there is none."""
         return self._setup.instructions()
@@ -217,8 +207,6 @@ class OpenSpec:
     def config_context(self) -> str | None:
         """The configuration's context, where project.md stands beside it."""
         return self._setup.config_context()
-
-    # ----- validation
 
     def validate(self, name: str, kind: ItemType) -> Report:
         """All findings about one item; NotFoundError where there is none."""
@@ -232,69 +220,22 @@ class OpenSpec:
 
     def validate_change(self, change: str, *, notes: bool = True) -> Report:
         """All findings about one change."""
-        report = self._validated(change, self.tree.history.mark(), notes=notes)
-        return _with_claims(report, self.overlaps(change)) if notes else report
-
-    def _validated(self, change: str, mark: object, *, notes: bool) -> Report:
-        what = "report with notes" if notes else "report"
-        work_out = partial(self._validate_change, change, notes=notes)
-        return self._states.of(change, what, work_out, mark)
-
-    def _validate_change(self, change: str, *, notes: bool) -> Report:
-        try:
-            findings = self._rules.findings(change)
-        except (OSError, OpenSpecError) as error:
-            return Report(change, "change", tuple(file_rules.unusable(error)))
-        return Report(change, "change", findings, tuple(self._notes(change)) if notes else ())
+        return self._validation.change(change, notes=notes)
 
     def validate_spec(self, capability: str) -> Report:
         """All findings about one spec."""
-        try:
-            spec = self.tree.spec(capability)
-        except (OSError, OpenSpecError) as error:
-            return Report(capability, "spec", tuple(file_rules.unusable(error)))
-        return self._spec_report(capability, spec)
+        return self._validation.spec(capability)
 
     def validate_all(self, kind: Kind = "all", *, notes: bool = True) -> list[Report]:
         """All findings about all changes, all specs or both, by name.
 
         They are worked out once for a state of the tree.
         """
-        self.tree.check_there()
-        state, key = None if self._once else self.tree.whole_state(), (kind, notes)
-        known = self._all_reports.get(key)
-        if state is not None and known is not None and known[0] == state:
-            return list(known[1])
-        reports = self._validate_all(kind, notes=notes)
-        if state is not None and self.tree.whole_state() == state:  # not edited meanwhile
-            self._all_reports[key] = (state, tuple(reports))
-        return reports
-
-    def _validate_all(self, kind: Kind, *, notes: bool) -> list[Report]:
-        reports = []
-        if kind in ("all", "change"):
-            changes = sorted(self.change_ids(), key=code_unit_key)
-            self._states.keep_only(changes)
-            mark = self.tree.history.mark()
-            shared = self.overlaps() if notes else {}
-            if notes:
-                self._bases.prepare(changes)
-            for change in changes:
-                report = self._validated(change, mark, notes=notes)
-                reports.append(_with_claims(report, shared))
-        if kind in ("all", "spec"):
-            paths, barred = self.tree.find_specs()
-            for capability, path in paths.items():
-                reports.append(self._validate_spec_at(capability, path))
-            for capability, problem in barred.items():
-                reports.append(Report(capability, "spec", tuple(file_rules.unusable(problem))))
-        return sorted(reports, key=lambda report: collation_key(report.id))
+        return self._validation.all(kind, notes=notes)
 
     def validate_archived(self) -> list[Report]:
         """Which archived changes have open tasks."""
-        return [self._archived_report(name) for name in self.tree.archived_ids()]
-
-    # ----- writing
+        return self._validation.archived()
 
     def plan_archive(self, change: str, options: Options) -> Plan:
         """What archiving a change would do."""
@@ -367,98 +308,6 @@ class OpenSpec:
                 return self._setup.update_config(content, merge=merge, section=section)
             return self._setup.update_context(content, merge=merge, section=section)
 
-    # ----- the rest is how
-
-    def _row(self, change: str) -> ChangeRow:
-        folder = self.tree.change_path(change)
-        try:
-            return self._states.of(change, "row", partial(self._readable_row, change, folder))
-        except OSError as error:
-            problem: OpenSpecError = unreadable(folder, error)
-        except OpenSpecError as error:
-            problem = error.with_traceback(None)
-        return ChangeRow(
-            change, Progress(), self.tree.written(folder), (), files_of(folder), problem
-        )
-
-    def _readable_row(self, change: str, folder: Path) -> ChangeRow:
-        return ChangeRow(
-            change,
-            self.tree.progress(folder),
-            self.tree.modified(folder),
-            tuple(self.tree.nested_changes(change)),
-            files_of(folder),
-        )
-
-    def _spec_row(self, capability: str, path: Path) -> SpecRow:
-        try:
-            return self._cache.with_others(
-                document := self.tree.spec_at(path),
-                (),
-                ("row", capability),
-                lambda: row_of_spec(capability, document),
-            )
-        except OSError as error:
-            return SpecRow(capability, 0, "", unreadable(path, error))
-        except OpenSpecError as error:
-            return SpecRow(capability, 0, "", error.with_traceback(None))
-
-    def _validate_spec_at(self, capability: str, path: Path) -> Report:
-        try:
-            return self._spec_report(capability, self.tree.spec_at(path))
-        except (OSError, OpenSpecError) as error:
-            return Report(capability, "spec", tuple(file_rules.unusable(error)))
-
-    def _spec_report(self, capability: str, spec: SpecDocument) -> Report:
-        return Report(capability, "spec", self._cache.of(spec, spec_findings))
-
-    def _archived_report(self, name: str) -> Report:
-        folder = self.tree.archive / name
-        documents, unread = self.tree.task_documents(folder)
-        found = [
-            finding
-            for path in unread
-            for finding in file_rules.unread_tasks(
-                path.relative_to(self.root.path).as_posix()
-                if path.is_relative_to(self.root.path)
-                else path.name
-            )
-        ]
-        done = sum((document.progress for document in documents.values()), Progress())
-        found += file_rules.open_tasks(done)
-        return Report(name, "change", tuple(found))
-
-    def _notes(self, change: str) -> Iterator[Note]:
-        """What the reference tool does not look at: missing texts, and what an archive loses."""
-        try:
-            yield from self._notes_on_texts(change)
-        except OpenSpecError as error:
-            yield Note("N5", "file", str(error))
-        for loss in self._archives.losses(change):
-            yield loss.as_note()
-
-    def _notes_on_texts(self, change: str) -> Iterator[Note]:
-        folder = self.tree.change_path(change)
-        files = files_of(folder)
-        if "proposal.md" not in files:
-            yield Note("N1", "proposal.md", "The change has no proposal.md.")
-        elif (proposal := self.tree.proposal(folder)) is not None:
-            if not proposal.why:
-                yield Note("N2", "proposal.md", "The proposal has no '## Why'.")
-            if not proposal.what_changes:
-                yield Note("N3", "proposal.md", "The proposal has no '## What Changes'.")
-        if "tasks.md" not in files and not self.tree.tracked_tasks(folder):
-            yield Note("N4", "tasks.md", "The change has no tasks.md.")
-
 
 def _unknown(_: str) -> None:
     """The state of a change where nobody will ask again."""
-
-
-def _with_claims(report: Report, shared: dict[str, list[Claim]]) -> Report:
-    """The report with a note on every requirement that other changes rewrite as well."""
-    notes = (
-        Note("N6", f"specs/{claim.capability}/spec.md", str(claim))
-        for claim in shared.get(report.id, ())
-    )
-    return report._replace(notes=(*report.notes, *notes))

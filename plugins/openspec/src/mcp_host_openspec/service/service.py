@@ -23,10 +23,11 @@ from .archive_plan import Options, Plan
 from .budget import Answer, paged, text_page, within
 from .excerpts import change_in_budget, change_part, spec_in_budget, spec_part
 from .losses import ACCEPTABLE, check_accepted
-from .openspec import Kind, OpenSpec
+from .openspec import OpenSpec
 from .search import Searches
 from .setup import Target
 from .trees import Trees
+from .validation import Kind
 from .views import ChangeRow
 
 Layout = Literal["0.x", "1.x"]

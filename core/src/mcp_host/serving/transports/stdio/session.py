@@ -20,12 +20,13 @@ from ...borrowed.sdk import serve_modern_stream
 from ...lane.stdio import StdioLane
 from .faults import Fault, fault, has_id
 from .link import StdioLink
+from .sdk_stream import SdkStream
 
 AHEAD = 8
 OTHER_ERA = f"this conversation began with a handshake, and takes no envelope of {MODERN_VERSION}"
 
 
-class StdioSession:
+class StdioSession(SdkStream):
     """A link as the SDK's pair of message streams.
 
     `opening` are lines that the SDK sees before those of the link, and the lane does not.
@@ -143,23 +144,6 @@ class StdioSession:
             await self._link.write(frame.encode())
         if answers is not None:
             self._link.answered(answers)
-
-    # -- what else the SDK wants of a stream
-
-    def __aiter__(self) -> StdioSession:
-        return self
-
-    async def receive(self) -> SessionMessage:
-        return await self.__anext__()
-
-    async def aclose(self) -> None:
-        """The link outlives the SDK's interest in it."""
-
-    async def __aenter__(self) -> StdioSession:
-        return self
-
-    async def __aexit__(self, *exc: object) -> None:
-        """As `aclose`."""
 
 
 def _opens_modern(request: types.JSONRPCRequest) -> bool:
