@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from types import TracebackType
 from typing import Self
 
 from mcp.shared.message import SessionMessage
 
 
-class SdkStream(ABC):
+class SdkStream:
     """One object as both of the SDK's streams, whose end is not the SDK's to decide.
 
     A transport gives its messages by `__anext__` and takes those of the server by `send`.
     """
 
-    @abstractmethod
-    async def __anext__(self) -> SessionMessage: ...
+    async def __anext__(self) -> SessionMessage:
+        raise NotImplementedError
 
-    @abstractmethod
     async def send(self, item: SessionMessage) -> None:
         """Take a message of the server."""
+        raise NotImplementedError
 
     def __aiter__(self) -> Self:
         return self
