@@ -338,9 +338,6 @@ async def post(url, who, method, headers=None, **params):
     return await asyncio.to_thread(send)
 
 
-# -- the embedded engine
-
-
 def task(owner, name="one", whose="anna", seconds=60.0):
     now = time.time()
     return Task(name, "dig", whose, owner, now, now, now + seconds, 1.0)
