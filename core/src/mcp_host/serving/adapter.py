@@ -9,20 +9,17 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import uuid
 import warnings
 from collections.abc import Awaitable, Callable
 from functools import partial
-from typing import Any, TypeAlias
+from typing import Any
 
 import mcp_types as types
 from mcp.server.caching import CacheHint
 from mcp.server.request_state import RequestStateBoundary, RequestStateSecurity
-from mcp.shared.exceptions import MCPDeprecationWarning, MCPError
-from pydantic import BaseModel, ConfigDict
+from mcp.shared.exceptions import MCPDeprecationWarning
 
-from ..declarations.extension import Method
-from ..errors import Busy, CallError, ProtocolError, as_protocol_error
+from ..errors import Busy, CallError
 from ..host import LISTS_CHANGED, Host
 from ..middleware.call import Asking
 from ..packs.catalog import What
@@ -32,10 +29,12 @@ from .borrowed.sdk import without_spans
 from .changes import Changes
 from .channel import CallChannel
 from .connections import Connection, Connections
+from .extensions import Extensions
+from .handlers import add_handler, as_mcp_error
 from .lane.lane import is_traced, lane_of
 from .lane.sessions import BEGUN, BegunCall
 from .questions import LiveQuestions
-from .requests import Ctx, check_name_header, is_modern, scope
+from .requests import Ctx, is_modern, scope
 from .server import LegacyAwareServer
 from .watching import Watching
 
@@ -44,24 +43,10 @@ log = logging.getLogger("mcp_host.server")
 # Asking and logging are deprecated in the protocol, and served all the same.
 warnings.filterwarnings("ignore", category=MCPDeprecationWarning, module=r"mcp_host\.serving")
 
-Handler: TypeAlias = Callable[[Ctx, Any], Awaitable[dict[str, Any]]]
-
 LARGE = 64 * 1024
 """Bytes of an answer that is parsed in a thread."""
 WATCHED = 10_000
 """How many resources one connection may watch."""
-
-
-class ExtensionParams(types.RequestParams):
-    """The parameters of an extension's method, which checks them itself."""
-
-    model_config = ConfigDict(extra="allow")
-
-
-class ExtensionNotice(types.NotificationParams):
-    """The parameters of an extension's notification, which checks them itself."""
-
-    model_config = ConfigDict(extra="allow")
 
 
 class Adapter:
@@ -107,8 +92,9 @@ class Adapter:
         key = host.settings.host.state_key
         security = RequestStateSecurity(keys=[key]) if key else RequestStateSecurity.ephemeral()
         self.server.middleware.append(RequestStateBoundary(security, default_audience=name))
+        self._extensions = Extensions(host, self.server, self.connections)
         self._register(stateless)
-        self._extend()
+        self._extensions.serve()
         self.lane = lane_of(host, self.server.server_info_stamp)
 
     def attach(self) -> Callable[[], None]:
@@ -126,23 +112,22 @@ class Adapter:
     def _changed(self, what: str) -> None:
         if what == LISTS_CHANGED:
             self.server.instructions = self.host.instructions
-            self._extend()
+            self._extensions.serve()
             self._changes.lists_changed()
         else:
             self._changes.resource_changed(what)
 
-    # -- the protocol's methods
-
     def _register(self, stateless: bool) -> None:
+        add = partial(add_handler, self.server)
         for method, what in LISTS.items():
-            self._add(method, types.PaginatedRequestParams, partial(self._list, what))
-        self._add("tools/call", types.CallToolRequestParams, self._call_tool)
-        self._add("prompts/get", types.GetPromptRequestParams, self._get_prompt)
-        self._add("resources/read", types.ReadResourceRequestParams, self._read)
-        self._add("completion/complete", types.CompleteRequestParams, self._complete)
-        self._add("logging/setLevel", types.SetLevelRequestParams, self._set_level)
-        self._add("resources/subscribe", types.SubscribeRequestParams, self._subscribe)
-        self._add("resources/unsubscribe", types.UnsubscribeRequestParams, self._unsubscribe)
+            add(method, types.PaginatedRequestParams, partial(self._list, what))
+        add("tools/call", types.CallToolRequestParams, self._call_tool)
+        add("prompts/get", types.GetPromptRequestParams, self._get_prompt)
+        add("resources/read", types.ReadResourceRequestParams, self._read)
+        add("completion/complete", types.CompleteRequestParams, self._complete)
+        add("logging/setLevel", types.SetLevelRequestParams, self._set_level)
+        add("resources/subscribe", types.SubscribeRequestParams, self._subscribe)
+        add("resources/unsubscribe", types.UnsubscribeRequestParams, self._unsubscribe)
         self.server.add_request_handler(
             "subscriptions/listen", types.SubscriptionsListenRequestParams, self._listen
         )
@@ -150,54 +135,6 @@ class Adapter:
             self.server.add_notification_handler(
                 "notifications/initialized", types.NotificationParams, self._initialized
             )
-
-    def _extend(self) -> None:
-        """Serve the extensions that listed packs have now."""
-        inventory = self.host.inventory
-        self.server.extensions = {name: dict(told) for name, told in inventory.extensions.items()}
-        for pack in inventory.packs.values():
-            for extension in pack.declared.extensions if pack.declared is not None else ():
-                for one in extension.methods:
-                    self._add(one.name, ExtensionParams, partial(self._call_method, one))
-                for one in extension.notifications:
-                    notified = partial(self._notified, one.name)
-                    self.server.add_notification_handler(one.name, ExtensionNotice, notified)
-
-    async def _call_method(self, method: Method, ctx: Ctx, params: Any) -> dict[str, Any]:
-        given = {key: value for key, value in (ctx.params or {}).items() if key != "_meta"}
-        check_name_header(ctx, given.get(method.named_by) if method.named_by else None)
-        channel = CallChannel(ctx, self.connections.of(ctx))
-        context = self.host.context(self.connections.caller(ctx), channel)
-        result = await self.host.call_method(method.name, given, context)
-        await channel.flush()
-        return result
-
-    async def _notified(self, name: str, ctx: Ctx, params: Any) -> None:
-        given = {k: v for k, v in params.model_dump(by_alias=True).items() if k != "_meta"}
-        context = self.host.context(self.connections.caller(ctx))
-        try:
-            await self.host.call_method(name, given, context)
-        except ProtocolError as error:  # nobody waits for an answer; the log has the call
-            log.debug("%s: %s", name, error)
-
-    def _add(self, method: str, params: type[BaseModel], handle: Handler) -> None:
-        async def guarded(ctx: Ctx, given: Any) -> dict[str, Any]:
-            try:
-                result = await handle(ctx, given)
-            except ProtocolError as error:
-                raise MCPError(error.number, str(error), error.data) from None
-            except CallError as error:
-                raise _as_mcp_error(error) from None
-            except MCPError:
-                raise
-            except Exception:  # the handshake era would send its text to the client
-                log.exception("%s failed", method)
-                raise MCPError(types.INTERNAL_ERROR, "Internal error") from None
-            if is_modern(ctx):
-                return {"resultType": "complete", **result}
-            return result
-
-        self.server.add_request_handler(method, params, guarded)
 
     async def _list(self, what: What, ctx: Ctx, params: Any) -> dict[str, Any]:
         cursor = params.cursor if params is not None else None
@@ -284,7 +221,7 @@ class Adapter:
             try:
                 self.host.check_access(str(uri), caller)
             except CallError as error:
-                raise _as_mcp_error(error, str(uri)) from None
+                raise as_mcp_error(error, str(uri)) from None
         watched: set[str] = set()
         for uri in params.notifications.resource_subscriptions or ():
             self._watching.begin(watched, str(uri), caller)
@@ -296,11 +233,6 @@ class Adapter:
     def _ended(self, connection: Connection) -> None:
         self.host.left(f"connection:{connection.id}")
         self._watching.end_all(connection.watched)
-
-
-def _as_mcp_error(error: CallError, uri: str | None = None) -> MCPError:
-    plain = as_protocol_error(error, error.envelope(str(uuid.uuid4())), uri)
-    return MCPError(plain.number, str(plain), plain.data)
 
 
 async def _data(answered: Answered) -> dict[str, Any]:
