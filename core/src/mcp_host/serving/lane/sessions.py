@@ -8,14 +8,15 @@ after one broke, and all else that a long call needs are the SDK's.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any, Protocol, TypeAlias
 
-from ...declarations.context import LEVELS, Caller, ClientChannel, Level
+from ...declarations.context import Caller, ClientChannel
 from ...runtime.messages import Answered
 from ..connections import Connection
 from . import frames
 from .lane import Answer, Lane
+from .late_channel import LateChannel
 from .requests import Id, Usual, coerced
 
 Pass: TypeAlias = Callable[[], Coroutine[Any, Any, None]]
@@ -53,21 +54,18 @@ class Session(Protocol):
 
 
 class BegunCall:
-    """One call, the channel of its client, and what becomes of it.
+    """One call in a session, and what becomes of it.
 
     It runs in `_task`, the task of `run`, which is None before and after. `_sdk` is the SDK's
-    request, once there is one, and `_channel` what leads to the client from there; what is said
-    before is kept in `_said`. `_ending` is what the client is told of a call that was cancelled in
-    the lane.
+    request, once there is one, which attaches its way to the client to `_channel`. `_ending` is
+    what the client is told of a call that was cancelled in the lane.
     """
 
     def __init__(self, request: Usual, session: Session, go_on: Pass) -> None:
         self._request = request
         self._session = session
         self._go_on = go_on
-        self._said: list[Callable[[ClientChannel], None]] = []
-        self._channel: ClientChannel | None = None
-        self._attached = asyncio.Event()
+        self._channel = LateChannel(request, session.connection, self._hand_over)
         self._outcome: asyncio.Future[Answered] = asyncio.get_running_loop().create_future()
         self._task: asyncio.Task[Any] | None = None
         self._sdk: asyncio.Task[None] | None = None
@@ -103,14 +101,12 @@ class BegunCall:
             del session.begun[key]
             session.release()
 
-    # -- from the lane
-
     async def cancel(self) -> bool:
         """Cancel the call; False where the SDK has it, and is to be told."""
         if self._sdk is None:
             self._end(CANCELLED)
             return True
-        attached = asyncio.ensure_future(self._attached.wait())
+        attached = asyncio.ensure_future(self._channel.attached.wait())
         await asyncio.wait({attached, self._sdk}, return_when=asyncio.FIRST_COMPLETED)
         attached.cancel()
         return False
@@ -120,48 +116,14 @@ class BegunCall:
         if self._sdk is None:
             self._end(ENDED)
 
-    # -- from the SDK's request
-
     async def outcome(self, channel: ClientChannel) -> Answered:
         """Tell the client by this channel what the call says from now on; wait for its end."""
-        self._channel = channel
-        self._attached.set()
-        for said in self._said:
-            said(channel)
+        self._channel.attach(channel)
         try:
             return await asyncio.shield(self._outcome)
         except asyncio.CancelledError:
             self._end(CANCELLED)
             raise
-
-    # -- the client's channel
-
-    def progress(self, done: float, total: float | None, message: str | None) -> None:
-        """Tell the client how far the call is."""
-        if self._request.token is not None:
-            self._say(lambda channel: channel.progress(done, total, message))
-
-    def log(self, level: Level, data: Any, logger: str | None) -> None:
-        """Send the client a line of the log, unless its level is beneath what it asked for."""
-        if LEVELS.index(level) >= LEVELS.index(self._session.connection.level):
-            self._say(lambda channel: channel.log(level, data, logger))
-
-    def notify(self, method: str, params: Mapping[str, Any]) -> None:
-        """Send the client a notification of an extension."""
-        self._say(lambda channel: channel.notify(method, params))
-
-    def close_stream(self) -> None:
-        """Let the client come back later for the rest."""
-        self._say(lambda channel: channel.close_stream())
-
-    def _say(self, said: Callable[[ClientChannel], None]) -> None:
-        if self._channel is not None:
-            said(self._channel)
-        else:
-            self._said.append(said)
-            self._hand_over()
-
-    # -- the end
 
     def _hand_over(self) -> None:
         """Go on as a request of the SDK, unless the call has ended."""
@@ -171,7 +133,7 @@ class BegunCall:
 
     def _passed(self, _: asyncio.Task[None]) -> None:
         """The SDK's request has ended; where it never came to the call, nobody waits for that."""
-        if not self._attached.is_set():
+        if not self._channel.attached.is_set():
             self._end(ENDED)
 
     def _end(self, why: tuple[int, str]) -> None:
@@ -182,7 +144,7 @@ class BegunCall:
     async def _outcome_of(self, lane: Lane, caller: Caller) -> Answered | Exception:
         """How the call ended; cancellation comes out only where somebody else cancels the task."""
         try:
-            return await lane.call(self._request, caller, self)
+            return await lane.call(self._request, caller, self._channel)
         except asyncio.CancelledError as cancelled:
             if self._ending is None:
                 raise

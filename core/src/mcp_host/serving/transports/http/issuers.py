@@ -11,7 +11,7 @@ from typing import Any
 import jwt
 
 from ....settings.tables import IssuerTable
-from ...lane.http import Identity
+from ...lane.identity import Identity
 from .keys import Key, Keys
 from .tokens import IssuerUnreachableError
 

@@ -10,7 +10,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ....errors import Busy
 from ....settings.tables import HttpLimitsTable
-from ...lane.http import IDENTITY, Identify
+from ...lane.identity import IDENTITY, Identify
 from .refusals import come_again
 
 PIECE = 128 * 1024

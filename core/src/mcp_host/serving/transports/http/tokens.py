@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from mcp.server.auth.provider import AccessToken
 
 from ....settings.tables import TokenTable
-from ...lane.http import Identity
+from ...lane.identity import Identity
 
 if TYPE_CHECKING:
     from .issuers import Issuers

@@ -1,0 +1,73 @@
+"""The headers that a usual request over HTTP has."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import TypeAlias
+
+from ...startup.protocol import HANDSHAKE_VERSIONS, MODERN_VERSION
+from .asgi import Scope
+
+Headers: TypeAlias = Mapping[bytes, bytes]
+
+ONCE = frozenset(
+    name.encode()
+    for name in (
+        "accept",
+        "authorization",
+        "content-length",
+        "content-type",
+        "mcp-method",
+        "mcp-name",
+        "mcp-protocol-version",
+        "mcp-session-id",
+    )
+)
+"""Headers that a usual request has at most once."""
+UNUSUAL = (b"mcp-param-", b"origin", b"transfer-encoding", b"expect")
+"""What headers begin with that a usual request has not."""
+JSON_TYPES = (b"application/json", b"application/json; charset=utf-8")
+MODERN = MODERN_VERSION.encode()
+HANDSHAKE = frozenset(version.encode() for version in HANDSHAKE_VERSIONS)
+
+
+def usual_headers(scope: Scope, path: str, longest: int) -> Headers | None:
+    """Return the headers of a request that may be usual; None of any other.
+
+    That is one to `path`, whose body has at most `longest` bytes.
+    """
+    if scope["type"] != "http" or scope["method"] != "POST" or scope["path"] != path:
+        return None
+    headers: dict[bytes, bytes] = {}
+    for name, value in scope["headers"]:
+        if name.startswith(UNUSUAL) or (name in headers and name in ONCE):
+            return None
+        headers[name] = value
+    length = headers.get(b"content-length", b"")
+    is_usual = (
+        headers.get(b"content-type", b"").lower() in JSON_TYPES
+        and _takes_both(headers.get(b"accept", b""))
+        and len(length) < 10
+        and length.isdigit()
+        and int(length) <= longest
+    )
+    return headers if is_usual and _is_of_one_era(headers) else None
+
+
+def _is_of_one_era(headers: Headers) -> bool:
+    """Whether the headers are those of one era: a session is of the handshake era.
+
+    The SDK takes the type of the content in small letters alone there.
+    """
+    version = headers.get(b"mcp-protocol-version")
+    if b"mcp-session-id" in headers:
+        is_known = version is None or version in HANDSHAKE
+        return is_known and headers[b"content-type"] in JSON_TYPES
+    return version == MODERN
+
+
+@lru_cache(maxsize=64)  # clients send the same few
+def _takes_both(accept: bytes) -> bool:
+    kinds = {kind.strip() for kind in accept.split(b",")}
+    return b"application/json" in kinds and b"text/event-stream" in kinds
