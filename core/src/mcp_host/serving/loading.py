@@ -1,0 +1,113 @@
+"""What a server serves, loaded: the settings, the packs, and what serving needs of the SDK.
+
+It is imported once the first answers need it, so it imports at its top what it needs.
+"""
+
+from __future__ import annotations
+
+import faulthandler
+import gc
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from ..declarations.context import Caller
+from ..packs.importing import once_more, take_turns
+from ..packs.inventory import Inventory
+from ..settings.borrowed import spare_plugin_search
+from ..settings.loading import Settings
+from ..startup.catalogue import Catalogue
+from ..startup.protocol import LISTS
+from . import logs, prints
+from .transports import Transport
+
+if TYPE_CHECKING:
+    from .start import Serving
+
+LOADING = 10.0
+"""Seconds of loading after which the stacks of all threads are written, should nothing else be."""
+
+
+class Loaded:
+    """The packs that a start has loaded; it `began` to at this time of `time.time()`."""
+
+    def __init__(
+        self, what: Serving, transport: Transport, inventory: Inventory, version: str, began: float
+    ) -> None:
+        self.inventory = inventory
+        self.version = version
+        self.began = began
+        self._what = what
+        self._transport = transport
+
+    @property
+    def settings(self) -> Settings:
+        """The settings that the packs were loaded with."""
+        return self.inventory.settings
+
+    @property
+    def must_stay(self) -> bool:
+        """Whether a pack must open, even where the client has left."""
+        return any(pack.table.required for pack in self.inventory.packs.values())
+
+    def catalogue(self) -> Catalogue:
+        """Return what the packs show now."""
+        inventory = self.inventory
+        pages = {str(name): inventory.lists.page(name, None, Caller()) for name in LISTS.values()}
+        return Catalogue(
+            self._what.name,
+            self.version,
+            self._what.title,
+            inventory.instructions,
+            pages,
+            inventory.may_change,
+            inventory.extensions,
+        )
+
+    def import_sdk(self) -> None:
+        """Import what serving needs, also where a pack that loads late imports the same."""
+        from ..runtime.collector import Collector  # the lists do without
+
+        once_more(self._import_all)
+        logs.keep_ours()
+        gc.freeze()
+        Collector().start()
+
+    def _import_all(self) -> None:
+        from . import (
+            sdk,  # noqa: F401 - loaded here, used later
+            served_host,  # noqa: F401 - as above
+        )
+
+        settings = self.settings
+        if settings.host.telemetry or (self._what.transport == "http" and settings.http.metrics):
+            from . import telemetry
+
+            telemetry.set_up(settings)
+        from .lane.lane import is_lane_on
+
+        if not is_lane_on(settings):
+            from . import adapter  # noqa: F401 - every call needs it
+
+        self._transport.load()
+
+
+def load(what: Serving, read_settings: Callable[[], Settings], transport: Transport) -> Loaded:
+    """Read the settings and load the packs."""
+    spare_plugin_search()
+    began = time.time()
+    version = what.version()
+    settings = read_settings()
+    logs.configure(settings.host.log_level, settings.host.log_format, settings.secrets)
+    logs.keep_ours()
+    prints.mask(settings.secrets)
+    faulthandler.dump_traceback_later(LOADING, file=logs.descriptor())
+    exposed = transport.is_exposed(settings)
+    take_turns()
+    inventory = Inventory(
+        settings, alone=what.alone, exposed=exposed, offers=what.offers, is_recorded=True
+    )
+    inventory.load()
+    if not inventory.is_loading:
+        faulthandler.cancel_dump_traceback_later()
+    return Loaded(what, transport, inventory, version, began)

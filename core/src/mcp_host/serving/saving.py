@@ -1,0 +1,51 @@
+"""What was loaded, saved for the next start."""
+
+from __future__ import annotations
+
+import threading
+import time
+from typing import TYPE_CHECKING
+
+from ..startup import saved
+from ..startup.saved import Saved
+from .loading import Loaded
+
+if TYPE_CHECKING:
+    from .start import Serving
+
+
+class Saving:
+    """Saves what was loaded, from any thread; `_saved` is what the file has, kept by `_lock`."""
+
+    def __init__(self, what: Serving, loaded: Loaded, found: Saved) -> None:
+        self._what = what
+        self._loaded = loaded
+        self._saved = found
+        self._lock = threading.Lock()
+
+    def save(self) -> None:
+        """Save what the packs show now; not while one is still loading."""
+        inventory, identity = self._loaded.inventory, self._what.identity
+        if identity is None or inventory.is_loading or not inventory.settings.host.catalogue:
+            return
+        from ..packs.dependencies import apart, dependencies, owners  # the lists do without
+
+        with self._lock:
+            now = self._loaded.catalogue()
+            if inventory.settings.secrets.is_in(vars(now)):
+                return  # a name or a URI was made of it: the file would give it away
+            if now != self._saved.catalogue or not self._saved.is_good:
+                depends = dependencies(inventory, self._what.variables)
+                if saved.was_edited(depends, self._loaded.began, time.time()):
+                    return  # of which code this is the catalogue, the next start can tell
+                saved.write(
+                    identity,
+                    now,
+                    depends,
+                    must_stay=self._loaded.must_stay,
+                    is_warm=inventory.settings.host.warm,
+                    sends=inventory.settings.host.telemetry,
+                    apart=apart(inventory),
+                    owners=owners(inventory),
+                )
+                self._saved = Saved(now, "")
