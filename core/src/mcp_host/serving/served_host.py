@@ -107,11 +107,13 @@ class ServedHost:
             self._saving.save()
 
     def _watchdog(self, stopping: asyncio.Event, reload: Callable[[], None] | None) -> Watchdog:
-        grace = self._loaded.settings.host.grace
+        settings = self._loaded.settings
+        drain = settings.http.drain if self._what.transport == "http" else 0
+        grace = settings.host.grace
         return Watchdog(
             logs.descriptor(),
             stop=stopping.set,
-            patience=2 * grace + PATIENCE,  # for the calls, for the packs, and for all else
+            patience=drain + 2 * grace + PATIENCE,  # for the calls, for the packs, for all else
             code=EXIT_OK,
             modules=self._loaded.inventory.modules,
             reload=reload,
