@@ -196,8 +196,7 @@ REAL = (
     Real(
         "slack",
         npm="mcp-server-slack",
-        env={"SLACK_BOT_TOKEN": "none", "SLACK_TEAM_ID": "T0"},
-        wrong=("slack_post_message", {}),
+        env={"SLACK_BOT_TOKEN": "none", "SLACK_TEAM_ID": "T0"},  # tells errors as plain answers
     ),
     Real("chrome", npm="chrome-devtools-mcp", wrong=("navigate_page", {"timeout": "x"})),
     Real("chart", npm="mcp-server-chart", wrong=("generate_bar_chart", {"data": 5})),
