@@ -66,7 +66,7 @@ def test_a_terminal_of_80_columns_breaks_no_word(tmp_path: Path) -> None:
 
 
 def test_every_installed_pack_has_a_demonstration() -> None:
-    assert set(DEMONSTRATIONS) >= PACKS - {"skills"}  # which serves what other packs ship
+    assert set(DEMONSTRATIONS) >= PACKS - {"skills", "tasks"}  # which serve what other packs have
 
 
 def test_an_unknown_pack_is_named_with_those_that_there_are(tmp_path: Path) -> None:
