@@ -288,11 +288,9 @@ LONGER = {
     "benchmarks/golden.py": "recorded answers, one after the other",
     "core/src/mcp_host/clients/known.py": "one client after the other",
     "core/src/mcp_host/host.py": "what a host is for; all it does is done by others",
-    "core/src/mcp_host/middleware/long_calls.py": "a call that goes on behind a handle, all of it",
     "core/src/mcp_host/packs/catalog.py": "names and lists are made of each other",
     "core/src/mcp_host/packs/inventory.py": ONE,
     "core/src/mcp_host/runtime/worker.py": "the shape of a worker, and the usual one",
-    "core/src/mcp_host/serving/start.py": "one start, with all that it loads late",
     "core/src/mcp_host/settings/tables.py": "one table after the other, as in the file",
     "plugins/cortex_tasks/src/mcp_host_cortex_tasks/service/work.py": ONE,
     "plugins/cortex_tasks/src/mcp_host_cortex_tasks/storage/remote.py": "a backend, all of it",
@@ -306,18 +304,6 @@ LONGER = {
     "plugins/todo_db/src/mcp_host_todo_db/storage/statements.py": "one statement after the other",
 }
 """Modules that are longer than `LONG`, each with the reason why it stays one."""
-RULED = {
-    "core/src/mcp_host/middleware/long_calls.py",
-    "core/src/mcp_host/serving/adapter.py",
-    "core/src/mcp_host/serving/lane/http.py",
-    "core/src/mcp_host/serving/lane/sessions.py",
-    "core/src/mcp_host/serving/start.py",
-    "core/src/mcp_host/serving/transports/stdio/link.py",
-    "plugins/extension_tasks/src/mcp_host_tasks/engine/sqlite.py",
-    "plugins/mount/src/mcp_host_mount/calls.py",
-    "plugins/mount/src/mcp_host_mount/worker.py",
-}
-"""Modules that have rulers still, and are to be divided."""
 
 
 def written(*folders: str) -> list[Path]:
@@ -330,7 +316,6 @@ def test_no_file_needs_rulers_to_be_read() -> None:
     ruled = [
         f"{file.relative_to(ROOT)}:{number}"
         for file in written()
-        if str(file.relative_to(ROOT)) not in RULED
         for number, line in enumerate(file.read_text("utf-8").splitlines(), 1)
         if re.match(r"\s*# (--|==)", line)
     ]

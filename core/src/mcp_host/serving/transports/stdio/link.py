@@ -14,8 +14,9 @@ import time
 from collections.abc import Callable
 from queue import SimpleQueue
 
-from ....startup.frames import TOO_LONG, Id, Line, Splitter, TooLong
+from ....startup.frames import Id, Line
 from ....startup.handover import Handover
+from .incoming import Incoming
 from .streams import Streams
 
 FRAMES, BYTES = 10_000, 32 * 1024 * 1024
@@ -42,8 +43,6 @@ class StdioLink:
     - `_open` are the requests that were accepted and not yet answered, `_unheard` the answers of
       other threads that the loop has not heard of. `_idle` is set while there is none of them, nor
       anything unsent.
-    - The source is read while `_is_read`, not while `_is_paused`, and no more once `ended` is set;
-      after `ended`, `lines` gets nothing but one None.
     - Once `_gone`, nothing is written any more, and every frame counts as sent.
     """
 
@@ -55,23 +54,16 @@ class StdioLink:
         before: Handover | None = None,
         streams: Streams | None = None,
     ) -> None:
-        self._source = source
         self._sink = sink
         self._streams = streams or Streams(source, sink)
-        self._limit = limit
         self._before = before or Handover()
-        self._splitter = self._before.splitter or Splitter(limit)
-        self._splitter.limit_to(limit)
         self._loop = asyncio.get_running_loop()
-        self.lines: asyncio.Queue[Line | None] = asyncio.Queue()
-        self._lane: Callable[[bytes], bool] | None = None
-        self.ended = asyncio.Event()
+        self._in = Incoming(source, self._streams, limit, self._before.splitter)
+        self.lines, self.ended = self._in.lines, self._in.ended
         self._out: SimpleQueue[tuple[bytes, asyncio.Future[None]] | None] = SimpleQueue()
         self._sending = threading.Lock()
         self._unsent = 0
         self._unsent_bytes = 0
-        self._is_read = False
-        self._is_paused = False
         self._moved = 0.0
         self._gone = False
         self._writable = select.poll()
@@ -88,15 +80,8 @@ class StdioLink:
         if self._before.unsent:
             self._streams.tell(self._before.unsent)
             self._enqueue(self._before.unsent)
-        self._take([self._limited(line) for line in self._before.lines])
-        if self._before.ended or self._before.stopping:
-            self.stop()
-        else:
-            self._begin_to_read()
-
-    def _limited(self, line: Line) -> Line:
-        """A line that was read before the settings told how long one may be."""
-        return TOO_LONG if isinstance(line, bytes) and len(line) > self._limit else line
+        has_ended = self._before.ended or self._before.stopping
+        self._in.begin(self._before.lines, has_ended=has_ended)
 
     def was_answered(self, request_id: str | int) -> bool:
         """Whether this answer was given before the SDK was there; asked once for each."""
@@ -112,91 +97,17 @@ class StdioLink:
 
     def close(self) -> None:
         """End it for good: nothing is read any more, and the writing thread ends."""
-        self.stop()
-        if self._is_read:
-            self._read_no_more()
+        self._in.close()
         self._gone = True
         self._out.put(None)
 
     def stop(self) -> None:
-        """Take no more: what comes in from now on is not looked at."""
-        if not self.ended.is_set():
-            self.ended.set()
-            self.lines.put_nowait(None)
-
-    # -- in
-
-    def _begin_to_read(self) -> None:
-        try:
-            self._loop.add_reader(self._source, self._readable)
-            self._is_read = True
-        except (NotImplementedError, PermissionError):  # Windows, and a file in place of a pipe
-            threading.Thread(target=self._read, name="stdin", daemon=True).start()
-
-    def _readable(self) -> None:
-        # A pipe that is readable gives what it has at once; a thread would cost a switch a line.
-        try:
-            chunk = self._streams.read()
-        except OSError:
-            chunk = b""
-        if chunk:
-            lines = self._splitter.feed(chunk)
-            self._streams.took(lines)
-            self._take(lines)
-        else:
-            self._read_no_more()
-            self._take(self._splitter.rest())
-            self.stop()
-
-    def _read_no_more(self) -> None:
-        self._is_read = False
-        self._loop.remove_reader(self._source)
-
-    def _look_how_full(self) -> None:
-        """Read on only while the client takes what it is sent: a flood waits in its own pipe."""
-        is_full = self._unsent > FRAMES or self._unsent_bytes > BYTES
-        if is_full and self._is_read:
-            self._is_paused = True
-            self._read_no_more()
-        elif self._is_paused and self._unsent <= FRAMES // 2 and self._unsent_bytes <= BYTES // 2:
-            self._is_paused = False
-            self._begin_to_read()
-
-    def _read(self) -> None:
-        # os.read in a daemon thread: no lock of a buffered reader that could hold up the exit.
-        try:
-            while chunk := self._streams.read():
-                lines = self._splitter.feed(chunk)
-                if lines:
-                    self._loop.call_soon_threadsafe(self._take, lines)
-            self._loop.call_soon_threadsafe(self._take, self._splitter.rest())
-            self._loop.call_soon_threadsafe(self.stop)
-        except OSError:
-            self._loop.call_soon_threadsafe(self.stop)
-        except RuntimeError:
-            return  # the loop has ended
-
-    def _take(self, lines: list[Line]) -> None:
-        if self.ended.is_set():
-            return
-        for line in lines:
-            if self._lane is None or isinstance(line, TooLong) or not self._lane(line):
-                self._lane = None  # what comes behind this line waits for its turn
-                self.lines.put_nowait(line)
+        """As `Incoming.stop`."""
+        self._in.stop()
 
     async def next_line(self, lane: Callable[[bytes], bool] | None) -> Line | None:
-        """Wait for the next of `lines`.
-
-        Meanwhile, as long as none waits, `lane` is shown those that come in: what it takes is not
-        among them.
-        """
-        self._lane = lane if self.lines.empty() else None
-        try:
-            return await self.lines.get()
-        finally:
-            self._lane = None
-
-    # -- out
+        """As `Incoming.next_line`."""
+        return await self._in.next_line(lane)
 
     async def write(self, frame: bytes) -> None:
         """Write one frame whole, after all that came before; wait until the client has it."""
@@ -278,6 +189,13 @@ class StdioLink:
         self._look_how_full()
         return done
 
+    def _look_how_full(self) -> None:
+        """Read on only while the client takes what it is sent: a flood waits in its own pipe."""
+        if self._unsent > FRAMES or self._unsent_bytes > BYTES:
+            self._in.pause()
+        elif self._unsent <= FRAMES // 2 and self._unsent_bytes <= BYTES // 2:
+            self._in.resume()
+
     def _write_all(self) -> None:
         # In a thread, since a client that does not read must not stop the loop; whoever waits may
         # be cancelled, the frame is written to its end all the same.
@@ -311,8 +229,6 @@ class StdioLink:
         self._gone = True
         self.stop()
 
-    # -- the ledger
-
     def accepted(self, request_id: str | int) -> bool:
         """Note a request; False where one of this id is being answered still."""
         key = (type(request_id), request_id)
@@ -335,7 +251,7 @@ class StdioLink:
     def _look_whether_idle(self) -> None:
         if not self._open and not self._unsent and not self._unheard:
             self._idle.set()
-            if self.lines.empty() and not self._splitter.unfinished:
+            if self._in.is_settled:
                 self._streams.settled()
 
     async def drained(self) -> None:

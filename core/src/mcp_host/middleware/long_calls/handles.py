@@ -1,0 +1,171 @@
+"""Calls of tools that run long go on behind a handle, which a pack's extension keeps.
+
+It stands before all other middleware: what ends behind the handle is the very answer that the
+client would have got, and the log has the call when it ends.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Mapping
+from fnmatch import fnmatchcase
+from typing import Any
+
+from ...declarations.context import Caller
+from ...declarations.extension import Method
+from ...errors import EXTENSIONS, McpHostError, MissingCapability, Unavailable
+from ...packs.access import allows, may_read
+from ...runtime.lifecycle import Lifecycle
+from ...runtime.messages import Answered, CallMessage, Failed
+from ...runtime.side import as_call_error
+from ...settings.secrets import Secrets
+from ...settings.tables import RESERVED_PACK_NAME
+from ...startup.protocol import MODERN_VERSION
+from ..answer import ErrorEnvelope
+from ..call import Call, Next, Result
+from ..opening import wait_until_open
+from ..request_id import new_request_id
+from .movable import Keeper, MovableCall
+
+log = logging.getLogger("mcp_host.calls")
+
+SOON = 0.1
+"""Seconds after which a call gets its handle where the extension is required."""
+TIME = 30.0
+"""Seconds that the keeping pack has for one of its methods."""
+WAIT = 60.0
+"""Seconds that it has for `steer`; it may return before with nothing."""
+
+
+class LongCallHandles:
+    """Has long calls of tools go on behind handles, as the pack wants it that keeps them.
+
+    `keeper` finds that pack, None where there is none; `packs` finds how a pack runs. A person has
+    `asking_timeout` seconds for a question. An answer of a method may have `max_answer_bytes`.
+    """
+
+    def __init__(
+        self,
+        keeper: Callable[[], Keeper | None],
+        packs: Callable[[str], Lifecycle],
+        secrets: Secrets,
+        asking_timeout: float,
+        max_answer_bytes: int,
+    ) -> None:
+        self._keeper = keeper
+        self._packs = packs
+        self._envelope = ErrorEnvelope(secrets)
+        self.secrets = secrets
+        self.asking_timeout = asking_timeout
+        self._max_answer_bytes = max_answer_bytes
+        self._moved: dict[str, MovableCall] = {}
+        self._steering: asyncio.Task[None] | None = None
+
+    async def __call__(self, call: Call, following: Next) -> Result:
+        keeper = self._keeper() if call.kind == "tool" and call.entry is not None else None
+        if keeper is None or not self._concerns(call, keeper):
+            return await following(call)
+        caller, how = call.context.caller, keeper.how
+        has_extension = caller.protocol == MODERN_VERSION and keeper.identifier in caller.extensions
+        is_required = _matches(call.name, how.required)
+        if not has_extension and is_required and caller.protocol == MODERN_VERSION:
+            missing = MissingCapability(EXTENSIONS + keeper.identifier)
+            return await self._refused(call, missing)
+        if not has_extension and not (how.without_extension and caller.protocol):
+            return await following(call)  # a command, say, which does not wait for more
+        movable = MovableCall(self, keeper, call)
+        if has_extension and _matches(call.name, how.asked_behind) and not await movable.move():
+            assert movable.refusal is not None  # it did not move
+            return await self._refused(call, movable.refusal)
+        after = min(how.after, SOON) if is_required else how.after
+        return await movable.outcome(following, after if has_extension else None)
+
+    def add(self, movable: MovableCall, handle: str) -> None:
+        """Keep a call that has got its handle."""
+        self._moved[handle] = movable
+        if self._steering is None or self._steering.done():
+            self._steering = asyncio.create_task(self._steer())
+
+    def remove(self, handle: str) -> None:
+        """Forget a call that has ended."""
+        self._moved.pop(handle, None)
+
+    async def ask(
+        self,
+        keeper: Keeper,
+        method: Method,
+        arguments: Mapping[str, Any],
+        caller: Caller,
+        request_id: str,
+        seconds: float = TIME,
+    ) -> dict[str, Any]:
+        """Call a method of the pack that keeps the calls; `McpHostError` where that fails."""
+        async with asyncio.timeout(seconds + TIME):
+            pack = self._packs(keeper.pack)
+            await wait_until_open(pack)
+            message = CallMessage(
+                kind="method",
+                key=method.name,
+                target=method.name,
+                arguments=arguments,
+                request_id=request_id,
+                caller=caller,
+                seconds=seconds,
+                max_answer_bytes=self._max_answer_bytes,
+            )
+            reply = await pack.worker.call(message, lambda _: None)
+        if isinstance(reply, Answered):
+            return reply.data
+        if isinstance(reply, Failed):
+            if reply.traceback:
+                extra = {"traceback": reply.traceback}
+                log.error("%s of the pack '%s' failed", method.name, keeper.pack, extra=extra)
+            raise as_call_error(reply)
+        raise Unavailable(f"{method.name} asks what nobody can be asked")
+
+    async def close(self) -> None:
+        """Cancel every call behind a handle; that they were cut off is for their keeper to say."""
+        if self._steering is not None:
+            self._steering.cancel()
+            await asyncio.gather(self._steering, return_exceptions=True)
+        await asyncio.gather(*(call.abandon() for call in list(self._moved.values())))
+
+    def _concerns(self, call: Call, keeper: Keeper) -> bool:
+        """Whether a call may be moved: not one of the keeper's own, nor one that is refused."""
+        entry = call.known
+        if entry.pack == keeper.pack or _matches(call.name, keeper.how.never):
+            return False
+        if entry.pack == RESERVED_PACK_NAME:
+            return entry.is_hosts_tool
+        caller = call.context.caller
+        return allows(entry, caller) and may_read(keeper.pack, caller)
+
+    async def _refused(self, call: Call, error: Exception) -> Result:
+        async def refuse(_: Call) -> Result:
+            raise error
+
+        return await self._envelope(call, refuse)
+
+    async def _steer(self) -> None:
+        """Do what is wanted of the calls behind handles, as long as there are any."""
+        while self._moved:
+            keeper = next(iter(self._moved.values())).keeper
+            try:
+                wanted = await self.ask(
+                    keeper, keeper.how.steer, {}, Caller(), new_request_id(), WAIT
+                )
+            except (McpHostError, TimeoutError) as error:
+                log.debug("nothing was heard of calls behind handles: %s", error)
+                await asyncio.sleep(1)
+                continue
+            for handle in wanted.get("cancel") or ():
+                if handle in self._moved:
+                    self._moved[handle].cancel()
+            for handle, answers in (wanted.get("answers") or {}).items():
+                if handle in self._moved:
+                    self._moved[handle].answer(answers)
+
+
+def _matches(name: str, globs: Any) -> bool:
+    return any(fnmatchcase(name, glob) for glob in globs)
