@@ -7,6 +7,7 @@ import signal
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractAsyncContextManager, suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -137,6 +138,7 @@ def mcp_host_tools():
 '''
 SETTINGS = "[packs.probe]\nenabled = true\n"
 LONGEST = 60.0
+ONE_SESSION = 5.0
 
 
 class WarmHome:
@@ -161,12 +163,18 @@ class WarmHome:
         """Have a session served alone, which leaves a saved catalogue behind that is new.
 
         On a busy machine a pack may be imported late, and the catalogue is saved only then: so the
-        session stays until it has been.
+        session stays until it has been. None is saved of what was edited meanwhile, as what is
+        known of a mounted server may be: then the next session saves it.
         """
         command = ("--config", "mcp-host.toml", "--no-warm", *arguments)
         before = self._catalogues()
-        async with self.home.stdio(*command, env={**self.more, **(env or {})}):
-            await asyncio.to_thread(eventually, lambda: self._catalogues() - before)
+        ends_at = time.monotonic() + LONGEST
+        while not self._catalogues() - before:
+            assert time.monotonic() < ends_at, "no catalogue was saved"
+            async with self.home.stdio(*command, env={**self.more, **(env or {})}):
+                with suppress(AssertionError):
+                    new = partial(eventually, lambda: self._catalogues() - before, ONE_SESSION)
+                    await asyncio.to_thread(new)
 
     def _catalogues(self) -> set[tuple[str, int]]:
         folder = self.home.folder / "cache" / "mcp-host" / "catalogues"
@@ -216,9 +224,9 @@ def has_ended(process: int) -> bool:
         return True
 
 
-def eventually(true: Any) -> None:
+def eventually(true: Any, longest: float = LONGEST) -> None:
     """Wait until something is so."""
-    ends_at = time.monotonic() + LONGEST
+    ends_at = time.monotonic() + longest
     while not true():
         assert time.monotonic() < ends_at, "it did not come about"
         time.sleep(0.01)

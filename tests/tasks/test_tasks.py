@@ -2,8 +2,10 @@
 
 import asyncio
 import json
+import sqlite3
 import sys
 import time
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,7 +14,7 @@ from mcp_host import Caller
 from mcp_host.errors import MissingCapability, ProtocolError
 from mcp_host.testing import CallFailed, PackContract, hosted, http_server, stdio_client
 from mcp_host_tasks.engine.protocol import Wish
-from mcp_host_tasks.engine.sqlite import SqliteEngine, open_engine
+from mcp_host_tasks.engine.sqlite import open_engine
 from mcp_host_tasks.errors import TooManyTasksError
 from mcp_host_tasks.model import INTERRUPTED, Task
 from mcp_host_tasks.settings import TasksSettings
@@ -367,9 +369,10 @@ async def test_the_engine_bounds_each_caller_forgets_what_expired_and_brings_wis
 
 
 async def test_a_later_format_is_refused(tmp_path):
-    async with open_engine(TasksSettings(), tmp_path) as engine:
-        assert isinstance(engine, SqliteEngine)
-        await engine._do(lambda: engine._database.execute("PRAGMA user_version = 99"))
+    async with open_engine(TasksSettings(), tmp_path):
+        pass
+    with closing(sqlite3.connect(tmp_path / "tasks.db")) as database:
+        database.execute("PRAGMA user_version = 99")
     with pytest.raises(RuntimeError, match="later version"):
         async with open_engine(TasksSettings(), tmp_path):
             pass
