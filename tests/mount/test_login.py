@@ -32,16 +32,21 @@ def people(servers: People, home: Home) -> People:
     return servers
 
 
-def log_in(home: Home, *more: str) -> Done:
-    """Log in as a person does, whose browser follows where it is sent."""
-    with subprocess.Popen(
+def login(home: Home, *more: str) -> "subprocess.Popen[str]":
+    """Begin to log in; its standard error says where."""
+    return subprocess.Popen(
         home.argv("login", "tracker", "--no-browser", "--config", "mcp-host.toml", *more),
         cwd=home.project,
         env=home.environment(),
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-    ) as process:
+    )
+
+
+def log_in(home: Home, *more: str) -> Done:
+    """Log in as a person does, whose browser follows where it is sent."""
+    with login(home, *more) as process:
         assert process.stderr is not None
         said = process.stderr.readline()
         if said.startswith("Log in at: "):
@@ -147,14 +152,7 @@ def test_another_address_of_the_pack_gets_none_of_its_login(home: Home, people: 
 
 
 def test_a_stranger_who_knows_the_way_back_ends_no_login(home: Home, people: People) -> None:
-    with subprocess.Popen(
-        home.argv("login", "tracker", "--no-browser", "--config", "mcp-host.toml"),
-        cwd=home.project,
-        env=home.environment(),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    ) as process:
+    with login(home) as process:
         assert process.stderr is not None
         address = process.stderr.readline().removeprefix("Log in at: ")
         (way_back,) = next(iter(people.clients.values())).redirect_uris or []

@@ -215,14 +215,16 @@ class Door:
         self.told.append(("closed", False, False))
 
 
-@pytest.mark.parametrize("kind", ["h11", "httptools"])
-async def test_uvicorn_tells_what_a_connection_waits_for(
-    kind: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    implementation = pytest.importorskip(f"uvicorn.protocols.http.{kind}_impl")
-    name = {"h11": "H11Protocol", "httptools": "HttpToolsProtocol"}[kind]
+@pytest.fixture(params=["h11", "httptools"])
+def each_protocol(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have uvicorn speak by each of its implementations in turn."""
+    implementation = pytest.importorskip(f"uvicorn.protocols.http.{request.param}_impl")
+    name = {"h11": "H11Protocol", "httptools": "HttpToolsProtocol"}[request.param]
     monkeypatch.setattr(web, "AutoHTTPProtocol", getattr(implementation, name))
 
+
+@pytest.mark.usefixtures("each_protocol")
+async def test_uvicorn_tells_what_a_connection_waits_for() -> None:
     async def app(scope: Any, receive: Any, send: Any) -> None:
         if scope["type"] == "http":
             while (await receive()).get("more_body"):
@@ -388,14 +390,8 @@ async def test_nothing_is_sent_at_once_where_the_connection_is_no_more() -> None
         assert not gathering.send_at_once(b"data", lambda: True)
 
 
-@pytest.mark.parametrize("kind", ["h11", "httptools"])
-async def test_uvicorn_closes_a_connection_that_is_not_used_again(
-    kind: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    implementation = pytest.importorskip(f"uvicorn.protocols.http.{kind}_impl")
-    name = {"h11": "H11Protocol", "httptools": "HttpToolsProtocol"}[kind]
-    monkeypatch.setattr(web, "AutoHTTPProtocol", getattr(implementation, name))
-
+@pytest.mark.usefixtures("each_protocol")
+async def test_uvicorn_closes_a_connection_that_is_not_used_again() -> None:
     async def app(scope: Any, receive: Any, send: Any) -> None:
         if scope["type"] == "http":
             headers = [(b"content-length", b"2")]

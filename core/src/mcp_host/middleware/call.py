@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeAlias
@@ -10,6 +9,7 @@ from typing import Any, Protocol, TypeAlias
 from ..declarations.context import Context
 from ..declarations.tool import Tool
 from ..packs.catalog import Entry
+from ..runtime.alarms import Alarms, TimeLimit
 from ..runtime.lifecycle import Lifecycle
 from ..runtime.messages import Answered, Asked, Kind
 
@@ -66,10 +66,10 @@ class Movable(Protocol):
     def is_moved(self) -> bool:
         """Whether the client has its handle."""
 
-    def clock(self, scope: asyncio.Timeout, seconds: float) -> Callable[[], None]:
-        """Have a handle made when the call's own seconds have passed, and else end `scope`.
+    def limited(self, alarms: Alarms, seconds: float) -> TimeLimit:
+        """Make the block of the call's time: a handle is made when its own seconds have passed.
 
-        What is returned stops the clock.
+        Where there is none to be had, or the time behind it is over, the block ends.
         """
 
 

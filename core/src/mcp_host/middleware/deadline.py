@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import time
 from collections.abc import Mapping
 
@@ -10,14 +9,14 @@ from ..declarations.tool import Tool
 from ..errors import TimedOut
 from ..runtime.alarms import Alarms
 from ..settings.tables import PackTable
-from .call import Call, Movable, Next, Result
+from .call import Call, Next, Result
 
 
 class Deadline:
     """The first that is set counts: the tool's setting, the pack's, the tool's own, `default`.
 
     The time in which a person was asked is not the call's: it comes here again afterwards, with
-    what is left.
+    what is left. A call that can go on behind a handle does so at its deadline.
     """
 
     def __init__(self, packs: Mapping[str, PackTable], default: float) -> None:
@@ -26,44 +25,25 @@ class Deadline:
         self._alarms = Alarms()
 
     async def __call__(self, call: Call, following: Next) -> Result:
-        if call.movable is not None:
-            return await self._until_moved(call, call.movable, following)
-        limit = self._limit(call)
-        left = max(0.0, limit - call.used)
+        limit, movable = self._limit(call), call.movable
+        left = longest = max(0.0, limit - call.used)
+        if movable is None:
+            scope = self._alarms.limit(left)
+        else:  # its pack hears the later deadline at once: it cannot be told another one
+            scope, longest = movable.limited(self._alarms, left), max(left, movable.limit)
         began = time.monotonic()
-        call.context.deadline = began + left
-        scope = self._alarms.limit(left)
+        call.context.deadline = began + longest
         try:
             with scope:
                 return await following(call)
         except TimeoutError:
             if not scope.has_expired:
                 raise
+            if movable is not None and movable.is_moved:
+                limit = movable.limit
             raise TimedOut(f"{call.name[:200]} took longer than {limit:g} s") from None
         finally:
             call.used += time.monotonic() - began
-
-    async def _until_moved(self, call: Call, movable: Movable, following: Next) -> Result:
-        """Have a call go on behind a handle at its deadline, with the time of that.
-
-        Its pack hears the later deadline from the beginning: it cannot be told another one.
-        """
-        own = max(0.0, self._limit(call) - call.used)
-        began = time.monotonic()
-        call.context.deadline = began + max(own, movable.limit)
-        scope = asyncio.timeout(None)
-        stop = movable.clock(scope, own)
-        try:
-            async with scope:
-                return await following(call)
-        except TimeoutError:
-            if not scope.expired():
-                raise
-            limit = movable.limit if movable.is_moved else self._limit(call)
-            raise TimedOut(f"{call.name[:200]} took longer than {limit:g} s") from None
-        finally:
-            call.used += time.monotonic() - began
-            stop()
 
     def _limit(self, call: Call) -> float:
         entry = call.known

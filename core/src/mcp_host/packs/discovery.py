@@ -97,8 +97,8 @@ def chosen(name: str, table: PackTable, offers: Mapping[str, Sequence[Offer]]) -
         return offer_of_file(name, table.file, offers.get(name, ()))
     found = offers.get(name, ())
     if table.distribution:
-        wanted = _normal(table.distribution)
-        found = [offer for offer in found if _normal(offer.distribution) == wanted]
+        wanted = normalized(table.distribution)
+        found = [offer for offer in found if normalized(offer.distribution) == wanted]
         if not found:
             raise LoadError(
                 "not_installed",
@@ -133,5 +133,6 @@ def _how_to_get(name: str, near: str | None) -> str:
     return "install the distribution that offers it, in the environment that mcp-host runs in"
 
 
-def _normal(distribution: str) -> str:
+def normalized(distribution: str) -> str:
+    """Return the name of a distribution as all its spellings are compared."""
     return distribution.lower().replace("_", "-").replace(".", "-")

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Callable
 from heapq import heappop, heappush
 from math import inf
+from typing import Any
 
 RESOLUTION = 0.001
 """Seconds by which a loop's timer may come too early."""
@@ -62,9 +63,13 @@ class Alarms:
             self._wait_until(alarm.at, loop)
         return alarm
 
-    def limit(self, seconds: float) -> TimeLimit:
-        """Make a block that its task is thrown out of after so many seconds."""
-        return TimeLimit(self, seconds)
+    def limit(self, seconds: float, late: Callable[[], object] | None = None) -> TimeLimit:
+        """Make a block that its task is thrown out of after so many seconds.
+
+        With `late`, that is called then instead, and `expire` and `restart` are for whoever gave
+        it.
+        """
+        return TimeLimit(self, seconds, late)
 
     def _wait_until(self, at: float, loop: asyncio.AbstractEventLoop) -> None:
         if self._timer is not None:
@@ -93,12 +98,18 @@ class Alarms:
 class TimeLimit:
     """As `asyncio.timeout`: the block ends in `TimeoutError` once its seconds are over.
 
-    `has_expired` says, after the block, that they were over within it.
+    `has_expired` says, after the block, that they were over within it. `_task` and `_alarm` are
+    there while it runs.
     """
 
-    def __init__(self, alarms: Alarms, seconds: float) -> None:
+    def __init__(
+        self, alarms: Alarms, seconds: float, late: Callable[[], object] | None = None
+    ) -> None:
         self._alarms = alarms
         self._seconds = seconds
+        self._late = late or self.expire
+        self._task: asyncio.Task[Any] | None = None
+        self._alarm: Alarm | None = None
         self.has_expired = False
 
     def __enter__(self) -> None:
@@ -106,17 +117,27 @@ class TimeLimit:
         assert task is not None  # only a coroutine awaits in the block
         self._task = task
         self._cancelling = task.cancelling()
-        self._alarm = self._alarms.call_later(self._seconds, self._expire)
+        self._alarm = self._alarms.call_later(self._seconds, self._late)
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        task, self._task = self._task, None
+        assert task is not None and self._alarm is not None  # the block was entered
         self._alarm.cancel()
         if (
             self.has_expired
-            and self._task.uncancel() <= self._cancelling  # nobody else has cancelled it
+            and task.uncancel() <= self._cancelling  # nobody else has cancelled it
             and kind is asyncio.CancelledError
         ):
             raise TimeoutError
 
-    def _expire(self) -> None:
-        self.has_expired = True
-        self._task.cancel()
+    def restart(self, seconds: float) -> None:
+        """Let the block have so many seconds from now on; nothing where it is over."""
+        if self._task is not None and self._alarm is not None:
+            self._alarm.cancel()
+            self._alarm = self._alarms.call_later(seconds, self.expire)
+
+    def expire(self) -> None:
+        """End the block; nothing where it is over."""
+        if self._task is not None and not self.has_expired:
+            self.has_expired = True
+            self._task.cancel()

@@ -12,7 +12,7 @@ from typing import Any, NoReturn
 from ..packs.apart import with_dates
 from ..packs.declared import Declared, LoadError, Offer
 from ..packs.declaring import declare
-from ..packs.discovery import discover
+from ..packs.discovery import discover, normalized
 from ..packs.hooks import Hooks
 from ..packs.told import tell
 from ..settings.loading import Settings
@@ -73,7 +73,7 @@ def _installed(name: str, table: Mapping[str, Any]) -> Offer:
     found = {offer.distribution: offer for offer in discover([name]).get(name, ())}
     wanted = table.get("distribution")
     if wanted:
-        found = {n: offer for n, offer in found.items() if _normal(n) == _normal(wanted)}
+        found = {n: offer for n, offer in found.items() if normalized(n) == normalized(wanted)}
     if not found:
         raise LoadError(
             "not_installed",
@@ -87,7 +87,3 @@ def _installed(name: str, table: Mapping[str, Any]) -> Offer:
             f'choose one: distribution = "{min(found)}" in [packs.{name}]',
         )
     return next(iter(found.values()))
-
-
-def _normal(distribution: str) -> str:
-    return distribution.lower().replace("_", "-").replace(".", "-")

@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...declarations.context import ClientChannel, Level
 from ...declarations.extension import LongCalls
 from ...errors import REQUEST_ID_KEY, CallError, McpHostError, ProtocolError, Unavailable
+from ...runtime.alarms import Alarms, TimeLimit
 from ...runtime.messages import Answered, Asked
 from ...startup.protocol import MODERN_VERSION
 from ..call import Asking, Call, Next, Result
@@ -184,9 +185,9 @@ class MovableCall:
             kind = {"resultType": "complete"} if is_modern else {}
             self._news.end({"result": {**kind, **result.data}})
 
-    def clock(self, scope: asyncio.Timeout, seconds: float) -> Callable[[], None]:
-        """As `Movable.clock`."""
-        return self._deadline.clock(scope, seconds)
+    def limited(self, alarms: Alarms, seconds: float) -> TimeLimit:
+        """As `Movable.limited`."""
+        return self._deadline.limited(alarms, seconds)
 
     def progress(self, done: float, total: float | None, message: str | None) -> None:
         """Tell how far the call is: the client, or who keeps the handle."""

@@ -23,6 +23,7 @@ from mcp_host import (
     plan_replacement,
 )
 
+from ..texts import shown
 from . import originals
 from .translate import Adopted, Translation, pack_name
 
@@ -272,19 +273,19 @@ def _undo(source: str | None, files: Sequence[ClientFile]) -> None:
 def _show(files: Sequence[ClientFile], found: Sequence[Adopted]) -> None:
     """Show what was found, without secrets."""
     for file in files:
-        typer.echo(f"{file.title}: {_shown(str(file.path))}")
+        typer.echo(f"{file.title}: {shown(str(file.path))}")
         if file.problem:
-            typer.echo(f"  cannot be read: {_shown(file.problem)}")
+            typer.echo(f"  cannot be read: {shown(file.problem)}")
         for one in found:
             if one.server.file != file.path:
                 continue
             off = "" if one.server.enabled else " (switched off there)"
-            of = f" (of the project {_shown(one.server.project)})" if one.server.project else ""
-            typer.echo(f"  {_shown(one.server.name)}{of}{off}: {_shown(one.what)}")
+            of = f" (of the project {shown(one.server.project)})" if one.server.project else ""
+            typer.echo(f"  {shown(one.server.name)}{of}{off}: {shown(one.what)}")
             if one.problem:
-                typer.echo(f"    cannot be adopted: {_shown(one.problem)}")
+                typer.echo(f"    cannot be adopted: {shown(one.problem)}")
             for note in one.notes:
-                typer.echo(f"    {_shown(note)}")
+                typer.echo(f"    {shown(note)}")
     if not found:
         typer.echo("No client here knows a server.")
 
@@ -299,13 +300,13 @@ def _tell(
 ) -> None:
     for one in new:
         verb = "would be" if dry_run else "is"
-        typer.echo(f"{_shown(one.server.name)} {verb} [packs.{one.pack}] in {settings}.")
+        typer.echo(f"{shown(one.server.name)} {verb} [packs.{one.pack}] in {settings}.")
         if one.pack in wrong:
-            typer.echo(f"  not locked: {_shown(wrong[one.pack])}")
+            typer.echo(f"  not locked: {shown(wrong[one.pack])}")
             typer.echo(f"  once that is mended: mcp-host lock {one.pack} --config {settings}")
     for one in chosen:
         if one not in new and not one.problem:
-            typer.echo(f"{_shown(one.server.name)} is [packs.{one.pack}] already.")
+            typer.echo(f"{shown(one.server.name)} is [packs.{one.pack}] already.")
     for path in changed:
         verb = "would start" if dry_run else "starts"
         typer.echo(
@@ -344,10 +345,5 @@ def _data(
     }
 
 
-def _shown(text: str) -> str:
-    """Somebody's text as it may be printed."""
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
-
-
 def _say(text: str) -> None:
-    typer.echo(_shown(text), err=True)
+    typer.echo(shown(text), err=True)

@@ -17,6 +17,7 @@ import typer
 from mcp_host import SettingsError, SettingsFile
 
 from ..settings import MountSettings, check
+from ..texts import shown
 from .store import LoginStore
 
 THINKING = 300.0
@@ -46,7 +47,7 @@ def login(
     logging.getLogger("mcp").setLevel(logging.CRITICAL)  # what goes wrong is said below
 
     async def show(address: str) -> None:
-        typer.echo(f"Log in at: {_shown(address)}", err=True)
+        typer.echo(f"Log in at: {shown(address)}", err=True)
         if not no_browser:
             await asyncio.to_thread(webbrowser.open, address)
 
@@ -54,14 +55,14 @@ def login(
     try:
         kept = asyncio.run(log_in(store, mount.oauth, headers, show, THINKING))
     except LoginError as error:
-        raise SettingsError(f"{name}: {_shown(str(error))}") from None
+        raise SettingsError(f"{name}: {shown(str(error))}") from None
     if kept is None:
         typer.echo(f"{name} wants no login.")
         return
     typer.echo(f"{name} is logged in.")
     said = _learned(name, settings.path)
     if said:
-        typer.echo(f"  but not ready: {_shown(said)}")
+        typer.echo(f"  but not ready: {shown(said)}")
     else:
         typer.echo("A host that runs takes it up by itself, at once after: mcp-host reload")
 
@@ -119,8 +120,3 @@ def _learned(name: str, settings: Path) -> str:
     reasons = [pack.get("reason", "") for pack in packs if pack["name"] == name]
     failed = [pack for pack in packs if pack["name"] == name and pack["state"] == "failed"]
     return reasons[0] if failed else ""
-
-
-def _shown(text: str) -> str:
-    """Somebody's text as it may be printed."""
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
