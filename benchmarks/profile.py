@@ -22,7 +22,7 @@ from mcp_host.packs.loading import Offer
 from mcp_host.runtime.driver import drive
 from mcp_host.runtime.messages import CallMessage
 from mcp_host.runtime.side import steps
-from mcp_host.runtime.worker import ThreadWorker
+from mcp_host.runtime.thread_worker import ThreadWorker
 from mcp_host.serving import logs
 from mcp_host.serving.event_loop import new_event_loop
 from mcp_host.serving.lane.channel import LaneChannel

@@ -245,7 +245,7 @@ def test_what_stands_before_the_lists_imports_no_event_loop() -> None:
 
 
 SHOW_ALL = """
-from mcp_host.packs.catalog import LISTS
+from mcp_host.packs.entry import LISTS
 from mcp_host.declarations.context import Caller
 from mcp_host.packs.inventory import Inventory
 from mcp_host.settings.loading import parse
@@ -288,9 +288,7 @@ LONGER = {
     "benchmarks/golden.py": "recorded answers, one after the other",
     "core/src/mcp_host/clients/known.py": "one client after the other",
     "core/src/mcp_host/host.py": "what a host is for; all it does is done by others",
-    "core/src/mcp_host/packs/catalog.py": "names and lists are made of each other",
     "core/src/mcp_host/packs/inventory.py": ONE,
-    "core/src/mcp_host/runtime/worker.py": "the shape of a worker, and the usual one",
     "core/src/mcp_host/settings/tables.py": "one table after the other, as in the file",
     "plugins/cortex_tasks/src/mcp_host_cortex_tasks/service/work.py": ONE,
     "plugins/cortex_tasks/src/mcp_host_cortex_tasks/storage/remote.py": "a backend, all of it",

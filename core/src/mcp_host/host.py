@@ -46,9 +46,9 @@ from .middleware.slots import Slots
 from .middleware.transforms import transforms
 from .middleware.usage import UsageAccount
 from .packs.access import allows, check, check_whose, may_read
-from .packs.catalog import Entry, What
 from .packs.conditions import Condition
 from .packs.declared import Outcome
+from .packs.entry import Entry, What
 from .packs.inventory import Inventory, Pack
 from .packs.own_pack import PACKS_URI
 from .packs.renewal import Renewal

@@ -21,8 +21,8 @@ from rich.markup import escape
 from ..clients.known import CLIENTS
 from ..declarations.demo import GROUP, DemoModule
 from ..errors import ERROR_KEY, SettingsError
-from ..packs.catalog import Naming
 from ..packs.declared import Declared, Offer
+from ..packs.naming import Naming
 from ..packs.own_pack import PACKS_URI
 from ..settings.tables import PackTable
 from ..startup.protocol import MODERN_VERSION

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from ..errors import SettingsError, nearest
 from ..host import Host
-from ..packs.catalog import LISTS
+from ..packs.entry import LISTS
 from ..packs.lock import as_it_is
 from ..settings.loading import Settings, read, trust_bytes
 from ..settings.locked import LockedPack, write_lock

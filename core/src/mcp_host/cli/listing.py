@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from .common import Output, chosen_settings, loaded, quiet_logs, saved_catalogue
 
 if TYPE_CHECKING:
-    from ..packs.catalog import What
+    from ..packs.entry import What
 
 
 def show_lists(

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from ..declarations.resource import Resource
-from ..packs.catalog import NAME
+from ..packs.naming import NAME
 from .call import Call
 from .outcomes import Ended
 

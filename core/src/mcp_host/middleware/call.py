@@ -8,7 +8,7 @@ from typing import Any, Protocol, TypeAlias
 
 from ..declarations.context import Context
 from ..declarations.tool import Tool
-from ..packs.catalog import Entry
+from ..packs.entry import Entry
 from ..runtime.alarms import Alarms, TimeLimit
 from ..runtime.lifecycle import Lifecycle
 from ..runtime.messages import Answered, Asked, Kind

@@ -9,7 +9,7 @@ from fnmatch import fnmatchcase
 
 from ..declarations.asking import ANSWER_ERRORS, Form
 from ..errors import Cancelled, InvalidInput, MissingCapability
-from ..packs.catalog import Entry
+from ..packs.entry import Entry
 from ..runtime.messages import Asked
 from ..startup.printable import shown
 from .call import Call, Next, Result

@@ -12,7 +12,7 @@ from ..declarations.content import compact
 from ..declarations.context import Caller
 from ..declarations.tool import Tool
 from ..errors import REQUEST_ID_KEY, InvalidInput
-from ..packs.catalog import Entry
+from ..packs.entry import Entry
 from ..packs.search_tools import (
     CALL_READ_ONLY,
     DESCRIBE,

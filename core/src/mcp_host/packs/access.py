@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from ..declarations.context import Caller
 from ..declarations.resource import Resource
 from ..errors import PermissionDenied
-from .catalog import Entry
+from .entry import Entry
 
 
 def check(entry: Entry, caller: Caller) -> None:

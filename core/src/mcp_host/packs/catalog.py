@@ -1,13 +1,11 @@
-"""Names: what every pack contributes, under the names that clients know, as plain data."""
+"""The catalog: what every pack contributes, under the names that clients know, as plain data."""
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import field
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from ..declarations.context import Caller
 from ..declarations.contribution import Contribution
@@ -16,81 +14,17 @@ from ..declarations.resource import Resource
 from ..declarations.tool import Tool
 from ..errors import nearest
 from ..settings.secrets import Secrets
-from ..settings.tables import RESERVED_PACK_NAME, PackTable
-from ..startup.dataclass import dataclass
-from ..startup.protocol import LISTS as METHODS
+from ..settings.tables import PackTable
 from .declared import Declared, LoadError
+from .entry import LISTS, Entry, What, kind_of, list_of
+from .naming import LONG_NAME, NAME, Naming
 from .transforms import Transform
 
 if TYPE_CHECKING:
-    from .lock import Lock
+    from .lock import Lock  # few hosts have locked packs
 
-NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
-LONG_NAME = 49
 LONGEST_URI = 4096
 """Longer ones are nobody's: several `{+x}` in a template are tried in many ways."""
-SIBLING = re.compile(r"\{tool:([A-Za-z0-9_-]+)\}")
-
-What = Literal["tools", "resources", "resourceTemplates", "prompts"]
-LISTS: tuple[What, ...] = tuple(METHODS.values())
-
-
-@dataclass(frozen=True, eq=False)
-class Entry:
-    """One contribution under its public name (for a resource: its URI).
-
-    `refusal` says why the settings keep a tool from everybody; empty when they do not. `target` is
-    what the pack's side finds it by. `whose` is the identity of the one caller that it is for, None
-    where it is for everybody. `transform` is what the settings make of a tool. `withheld` says in a
-    word why a lock keeps it back, empty where none does.
-    """
-
-    pack: str
-    name: str
-    contribution: Contribution
-    listed: Mapping[str, Any]
-    refusal: str = ""
-    errors: Mapping[type[BaseException], str] = field(default_factory=dict)
-    target: str = ""
-    whose: str | None = None
-    transform: Transform | None = None
-    withheld: str = ""
-
-    @property
-    def is_hidden(self) -> bool:
-        """Whether the settings take it away from everybody, as if it were not there."""
-        return self.transform is not None and self.transform.hides
-
-    @property
-    def is_doubted(self) -> bool:
-        """Whether the host does not go by what the tool's annotations say."""
-        tool, hints = self.contribution, self.listed.get("annotations") or {}
-        if not isinstance(tool, Tool):
-            return False
-        reads, repeats = hints.get("readOnlyHint") is True, hints.get("idempotentHint") is True
-        return (reads and not tool.read_only) or (repeats and not tool.idempotent)
-
-    @property
-    def is_hosts_tool(self) -> bool:
-        """Whether it is one of the host's own, which lead to others; those have their scopes."""
-        return self.pack == RESERVED_PACK_NAME and isinstance(self.contribution, Tool)
-
-    @property
-    def has_name(self) -> bool:
-        """Whether it goes by a name with a prefix, and not by a URI of the pack's own."""
-        return not isinstance(self.contribution, Resource)
-
-    @property
-    def key(self) -> str:
-        """What no other of its kind may have."""
-        contribution = self.contribution
-        return contribution.template.shape if isinstance(contribution, Resource) else self.name
-
-    @property
-    def scope(self) -> str:
-        """The scope that a caller needs."""
-        writes = isinstance(self.contribution, Tool) and not self.contribution.read_only
-        return f"{self.pack}:{'write' if writes else 'read'}"
 
 
 class Catalog:
@@ -167,7 +101,7 @@ class Catalog:
 
         `LoadError` says why not; then all is as it was.
         """
-        what = _list_of(contribution)
+        what = list_of(contribution)
         name = contribution.offered_name
         if isinstance(contribution, Tool):
             name = naming.public_tool(name)
@@ -187,7 +121,7 @@ class Catalog:
 
     def withdraw(self, entry: Entry) -> None:
         """Take out an entry that was offered."""
-        what = _list_of(entry.contribution)
+        what = list_of(entry.contribution)
         if entry.whose is None:
             del self._table(what)[entry.name]
             return
@@ -198,7 +132,7 @@ class Catalog:
 
     def restore(self, entry: Entry) -> None:
         """Put an entry back that a pack has declared and had withdrawn or replaced."""
-        self._table(_list_of(entry.contribution))[entry.name] = entry
+        self._table(list_of(entry.contribution))[entry.name] = entry
 
     def declared_by(self, pack: str, name: str, kind: type[Any]) -> list[Entry]:
         """What a pack has declared under its own name, of this kind of contribution."""
@@ -305,7 +239,7 @@ class Catalog:
         for prompt in declared.prompts:
             yield "prompts", self._entry(declared, naming.public(prompt.name), prompt, naming)
         for resource in declared.resources:
-            yield _list_of(resource), self._entry(declared, resource.uri, resource, naming)
+            yield list_of(resource), self._entry(declared, resource.uri, resource, naming)
 
     def _entry(
         self,
@@ -383,7 +317,7 @@ class Catalog:
 
     def _check(self, declared: Declared, entry: Entry, other: Entry | None) -> None:
         """`LoadError` where the name cannot be, or is `other`'s already."""
-        kind = _kind(entry.contribution)
+        kind = kind_of(entry.contribution)
         if entry.has_name and not NAME.fullmatch(entry.name):
             raise LoadError(
                 "name_invalid",
@@ -405,58 +339,12 @@ class Catalog:
             )
 
 
-class Naming:
-    """How a pack's own names become public ones."""
-
-    def __init__(self, declared: Declared, prefixed: bool = True) -> None:
-        given = declared.table.prefix
-        self._prefix = (declared.name if given is None else given) if prefixed else ""
-        self._tools = {tool.name for tool in declared.tools}
-        self._renamed = {own: t.name for own, t in declared.table.tools.items() if t.name}
-        self._where = declared.name
-
-    def public(self, name: str) -> str:
-        """The public name; one that begins with the prefix already is left alone."""
-        if not self._prefix or name.startswith((f"{self._prefix}_", f"{self._prefix}-")):
-            return name
-        return f"{self._prefix}_{name}"
-
-    def public_tool(self, name: str) -> str:
-        """The public name of a tool, which the settings may call otherwise."""
-        return self.public(self._renamed.get(name, name))
-
-    def resolve(self, text: str) -> str:
-        """A text with each `{tool:name}` replaced by that tool's public name."""
-        return SIBLING.sub(self._sibling, text) if "{tool:" in text else text
-
-    def _sibling(self, found: re.Match[str]) -> str:
-        name = found.group(1)
-        if name not in self._tools:
-            raise LoadError(
-                "declaration_invalid",
-                f"a text names {{tool:{name}}}, but {self._where} has no tool {name}",
-            )
-        return self.public_tool(name)
-
-
 def _transform(contribution: Contribution, declared: Declared) -> Transform | None:
     """What the settings make of a contribution; None where they say nothing of it."""
     table = declared.table.tools.get(contribution.name)
     if table is None or not isinstance(contribution, Tool):
         return None
     return Transform(contribution, table, f"packs.{declared.name}.tools.{contribution.name}")
-
-
-def _list_of(contribution: Contribution) -> What:
-    if isinstance(contribution, Resource):
-        return "resourceTemplates" if contribution.is_template else "resources"
-    return "tools" if isinstance(contribution, Tool) else "prompts"
-
-
-def _kind(contribution: Contribution) -> str:
-    if isinstance(contribution, Resource):
-        return "resource"
-    return "tool" if isinstance(contribution, Tool) else "prompt"
 
 
 def _refusal(tool: Tool, table: PackTable) -> str:

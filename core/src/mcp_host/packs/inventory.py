@@ -16,10 +16,7 @@ from ..declarations.handle import PackSkill
 from ..errors import McpHostError
 from ..settings.loading import Settings
 from ..settings.tables import RESERVED_PACK_NAME, PackTable
-from .catalog import (
-    Catalog,
-    Naming,
-)
+from .catalog import Catalog
 from .conditions import (
     DISABLED,
     LOADING,
@@ -30,6 +27,7 @@ from .declared import Declared, LoadError, Offer, Outcome
 from .flight import Flight, NoFlight, leaves_traces, owner, settings_word
 from .lists import Lists
 from .loading import Loading
+from .naming import Naming
 from .own_pack import own_pack
 from .usage import Usage
 

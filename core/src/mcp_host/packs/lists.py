@@ -10,7 +10,8 @@ from typing import Any
 from ..declarations.context import Caller
 from ..errors import INVALID_PARAMS, ProtocolError
 from .access import is_listed
-from .catalog import Catalog, Entry, What
+from .catalog import Catalog
+from .entry import Entry, What
 
 PAGED = 16
 """How many lists are remembered for those who are in the middle of one."""

@@ -12,8 +12,8 @@ from ..declarations.resource import Resource
 from ..declarations.tool import Tool
 from ..settings.locked import Key, LockedPack, fingerprint, locked_pack
 from ..settings.secrets import Secrets
-from .catalog import Entry
 from .declared import Declared, Offer
+from .entry import Entry
 from .skills import Found, Skill
 
 CHANGED, NEW, MOVED = "changed", "new", "moved"

@@ -12,10 +12,11 @@ from ..settings.loading import Settings
 from ..settings.pack_settings import about_project
 from ..settings.tables import HostTable, HttpTable, PackTable
 from ..startup.dataclass import dataclass
-from .catalog import Catalog, Naming
+from .catalog import Catalog
 from .conditions import Condition
 from .declared import Declared, LoadError, Outcome
 from .inventory import lock_of
+from .naming import Naming
 from .single_file import is_as_offered
 
 if TYPE_CHECKING:

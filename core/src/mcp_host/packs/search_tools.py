@@ -14,7 +14,7 @@ from ..declarations.tool import Tool, tool
 from ..errors import NotFound
 from ..settings.tables import RESERVED_PACK_NAME, HostTable
 from .access import is_listed
-from .catalog import Entry
+from .entry import Entry
 from .search import Index
 
 SEARCH, DESCRIBE, CALL_READ_ONLY, CALL = "search", "describe", "call_read_only", "call"

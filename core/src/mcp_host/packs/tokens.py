@@ -10,8 +10,9 @@ from typing import Any, NamedTuple
 from ..declarations.context import Caller
 from ..startup.dataclass import dataclass
 from .access import allows
-from .catalog import LISTS, Entry, Naming, What
+from .entry import LISTS, Entry, What
 from .inventory import Inventory
+from .naming import Naming
 
 ENCODING = "o200k_base"
 """The encoding that is counted by: OpenAI's newest public one; those of others differ by little."""

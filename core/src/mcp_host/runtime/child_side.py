@@ -20,9 +20,9 @@ from typing import Any, NoReturn
 from ..declarations.environment import session_environment
 from ..declarations.handle import PackHandle, PackSkill
 from ..errors import CallError
-from ..packs.catalog import Naming
 from ..packs.conditions import Condition
 from ..packs.declared import Declared
+from ..packs.naming import Naming
 from ..startup.descriptors import private
 from . import bounds
 from .child_declaring import declared

@@ -12,7 +12,7 @@ from . import eager
 from .driver import drive, drive_on_loop
 from .mailbox import Said
 from .messages import CallMessage, Failed, Reply
-from .worker import CLOSED, ThreadWorker, needs_loop
+from .thread_worker import CLOSED, ThreadWorker, needs_loop
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,9 +10,11 @@ from typing import TypeAlias
 from ..declarations.prompt import Prompt
 from ..declarations.resource import Resource
 from ..declarations.tool import Tool
-from ..packs.catalog import Catalog, Entry, Naming
+from ..packs.catalog import Catalog
 from ..packs.conditions import Condition
 from ..packs.declared import Declared, LoadError
+from ..packs.entry import Entry
+from ..packs.naming import Naming
 from ..packs.told import contribution_of
 from .messages import ListChange, Offered, Withdrawn
 

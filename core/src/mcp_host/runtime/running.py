@@ -11,10 +11,10 @@ from typing import NamedTuple
 
 from ..declarations.handle import PackHandle
 from ..packs.apart import DeclaredApart
-from ..packs.catalog import Naming
 from ..packs.conditions import Condition
 from ..packs.declared import Declared
 from ..packs.inventory import Inventory, Pack
+from ..packs.naming import Naming
 from ..startup import folders
 from .bounds import text
 from .health import Health
@@ -24,8 +24,9 @@ from .offered import OfferedEntries
 from .offers import Offers
 from .process.worker import ProcessWorker
 from .programs import ProgramRunner
+from .thread_worker import ThreadWorker
 from .turns import open_in_turn
-from .worker import ThreadWorker, Worker
+from .worker import Worker
 
 UNEXPECTED = "see to what the reason names; the log of `mcp-host serve` has the traceback"
 

@@ -22,7 +22,7 @@ from mcp.shared.exceptions import MCPDeprecationWarning
 from ..errors import Busy, CallError
 from ..host import LISTS_CHANGED, Host
 from ..middleware.call import Asking
-from ..packs.catalog import What
+from ..packs.entry import What
 from ..runtime.messages import Answered
 from ..startup.protocol import LIST_TTL_MS, LISTS
 from .borrowed.sdk import without_spans

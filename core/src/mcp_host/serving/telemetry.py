@@ -14,7 +14,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 from ..host import Host
-from ..packs.catalog import What
+from ..packs.entry import What
 from ..packs.search_tools import CALL, CALL_READ_ONLY
 from ..settings.loading import Settings
 from ..startup.version import VERSION

@@ -16,7 +16,7 @@ from ...errors import INTERNAL_ERROR, Cancelled, ProtocolError
 from ...host import Host
 from ...middleware.call import UNASKED, Asking, AtOnce
 from ...packs.access import is_challenged
-from ...packs.catalog import Entry
+from ...packs.entry import Entry
 from ...runtime.messages import Answered
 from ...settings.loading import Settings
 from ...startup.dataclass import dataclass

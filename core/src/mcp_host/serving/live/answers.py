@@ -9,7 +9,7 @@ from typing import Any
 
 from ...declarations.context import Caller
 from ...host import LISTS_CHANGED, Host
-from ...packs.catalog import LISTS
+from ...packs.entry import LISTS
 
 WAITING = 8 * 1024 * 1024
 """Bytes that may wait for one program; events that come then are left out."""

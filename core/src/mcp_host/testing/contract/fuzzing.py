@@ -12,8 +12,8 @@ from hypothesis import HealthCheck, Phase, Verbosity, given, settings
 
 from ...declarations.tool import Tool
 from ...errors import CallError
-from ...packs.catalog import Entry
 from ...packs.declared import Declared
+from ...packs.entry import Entry
 from ..hosting import CallFailed, Hosted
 from .calling import broken, called, cure
 from .examples import Arguments, hostile, nearly_valid, valid

@@ -11,9 +11,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from ...packs.catalog import Entry, What
 from ...packs.declared import Offer
 from ...packs.discovery import chosen, discover
+from ...packs.entry import Entry, What
 from ...packs.inventory import Inventory
 from ...settings.loading import parse
 from ..hosting import Hosted, hosted

@@ -8,8 +8,8 @@ from typing import Any
 
 from ...declarations.contribution import Contribution
 from ...declarations.tool import Tool
-from ...packs.catalog import What
 from ...packs.declared import Declared
+from ...packs.entry import What
 from ...packs.inventory import Inventory
 from ...packs.tokens import costs, counter
 from .finding import ContractFinding

@@ -22,7 +22,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from ....declarations.context import Caller
 from ....host import Host
 from ....packs.access import is_challenged
-from ....packs.catalog import Entry
+from ....packs.entry import Entry
 from ....packs.search_tools import CALL, CALL_READ_ONLY
 from ....settings.tables import RESERVED_PACK_NAME, HttpTable
 from ....startup.protocol import LISTS
