@@ -63,6 +63,8 @@ def full_views(
 
     A relation with more than `most` members is cut, and its full size is told.
     """
+    if not tasks:
+        return []
     ids = [task.task_id for task in tasks]
     blocks = relations.waiting(ids)
     children = relations.subtasks(ids)

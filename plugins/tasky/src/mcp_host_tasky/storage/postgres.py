@@ -2,6 +2,7 @@
 
 # ruff: noqa: S608  statements are put together from this room's own constants; values are bound
 
+import json
 import threading
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -39,6 +40,12 @@ _EXAMINED = 4_000
 # So many texts are read to learn whether words are often together.
 _SAMPLE = 1_000
 _KNOWS_JIT = 110_000
+# So many rows go to the server in one statement.
+_ROWS = 1_000
+_WORDED = (
+    "number, array_to_tsvector(string_to_array(text, ' ')) AS words "
+    "FROM json_to_recordset(?::json) AS given (number bigint, text text)"
+)
 _CLOCK: LiteralString = "SELECT clock_timestamp()"
 _TEXT = 'TEXT COLLATE "C"'
 _WORDS = """
@@ -235,6 +242,22 @@ class PostgresView(SqlView):
             with self._connection.cursor() as cursor:
                 cursor.executemany(_psycopg(sql), rows)
 
+    def insert(self, table: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
+        names = ", ".join(columns)
+        source = f"SELECT {names} FROM json_populate_recordset(NULL::{table}, ?::json)"
+        for part in _as_json(columns, rows):
+            self.rows_of(f"INSERT INTO {table} ({names}) {source}", (part,))
+
+    def update(
+        self, table: str, columns: Sequence[str], key: str, rows: Sequence[Sequence[Any]]
+    ) -> None:
+        # One statement for all rows: the server plans it once.
+        settings = ", ".join(f"{column} = new.{column}" for column in columns)
+        source = f"json_populate_recordset(NULL::{table}, ?::json) AS new"
+        for part in _as_json([*columns, key], rows):
+            sql = f"UPDATE {table} SET {settings} FROM {source} WHERE {table}.{key} = new.{key}"
+            self.rows_of(sql, (part,))
+
     def apply(self, changes: Changes) -> None:
         with _together(self._connection):
             super().apply(changes)
@@ -246,16 +269,13 @@ class PostgresView(SqlView):
         return "unnest(?::text[]) AS one (value)", list(values)
 
     def put_words(self, rows: list[tuple[int, str]]) -> None:
-        self.run(
-            "INSERT INTO words (number, words) VALUES (?, array_to_tsvector(?))",
-            [(number, _lexemes(text)) for number, text in rows],
-        )
+        for part in _as_json(("number", "text"), _lexemes(rows)):
+            self.rows_of(f"INSERT INTO words (number, words) SELECT {_WORDED}", (part,))
 
     def replace_words(self, rows: list[tuple[int, str]], met: set[str]) -> None:
-        self.run(
-            "UPDATE words SET words = array_to_tsvector(?) WHERE number = ?",
-            [(_lexemes(text), number) for number, text in rows],
-        )
+        for part in _as_json(("number", "text"), _lexemes(rows)):
+            sql = "UPDATE words SET words = new.words FROM (SELECT"
+            self.rows_of(f"{sql} {_WORDED}) AS new WHERE words.number = new.number", (part,))
 
     def drop_words(self, numbers: list[int]) -> None:
         self.run("DELETE FROM words WHERE number = ?", [(number,) for number in numbers])
@@ -357,8 +377,18 @@ def _query(wanted: Wanted) -> str:
     return " & ".join([*status, *(_lexeme(word) for word in wanted.words)])
 
 
-def _lexemes(text: str) -> list[str]:
-    return [word[:_LONGEST_WORD] for word in text.split()]
+def _lexemes(rows: Iterable[tuple[int, str]]) -> list[tuple[int, str]]:
+    """Return the texts with words that are short enough for an index."""
+    return [
+        (number, " ".join(word[:_LONGEST_WORD] for word in text.split())) for number, text in rows
+    ]
+
+
+def _as_json(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> Iterator[str]:
+    """Return the rows as JSON, by the names of their columns, so many at a time."""
+    for start in range(0, len(rows), _ROWS):
+        part = [dict(zip(columns, row, strict=True)) for row in rows[start : start + _ROWS]]
+        yield json.dumps(part, ensure_ascii=False)
 
 
 def _lexeme(word: str) -> str:

@@ -16,6 +16,7 @@ EVENT = (
     "event_id, batch, item, at, caller, action, task_id, name, revision, changes, previous, "
     "undoes, undone_by, actor, undo_key"
 )
+EVENT_COLUMNS = EVENT.split(", ")
 SUMMARY = "task_id, name, status, priority, due_date, sort_key, claimant, claimed_until"
 
 

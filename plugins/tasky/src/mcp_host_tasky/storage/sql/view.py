@@ -15,6 +15,7 @@ from ..readiness import IS_PENDING, count_unblocked, hold_up
 from ..store import COUNTED, SHORT_IDS, Changes
 from .rows import (
     EVENT,
+    EVENT_COLUMNS,
     SUMMARY,
     TASK,
     TASK_COLUMNS,
@@ -49,6 +50,18 @@ class SqlView:
     def run(self, sql: str, many: Iterable[Sequence[Any]]) -> None:
         """Run a statement once for each row of values."""
         raise NotImplementedError
+
+    def insert(self, table: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
+        """Put rows into a table, by the names of their columns."""
+        names = ", ".join(columns)
+        self.run(f"INSERT INTO {table} ({names}) VALUES ({_marks(len(columns))})", rows)
+
+    def update(
+        self, table: str, columns: Sequence[str], key: str, rows: Sequence[Sequence[Any]]
+    ) -> None:
+        """Set columns of a table's rows; each row of values ends with the one of its key."""
+        settings = ", ".join(f"{column} = ?" for column in columns)
+        self.run(f"UPDATE {table} SET {settings} WHERE {key} = ?", rows)
 
     def among(self, values: Collection[Any]) -> tuple[str, Any]:
         """Return the right side of `column …` for any of these, and its one value."""
@@ -280,10 +293,7 @@ class SqlView:
         count_unblocked(self, changes)
         hold_up(self, changes, recounted)
         self._count_statuses(changes)
-        self.run(
-            f"INSERT INTO events ({EVENT}) VALUES ({_marks(15)})",
-            [event_row(event) for event in changes.events],
-        )
+        self.insert("events", EVENT_COLUMNS, [event_row(event) for event in changes.events])
         self.run(
             "UPDATE events SET undone_by = ? WHERE event_id = ?",
             [(by, event_id) for event_id, by in changes.undone.items()],
@@ -316,10 +326,7 @@ class SqlView:
     def _insert(self, tasks: list[Task]) -> None:
         if not tasks:
             return
-        self.run(
-            f"INSERT INTO tasks ({TASK}, sort_key) VALUES ({_marks(len(TASK_COLUMNS) + 1)})",
-            [task_row(task) for task in tasks],
-        )
+        self.insert("tasks", [*TASK_COLUMNS, "sort_key"], [task_row(task) for task in tasks])
         self._relate(tasks)
         self.put_words(sorted((task.number, indexed(task)) for task in tasks))
 
@@ -332,8 +339,7 @@ class SqlView:
             columns, values = changed_columns(old, new)
             alike.setdefault(columns, []).append((*values, new.number))
         for columns, rows in alike.items():
-            settings = ", ".join(f"{column} = ?" for column in columns)
-            self.run(f"UPDATE tasks SET {settings} WHERE number = ?", rows)
+            self.update("tasks", columns, "number", rows)
         related = [(o, n) for o, n in pairs if (o.tags, o.blockers) != (n.tags, n.blockers)]
         self.run("DELETE FROM waits WHERE task_id = ?", [(new.task_id,) for _, new in related])
         self.run("DELETE FROM tagged WHERE number = ?", [(new.number,) for _, new in related])
@@ -354,14 +360,10 @@ class SqlView:
             self.replace_words(sorted((new.number, indexed(new)) for _, new in reworded), met)
 
     def _relate(self, tasks: list[Task]) -> None:
-        self.run(
-            "INSERT INTO waits (blocker_id, task_id) VALUES (?, ?)",
-            [(blocker, task.task_id) for task in tasks for blocker in task.blockers],
-        )
-        self.run(
-            "INSERT INTO tagged (tag, number) VALUES (?, ?)",
-            [(tag, task.number) for task in tasks for tag in task.tags],
-        )
+        waits = [(blocker, task.task_id) for task in tasks for blocker in task.blockers]
+        self.insert("waits", ("blocker_id", "task_id"), waits)
+        tagged = [(tag, task.number) for task in tasks for tag in task.tags]
+        self.insert("tagged", ("tag", "number"), tagged)
 
     def _count_blockers(self, changes: Changes) -> set[str]:
         """Count the open blockers anew, of tasks that changed theirs or whose blockers changed;
