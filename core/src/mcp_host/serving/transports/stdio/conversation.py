@@ -22,7 +22,7 @@ from .link import StdioLink
 from .streams import Streams
 
 IDLE = 1.0
-"""Seconds without a call after which the SDK is loaded."""
+"""Seconds between two looks; the SDK is loaded where nothing was asked from one to the next."""
 LOADED = b""
 """Among the lines: the SDK is there, which is needed for something."""
 HELD = 64
@@ -96,6 +96,7 @@ class EarlyConversation:
         self._opening: list[Line] = []
         self._held: list[Line] = []
         self._is_waiting = self._is_over = False
+        self._was_asked = False
         self._timer: asyncio.TimerHandle | None = None
 
     async def run(self) -> list[Line] | None:
@@ -109,9 +110,10 @@ class EarlyConversation:
             self._lane.is_modern = True
         lines, held = self._link.lines, self._held
         self._sdk.on_stale = self._on_stale
+        self._was_asked = True
         self._wait_until_idle()
         try:
-            while (line := await lines.get()) is not None:
+            while (line := await self._link.next_line(self._lane_takes)) is not None:
                 if line == LOADED:
                     return [*self._opening, *held]
                 if isinstance(line, bytes) and self._takes(line):
@@ -146,9 +148,14 @@ class EarlyConversation:
         if not self._is_over:
             self._link.lines.put_nowait(LOADED)
 
+    def _lane_takes(self, line: bytes) -> bool:
+        """Whether the lane answers a line."""
+        self._was_asked = True
+        return self._lane.takes(line)
+
     def _takes(self, line: bytes) -> bool:
         """Whether a line is answered here, or needs no answer."""
-        if self._lane.takes(line):
+        if self._lane_takes(line):
             return True
         given = requests.message(line)
         if given is None:
@@ -200,10 +207,11 @@ class EarlyConversation:
         )
 
     def _wait_until_idle(self) -> None:
-        """Load the SDK behind, when nothing is called."""
-        if self._timer is not None and not self._lane.is_busy:
+        """Load the SDK behind, once nothing is asked: loading holds up whatever is."""
+        if not self._was_asked and not self._lane.is_busy:
             self._sdk.load_behind()
         else:
+            self._was_asked = False
             loop = asyncio.get_running_loop()
             self._timer = loop.call_later(IDLE, self._wait_until_idle)
 
