@@ -291,13 +291,11 @@ LONGER = {
     "core/src/mcp_host/packs/inventory.py": ONE,
     "core/src/mcp_host/settings/tables.py": "one table after the other, as in the file",
     "plugins/cortex_tasks/src/mcp_host_cortex_tasks/service/work.py": ONE,
-    "plugins/cortex_tasks/src/mcp_host_cortex_tasks/storage/remote.py": "a backend, all of it",
     "plugins/openspec/src/mcp_host_openspec/service/merge.py": "one algorithm",
     "plugins/openspec/src/mcp_host_openspec/service/service.py": ONE,
     "plugins/openspec/src/mcp_host_openspec/storage/tree.py": ONE,
     "plugins/tasky/src/mcp_host_tasky/service/draft.py": ONE,
     "plugins/tasky/src/mcp_host_tasky/storage/json_file.py": ONE,
-    "plugins/tasky/src/mcp_host_tasky/storage/projects.py": "a folder and the settings in it",
     "plugins/tasky/src/mcp_host_tasky/storage/sql/view.py": ONE,
     "plugins/todo_db/src/mcp_host_todo_db/storage/statements.py": "one statement after the other",
 }

@@ -7,7 +7,7 @@ from getpass import getpass
 from ..errors import CortexError, InvalidError, LoginNeededError
 from ..storage.config import LOCAL, Config
 from ..storage.config_changes import keep_token, set_value
-from ..storage.remote import log_in, project_ids, register
+from ..storage.remote.accounts import log_in, project_ids, register
 from ..storage.stores import open_tasks
 from .answer import Answer, say
 

@@ -5,7 +5,8 @@ import argparse
 from ..errors import InvalidError, NotAllowedError, RefusedError
 from ..storage.config import LOCAL, Config
 from ..storage.config_changes import set_value
-from ..storage.remote import Backend, make_organization, make_project, projects
+from ..storage.remote import Backend
+from ..storage.remote.accounts import make_organization, make_project, projects
 from .answer import Answer, say
 
 

@@ -49,7 +49,7 @@ def init(
         if is_new:
             home.forget(project)
         raise
-    home.register(
+    home.registry.register(
         project.folder,
         project.id,
         project.name,
@@ -68,7 +68,7 @@ def list_projects(as_json: AsJson = False) -> None:
     """List the projects of this user."""
     entries = [
         {"name": str(one.get("name", "")), "path": str(one["path"]), "is_there": _is_there(one)}
-        for one in Home.of_user().projects()
+        for one in Home.of_user().registry.projects()
     ]
     if as_json:
         print_json(entries)

@@ -1,10 +1,11 @@
 """How a plan is kept: one shape of store, three kinds."""
 
 from .conditions import Condition
+from .home import Home
 from .imported import files_of, write_files
 from .json_file import JsonFile
 from .location import Location, open_store
-from .projects import Home, Project, no_project
+from .project import Project, no_project
 from .store import Changes, Guard, Reading, Store, Writing, no_guard
 
 __all__ = [

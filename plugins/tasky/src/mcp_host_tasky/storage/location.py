@@ -39,8 +39,24 @@ def open_store(location: Location) -> Store:
         from .postgres import Postgres
 
         return Postgres(location.url, location.schema).open()
-    raise InvalidError(
-        f"There is no store of the kind {location.kind!r}.",
+    raise _unknown(f"There is no store of the kind {location.kind!r}.")
+
+
+def postgresql_url(url: str) -> str:
+    """Return the URL where it is one of PostgreSQL's; else `InvalidError`."""
+    if not url.startswith(("postgres://", "postgresql://")):
+        raise _unknown(f"{url.partition('://')[0]}:// is no store that Tasky can use.")
+    return url
+
+
+def unknown_store(said: str) -> InvalidError:
+    """Say that no store has this name."""
+    return _unknown(f"{said!r} is not a store.")
+
+
+def _unknown(message: str) -> InvalidError:
+    return InvalidError(
+        message,
         reason="unknown_store",
         suggestions=["Use sqlite, json, or a URL that begins with postgresql://."],
     )

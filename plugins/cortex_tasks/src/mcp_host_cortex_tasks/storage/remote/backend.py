@@ -1,4 +1,4 @@
-"""Tasks of a Cortex backend, over HTTP with a JWT.
+"""Requests to a Cortex backend: JSON in, JSON out.
 
 On `urllib`, because every `ctx tasks list` pays for this import.
 """
@@ -13,26 +13,24 @@ from collections.abc import Mapping
 from email.message import Message
 from functools import cached_property
 from typing import IO, Any
-from urllib.parse import quote, urlencode, urljoin, urlsplit
+from urllib.parse import urlencode, urljoin, urlsplit
 
-from ..errors import (
+from ...errors import (
     BusyError,
     CortexError,
     InvalidError,
-    LoginNeededError,
     NotAllowedError,
     NotFoundError,
     RefusedError,
     TimedOutError,
     UnavailableError,
 )
-from ..model.parsing import bad_answer, parse_comment, parse_task, parse_user
-from ..model.redaction import redact
-from ..model.task import Comment, Draft, Task, User
-from .config import login_needed
-from .hosts import is_loopback
-from .retry import retry_after
-from .tasks import CHANGED_MEANWHILE
+from ...model.parsing import bad_answer
+from ...model.redaction import redact
+from ..config import login_needed
+from ..hosts import is_loopback
+from ..retry import retry_after
+from ..tasks import CHANGED_MEANWHILE
 
 MAX_ANSWER = 16 * 1024 * 1024
 MAX_REDIRECTS = 3
@@ -211,167 +209,6 @@ class Backend:
             )
         kind = kinds.get(status, InvalidError)
         return kind(detail or f"The backend answers {status}.", reason=reason, details=facts)
-
-
-class RemoteTasks:
-    """The tasks that a backend shows to the owner of a token."""
-
-    def __init__(self, backend: Backend, *, project_id: int | None = None) -> None:
-        self._backend = backend
-        self._project_id = project_id
-
-    def mine(self) -> list[Task]:
-        """See `Tasks`."""
-        rows = self._backend.call("GET", "tasks/")
-        if not isinstance(rows, list):
-            raise bad_answer("the tasks should be an array")
-        return [parse_task(row) for row in rows]
-
-    def get(self, task_id: int) -> Task:
-        """See `Tasks`."""
-        return parse_task(self._backend.call("GET", f"tasks/{task_id}"))
-
-    def create(self, draft: Draft) -> Task:
-        """See `Tasks`. Without a project in the draft it is the default one of the settings."""
-        project = draft.project_id or self._project_id
-        if project is None:
-            raise InvalidError(
-                "A task needs a project, and no default is set.",
-                reason="project_required",
-                suggestions=[
-                    "ctx projects list, then: ctx config set default_project_id NUMBER",
-                    "Without any: ctx projects new NAME",
-                ],
-            )
-        fields: dict[str, object] = {
-            "title": draft.title,
-            "project_id": project,
-            "description": draft.description,
-            "type": draft.type,
-            "priority": draft.priority,
-            "deadline": draft.deadline,
-            "assignee_id": draft.assignee_id or self.me().id,
-        }
-        if draft.collaborator_ids:
-            fields["collaborator_ids"] = list(draft.collaborator_ids)
-        given = {key: value for key, value in fields.items() if value is not None}
-        return parse_task(self._backend.call("POST", "tasks/", given))
-
-    def change(self, task_id: int, fields: Mapping[str, object], seen: Task | None = None) -> Task:
-        """See `Tasks`."""
-        only_if = {"If-Match": f'"{quote(seen.updated_at)}"'} if seen and seen.updated_at else {}
-        return parse_task(self._backend.call("PATCH", f"tasks/{task_id}", fields, headers=only_if))
-
-    def delete(self, task_id: int) -> None:
-        """See `Tasks`."""
-        self._backend.call("DELETE", f"tasks/{task_id}")
-
-    def restore(self, task_id: int) -> Task:
-        """See `Tasks`. A backend may answer a message, and no task."""
-        self._backend.call("POST", f"tasks/{task_id}/restore")
-        return self.get(task_id)
-
-    def comments(self, task_id: int) -> list[Comment]:
-        """See `Tasks`."""
-        answer = self._backend.call("GET", f"tasks/{task_id}/comments?page=1&page_size=100")
-        rows = answer.get("items") if isinstance(answer, Mapping) else answer
-        if not isinstance(rows, list):
-            raise bad_answer("the comments should be an array")
-        return [parse_comment(row) for row in rows]
-
-    def comment(self, task_id: int, text: str) -> None:
-        """See `Tasks`."""
-        self._backend.call("POST", f"tasks/{task_id}/comments", {"content": text})
-
-    def find_user(self, who: str) -> User:
-        """See `Tasks`."""
-        me = self.me()
-        if who in ("me", str(me.id), me.email):
-            return me
-        if who.isascii() and who.isdigit():
-            return User(int(who), "", "")  # the backend refuses one that there is not
-        rows = self._backend.call("GET", f"users/search?{urlencode({'q': who})}")
-        users = [parse_user(row) for row in rows] if isinstance(rows, list) else []
-        found = [user for user in users if who in (user.email, user.username)]
-        if len(found) != 1:
-            raise _nobody(who)
-        return found[0]
-
-    def me(self) -> User:
-        """See `Tasks`."""
-        return parse_user(self._backend.call("GET", "users/me"))
-
-
-def log_in(url: str, email: str, password: str, *, timeout: float = 20) -> str:
-    """Return a new token of the backend for this user; `LoginNeededError` for a wrong password."""
-    form = {"username": email, "password": password}
-    try:
-        answer = Backend(url, timeout=timeout).call("POST", "login/access-token", form=form)
-    except InvalidError as error:
-        if error.details.get("status") != 400:
-            raise
-        raise LoginNeededError(
-            error.message,
-            reason="wrong_password",
-            suggestions=["ctx auth login", "Without a user yet: ctx auth login --register"],
-            details=error.details,
-        ) from None
-    token = answer.get("access_token") if isinstance(answer, Mapping) else None
-    if not isinstance(token, str) or not token:
-        raise bad_answer("the login holds no access_token")
-    return token
-
-
-def register(url: str, username: str, email: str, password: str, *, timeout: float = 20) -> User:
-    """Make a user of the backend."""
-    fields = {"username": username, "email": email, "password": password}
-    return parse_user(Backend(url, timeout=timeout).call("POST", "users/", fields))
-
-
-def projects(backend: Backend) -> list[dict[str, object]]:
-    """Return the projects that the caller can see, each with its number and name."""
-    rows = backend.call("GET", "projects/")
-    if not isinstance(rows, list):
-        raise bad_answer("the projects should be an array")
-    return [_project(row) for row in rows]
-
-
-def make_project(backend: Backend, name: str) -> dict[str, object]:
-    """Make a project in the caller's organization."""
-    organization = backend.call("GET", "users/me")
-    home = organization.get("organization_id") if isinstance(organization, Mapping) else None
-    fields = {"name": name, **({"organization_id": home} if home else {})}
-    return _project(backend.call("POST", "projects/", fields))
-
-
-def make_organization(backend: Backend, name: str) -> None:
-    """Make an organization and let the caller belong to it."""
-    made = backend.call("POST", "organizations/", {"name": name})
-    me = backend.call("GET", "users/me")
-    number = made.get("id") if isinstance(made, Mapping) else None
-    if number is not None and isinstance(me, Mapping) and me.get("organization_id") != number:
-        backend.call("PUT", "users/me", {"organization_id": number})
-
-
-def _project(row: object) -> dict[str, object]:
-    if not isinstance(row, Mapping) or not isinstance(row.get("id"), int):
-        raise bad_answer("a project should be an object with its number")
-    return {"id": row["id"], "name": str(row.get("name") or "")}
-
-
-def project_ids(url: str, token: str, *, timeout: float = 20) -> list[int]:
-    """Return the projects that the owner of the token can see."""
-    rows = Backend(url, token, timeout=timeout).call("GET", "projects/")
-    found = (
-        [row.get("id") for row in rows if isinstance(row, Mapping)]
-        if isinstance(rows, list)
-        else []
-    )
-    return [number for number in found if isinstance(number, int)]
-
-
-def _nobody(who: str) -> NotFoundError:
-    return NotFoundError(f"There is no user {who}.", reason="no_such_user")
 
 
 def _header(token: str) -> str:

@@ -1,0 +1,47 @@
+"""A project: what its files, the person's own settings and the environment say of it together."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import tzinfo
+from pathlib import Path
+from typing import Any
+
+from ..errors import UnavailableError
+from ..model import Status
+from .conditions import Condition
+from .location import Location
+
+FOLDER = ".tasky"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Project:
+    """A project as its files describe it."""
+
+    folder: Path
+    id: str
+    name: str
+    description: str
+    zone: tzinfo
+    priority: int
+    status: Status
+    location: Location
+    here: Path | None = None
+    """The folder that was asked for: in a worktree another one than where the plan is."""
+    closes_parents: bool = False
+    refuses_blocked: bool = False
+    conditions: Mapping[str, Condition] = field(default_factory=dict)
+    logging: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def is_made(self) -> bool:
+        """Whether the store is there; a database tells when it is asked."""
+        return self.location.path is None or self.location.path.exists()
+
+
+def no_project(folder: Path) -> UnavailableError:
+    return UnavailableError(
+        f"There is no Tasky project in {folder}.",
+        reason="no_project",
+        suggestions=["Run in the project's folder: tasky project init"],
+    )

@@ -1,0 +1,119 @@
+"""The settings of a project, layered: the person's own, the project's, and the environment's.
+
+They stand in `~/.tasky/config.toml`, then the project's `.tasky/config.toml`, then variables
+`TASKY_<SECTION>__<KEY>`.
+"""
+
+import contextlib
+import tomllib
+from collections.abc import Mapping
+from datetime import tzinfo
+from pathlib import Path
+from typing import Any
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from ..errors import InvalidError
+from ..model import Status
+
+_SECTIONS = ("logging", "task_defaults", "storage", "project", "planning")
+
+
+def layered(*layers: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """Lay tables over each other, key by key within the sections that Tasky knows."""
+    merged: dict[str, dict[str, Any]] = {section: {} for section in _SECTIONS}
+    for layer in layers:
+        for section in _SECTIONS:
+            found = layer.get(section, {})
+            if not isinstance(found, Mapping):
+                raise InvalidError(
+                    f"[{section}] in config.toml is not a table.", reason="bad_settings"
+                )
+            merged[section].update(found)
+    return merged
+
+
+def variables(environment: Mapping[str, str]) -> dict[str, dict[str, Any]]:
+    """Return what the environment says, as tables."""
+    tables: dict[str, dict[str, Any]] = {}
+    for section in ("logging", "task_defaults", "storage", "planning"):
+        prefix = f"TASKY_{section.upper()}__"
+        own = [name for name in environment if name.startswith(prefix)]
+        found = {name[len(prefix) :].lower(): environment[name] for name in own}
+        tables[section] = found
+    return tables
+
+
+def read_toml(path: Path) -> dict[str, Any]:
+    """Return the tables of a settings file; none where it is not there."""
+    try:
+        return tomllib.loads(path.read_text("utf-8"))
+    except FileNotFoundError:
+        return {}
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise InvalidError(f"{path} cannot be read: {error}.", reason="bad_settings") from error
+
+
+def default_priority(value: object) -> int:
+    """Return the priority of new tasks."""
+    try:
+        number = int(str(value))
+    except ValueError:
+        number = 0
+    if not 1 <= number <= 5:
+        raise InvalidError(
+            f"task_defaults.priority is {value!r}.",
+            reason="bad_settings",
+            suggestions=["Use 1 to 5; 5 is the highest."],
+        )
+    return number
+
+
+def default_status(value: object) -> Status:
+    """Return the status of new tasks."""
+    try:
+        return Status(str(value))
+    except ValueError:
+        raise InvalidError(
+            f"task_defaults.status is {value!r}.",
+            reason="bad_settings",
+            suggestions=[f"Use one of: {', '.join(Status)}."],
+        ) from None
+
+
+def is_on(table: Mapping[str, Any], name: str) -> bool:
+    """Return whether a key of `[planning]` is on; off where it is not there."""
+    value = table.get(name, False)
+    if isinstance(value, str):
+        value = {"true": True, "1": True, "false": False, "0": False}.get(value.lower(), value)
+    if not isinstance(value, bool):
+        raise InvalidError(
+            f"planning.{name} is {value!r}.",
+            reason="bad_settings",
+            suggestions=["Use true or false."],
+        )
+    return value
+
+
+def time_zone(name: str) -> tzinfo:
+    """Return a time zone by its IANA name."""
+    try:
+        return ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        raise InvalidError(
+            f"{name!r} is not a time zone.",
+            reason="bad_settings",
+            suggestions=["Use an IANA name, as Europe/Berlin or UTC."],
+        ) from None
+
+
+def local_zone(environment: Mapping[str, str]) -> str:
+    """Return this machine's zone by its IANA name, or UTC where it has none."""
+    said = environment.get("TZ", "").lstrip(":")
+    parts = Path("/etc/localtime").resolve().parts
+    linked = "/".join(parts[parts.index("zoneinfo") + 1 :]) if "zoneinfo" in parts else ""
+    for name in (said, linked):
+        with contextlib.suppress(ZoneInfoNotFoundError, ValueError, OSError):
+            if name and not Path(name).is_absolute():
+                key = ZoneInfo(name).key
+                return "UTC" if key == "Etc/UTC" else key
+    return "UTC"
