@@ -2,13 +2,14 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
 from lane_cases import comparable, lane_host, until
 from mcp_host.serving.adapter import Adapter
+from mcp_host.serving.lane.exchange import ON_GONE
 from mcp_host.serving.transports.http.application import application
 from mcp_host.serving.transports.http.routes import HealthRoutes
 from mcp_host.serving.transports.http.sessions import Session, Sessions
@@ -102,6 +103,10 @@ class Served:
             for n, piece in enumerate(pieces)
         ]
         gone = asyncio.Event()
+        hearing: list[Callable[[], object] | None] = [None]
+
+        def on_gone(call: Callable[[], object] | None) -> None:
+            hearing[0] = call
 
         async def receive() -> Any:
             if waiting:
@@ -122,12 +127,15 @@ class Served:
             "server": ("127.0.0.1", 8000),
             "client": ("127.0.0.1", 5),
             "headers": headers,
+            ON_GONE: on_gone,
         }
         call = asyncio.create_task(self._app(scope, receive, response.take))
         try:
             await asyncio.shield(call)
         except asyncio.CancelledError:  # the client goes
             gone.set()
+            if hearing[0] is not None:
+                hearing[0]()
             await call
         return response
 

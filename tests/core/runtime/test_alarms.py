@@ -1,6 +1,8 @@
 """Many alarms share one timer; a limit throws its task out as `asyncio.timeout` does."""
 
 import asyncio
+import gc
+import weakref
 
 import pytest
 from mcp_host.runtime.alarms import Alarms
@@ -124,3 +126,18 @@ async def test_an_outcome_that_is_there_already_is_given_at_once() -> None:
 
     assert await outcome == "early"
     assert await asyncio.gather(outcome, outcome) == ["early", "early"]
+
+
+async def test_a_limit_is_gone_with_its_block_without_the_garbage_collector() -> None:
+    alarms = Alarms()
+    limit = alarms.limit(60)
+    with limit:
+        await asyncio.sleep(0)
+    kept = weakref.ref(limit)
+
+    gc.disable()
+    try:
+        del limit
+        assert kept() is None
+    finally:
+        gc.enable()

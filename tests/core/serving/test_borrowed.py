@@ -4,6 +4,7 @@ Nobody promises these names. Where a test here fails after an upgrade, mend `ser
 """
 
 import asyncio
+import gc
 import inspect
 import socket
 from typing import Any
@@ -15,7 +16,7 @@ from mcp.server.lowlevel.server import Server
 from mcp.server.streamable_http import StreamableHTTPServerTransport
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp_host.serving.borrowed import sdk, web
-from mcp_host.serving.lane.exchange import AT_ONCE
+from mcp_host.serving.lane.exchange import AT_ONCE, ON_GONE
 
 
 def test_the_sdks_server_makes_spans_by_a_middleware_that_can_be_taken_off() -> None:
@@ -388,6 +389,69 @@ async def test_nothing_is_sent_at_once_where_the_connection_is_no_more() -> None
         gathering.lost()
 
         assert not gathering.send_at_once(b"data", lambda: True)
+
+
+@pytest.mark.parametrize("requests", [1, 2])
+@pytest.mark.usefixtures("each_protocol")
+async def test_who_answers_is_told_that_the_client_goes_also_one_that_asked_more(
+    requests: int,
+) -> None:
+    asked, gone = asyncio.Event(), asyncio.Event()
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        if scope["type"] == "http":
+            await receive()
+            scope[ON_GONE](gone.set)
+            asked.set()
+            await gone.wait()
+            scope[ON_GONE](None)
+
+    config = uvicorn.Config(app, http=web.counted_protocol(Door()), log_config=None)
+    server = web.GracefulServer(config, ending=lambda: None)
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        await started(server, listening)
+        async with asyncio.timeout(60):
+            _, writer = await asyncio.open_connection(*listening.getsockname())
+            writer.write(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n" * requests)
+            await asked.wait()
+            writer.close()
+            await gone.wait()
+        await server.shutdown([listening])
+
+
+async def test_a_request_leaves_nothing_that_the_garbage_collector_must_find() -> None:
+    pytest.importorskip("httptools")
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        if scope["type"] == "http":
+            await receive()
+            scope[ON_GONE](asyncio.Event().set)
+            scope[ON_GONE](None)
+            await send({"type": "http.response.start", "status": 204, "headers": []})
+            await send({"type": "http.response.body", "body": b""})
+
+    def cycles() -> int:
+        return sum(type(one).__name__ == "RequestResponseCycle" for one in gc.get_objects())
+
+    config = uvicorn.Config(app, http=web.counted_protocol(Door()), log_config=None)
+    server = web.GracefulServer(config, ending=lambda: None)
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        await started(server, listening)
+        reader, writer = await asyncio.open_connection(*listening.getsockname())
+        gc.disable()
+        try:
+            before = cycles()
+            async with asyncio.timeout(60):
+                for _ in range(9):
+                    writer.write(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+                    await reader.readuntil(b"\r\n\r\n")
+            kept = cycles() - before
+        finally:
+            gc.enable()
+        writer.close()
+        await server.shutdown([listening])
+
+    assert kept <= 2  # the last one, and what its task still holds
 
 
 @pytest.mark.usefixtures("each_protocol")

@@ -107,7 +107,7 @@ class TimeLimit:
     ) -> None:
         self._alarms = alarms
         self._seconds = seconds
-        self._late = late or self.expire
+        self._late = late
         self._task: asyncio.Task[Any] | None = None
         self._alarm: Alarm | None = None
         self.has_expired = False
@@ -117,12 +117,13 @@ class TimeLimit:
         assert task is not None  # only a coroutine awaits in the block
         self._task = task
         self._cancelling = task.cancelling()
-        self._alarm = self._alarms.call_later(self._seconds, self._late)
+        self._alarm = self._alarms.call_later(self._seconds, self._late or self.expire)
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         task, self._task = self._task, None
-        assert task is not None and self._alarm is not None  # the block was entered
-        self._alarm.cancel()
+        alarm, self._alarm = self._alarm, None
+        assert task is not None and alarm is not None  # the block was entered
+        alarm.cancel()
         if (
             self.has_expired
             and task.uncancel() <= self._cancelling  # nobody else has cancelled it

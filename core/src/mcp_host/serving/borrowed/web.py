@@ -19,7 +19,7 @@ from uvicorn.protocols.http.auto import AutoHTTPProtocol
 
 from ...runtime import eager
 from ...runtime.alarms import Alarms
-from ..lane.exchange import AT_ONCE, Header
+from ..lane.exchange import AT_ONCE, ON_GONE, Header
 
 
 class GracefulServer(uvicorn.Server):
@@ -83,6 +83,8 @@ class Counts(Protocol):
         """The connection is no more."""
 
 
+READ_AGAIN = 0.05
+"""Seconds after which a connection is read on whose client sent a request before its answer."""
 FULL = 64 * 1024
 """Bytes that are sent without waiting for more."""
 
@@ -206,9 +208,15 @@ def counted_protocol(door: Counts) -> type[asyncio.Protocol]:
     alarms = Alarms()
 
     class CountedProtocol(AutoHTTPProtocol):  # type: ignore[misc, valid-type]  # chosen as it runs
-        """`_begun` is a request that begins to be answered once all that came is read."""
+        """`_begun` is a request that begins to be answered once all that came is read.
+
+        `_gone` is what is called where the client goes before its request is answered, and
+        `_is_lost` says that the client has.
+        """
 
         _is_reading = False
+        _is_lost = False
+        _gone: Callable[[], object] | None = None
         _begun: tuple[Any, Any] | None = None
 
         @property
@@ -230,6 +238,7 @@ def counted_protocol(door: Counts) -> type[asyncio.Protocol]:
         def connection_made(self, transport: asyncio.BaseTransport) -> None:
             super().connection_made(GatheringTransport(transport))
             self.loop: Any = SharedTimers(asyncio.get_running_loop(), alarms)
+            self.app: Any = partial(self._asked, self.app)
             door.opened(self)
 
         def on_header(self, name: bytes, value: bytes) -> None:
@@ -244,6 +253,9 @@ def counted_protocol(door: Counts) -> type[asyncio.Protocol]:
             if self._begun is not None:
                 (cycle, app), self._begun = self._begun, None
                 self._begin_to_answer(cycle, app)
+            if self._gone is not None and self.flow.read_paused:
+                # Else nobody would see the client go, who has sent the next request already.
+                self.loop.call_later(READ_AGAIN, self.flow.resume_reading)
 
         def _start_asgi_task(self, cycle: Any, app: Any) -> None:
             """Have a request answered; one that comes in now, together with what came of its body.
@@ -266,7 +278,19 @@ def counted_protocol(door: Counts) -> type[asyncio.Protocol]:
             try:
                 await cycle.run_asgi(app)
             finally:
+                cycle.scope.pop(AT_ONCE, None)  # which holds the cycle, as that does its scope
                 self.tasks.discard(asyncio.current_task())
+
+        def _asked(self, app: Any, scope: Any, receive: Any, send: Any) -> Any:
+            """Have the application asked, which may hear of the client's end."""
+            scope[ON_GONE] = self._on_gone
+            return app(scope, receive, send)
+
+        def _on_gone(self, call: Callable[[], object] | None) -> None:
+            """As `OnGone`."""
+            self._gone = call
+            if call is not None and self._is_lost:
+                call()
 
         def _answer_at_once(
             self, cycle: Any, headers: Sequence[Header], body: bytes, may: Callable[[], bool]
@@ -286,6 +310,9 @@ def counted_protocol(door: Counts) -> type[asyncio.Protocol]:
 
         def connection_lost(self, exc: Exception | None) -> None:
             self.transport.lost()
+            self._is_lost = True
+            if self._gone is not None:
+                self._gone()
             door.closed(self)
             super().connection_lost(exc)
 

@@ -9,14 +9,12 @@ from functools import partial
 from typing import Any, TypeAlias
 
 from ...declarations.context import Caller
-from ...runtime.alarms import Alarm, Alarms
+from ...runtime.alarms import Alarms
 from ...runtime.messages import Answered
 from .channel import LaneChannel
 from .lane import Answer, Lane
 from .requests import Usual
 
-QUICK = 0.05
-"""Seconds after which the lane looks whether the client is still there."""
 PATIENCE = 15.0
 """Seconds until an answer becomes a stream of events, and between two signs of life in it."""
 JSON_TYPE = (b"content-type", b"application/json")
@@ -27,9 +25,14 @@ STREAM_HEADERS = [
     (b"x-accel-buffering", b"no"),
 ]
 LIFE = b": ping\r\n\r\n"
+ON_GONE = "mcp_host.on_gone"
+"""Where the scope of a request has its `OnGone`."""
 AT_ONCE = "mcp_host.at_once"
 """Where the scope of a request has its `SendAtOnce`; absent where only the loop can answer it."""
 Header: TypeAlias = tuple[bytes, bytes]
+OnGone: TypeAlias = Callable[[Callable[[], object] | None], None]
+"""Has a function called on the loop when the client goes, at once where it has; None takes it back.
+"""
 SendAtOnce: TypeAlias = Callable[[Sequence[Header], bytes, Callable[[], bool]], bool]
 """Sends a whole response of status 200 in any thread: its headers and its body.
 
@@ -46,8 +49,7 @@ class Exchange:
     It becomes a stream when the call says something, or has run for `patience`. When the client
     goes, the call is cancelled. Whoever has the claim gives the answer: the thread of the pack that
     makes it, by `at_once`, the stream from its first event on, or else the loop. `_events` and
-    `_writing` are set from the first event on, `_frame` before a thread of the pack claims, and
-    `_alarm` is what is done next while the call runs.
+    `_writing` are set from the first event on, `_frame` before a thread of the pack claims.
     """
 
     def __init__(
@@ -55,46 +57,45 @@ class Exchange:
         statuses: Mapping[int, int],
         patience: float | None,
         alarms: Alarms,
-        receive: Any,
         send: Any,
+        on_gone: OnGone,
         at_once: SendAtOnce | None,
     ) -> None:
         self._statuses = statuses
         self._patience = PATIENCE if patience is None else patience
         self._alarms = alarms
-        self._receive = receive
         self._send = send
+        self._on_gone = on_gone
         self._at_once = at_once
         self._claim = threading.Lock()
         self._frame = b""
         self._events: asyncio.Queue[bytes] | None = None
         self._writing: asyncio.Task[None] | None = None
-        self._watching: asyncio.Task[None] | None = None
         self._is_gone = False
-        self._alarm: Alarm
 
     async def run(self, lane: Lane, request: Usual, caller: Caller) -> None:
         """Have the request answered, and send the answer."""
         calling = asyncio.current_task()
         assert calling is not None  # this is a coroutine
-        self._alarm = self._alarms.call_later(QUICK, partial(self._watch, calling))
+        alarm = self._alarms.call_later(self._patience, partial(self._say, LIFE))
+        self._on_gone(partial(self._cancel, calling))
         channel = LaneChannel(lambda frame: self._say(_event(frame)), request.token)
         at_once = None
         if self._at_once is not None:
             at_once = partial(self._answer_at_once, self._at_once, lane, request, caller)
         try:
             outcome = await lane.outcome(request, caller, channel, at_once)
-            self._alarm.cancel()
+            alarm.cancel()
             await self._answer(lambda: lane.framed(request, caller, outcome))
         except asyncio.CancelledError:
             if not self._is_gone:
                 raise
         finally:
+            self._on_gone(None)
             channel.close()
-            self._alarm.cancel()
-            for task in (self._writing, self._watching):
-                if task is not None:
-                    task.cancel()
+            alarm.cancel()
+            if self._writing is not None:
+                self._writing.cancel()
 
     def _answer_at_once(
         self, send: SendAtOnce, lane: Lane, request: Usual, caller: Caller, answered: Answered
@@ -151,14 +152,8 @@ class Exchange:
         except TimeoutError:
             return LIFE
 
-    def _watch(self, calling: asyncio.Task[Any]) -> None:
-        self._watching = asyncio.create_task(self._cancel_when_gone(calling))
-        left = max(0.0, self._patience - QUICK)
-        self._alarm = self._alarms.call_later(left, partial(self._say, LIFE))
-
-    async def _cancel_when_gone(self, calling: asyncio.Task[Any]) -> None:
-        while (await self._receive())["type"] != "http.disconnect":
-            continue
+    def _cancel(self, calling: asyncio.Task[Any]) -> None:
+        """Cancel the call: its client is gone."""
         self._is_gone = True
         calling.cancel()
 

@@ -53,6 +53,6 @@ class HttpLane:
                 again = again_from(kept, receive)
                 is_taken = await self._sessions.take(headers, given, scope, again, send)
             else:
-                is_taken = await self._stateless.take(headers, given, scope, receive, send)
+                is_taken = await self._stateless.take(headers, given, scope, send)
         if not is_taken:
             await self._app(scope, again_from(kept, receive), send)

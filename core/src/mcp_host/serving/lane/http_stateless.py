@@ -8,7 +8,7 @@ from typing import Any
 from ...declarations.context import Caller
 from ...runtime.alarms import Alarms
 from .asgi import Scope
-from .exchange import AT_ONCE, Exchange
+from .exchange import AT_ONCE, ON_GONE, Exchange
 from .http_headers import Headers
 from .identity import Identify, as_known, known_in
 from .lane import Lane
@@ -32,16 +32,20 @@ class StatelessRequests:
         self._envelopes = Envelopes(None)
         self._alarms = Alarms()
 
-    async def take(
-        self, headers: Headers, given: dict[str, Any], scope: Scope, receive: Any, send: Any
-    ) -> bool:
+    async def take(self, headers: Headers, given: dict[str, Any], scope: Scope, send: Any) -> bool:
         """Answer a request; False where the lane does not take it."""
         request = usual(given)
         caller = self._caller(request, headers, scope) if request is not None else None
         if request is None or caller is None:
             return False
-        at_once = scope.get(AT_ONCE)
-        exchange = Exchange(self._statuses, self._patience, self._alarms, receive, send, at_once)
+        exchange = Exchange(
+            self._statuses,
+            self._patience,
+            self._alarms,
+            send,
+            scope[ON_GONE],
+            scope.get(AT_ONCE),
+        )
         await exchange.run(self._lane, request, caller)
         return True
 
