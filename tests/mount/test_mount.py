@@ -162,7 +162,10 @@ async def test_lists_follow_the_server_while_it_serves_and_at_its_next_start(hom
     (home.project / "grown").touch()
     async with client_of(home, settings) as client:
         then = list(await tools_of(client, other_than=before))
+        await client.end_input()
+    (catalogue,) = (home.folder / "cache" / "mcp-host" / "catalogues").iterdir()
 
+    assert "little_grown" in catalogue.read_text()  # the client after this one sees it at once
     assert grown == [*before, "little_grown"]
     assert called == "grown done"
     envelope = json.loads(failed["result"]["content"][0]["text"])

@@ -150,6 +150,26 @@ async def test_a_client_that_leaves_after_its_first_list_leaves_a_catalogue(plac
     assert place.doctor().startswith("good, saved at")
 
 
+async def test_a_pack_that_arrives_between_the_first_answers_and_serving_is_saved(
+    place: Place,
+) -> None:
+    arrives = 'import sys, time\nwhile "mcp_host.serving.sdk" not in sys.modules:\n'
+    place.plugin.write_text(f"{arrives}    time.sleep(0.001)\n{PLUGIN}")
+
+    async with place.client() as client:
+        assert await client.tools() == []
+        assert await client.value("made_first") == "answered"
+        assert await client.end_input() == 0
+    saved_files = place.files
+    async with place.client() as client:
+        names = _names(await client.tools())
+        assert await client.value("made_first") == "answered"
+
+    assert len(saved_files) == 1
+    assert names == ["made_first"]
+    assert "not what the packs now show" not in client.stderr
+
+
 async def test_it_is_switched_off_by_an_option_and_by_a_setting(place: Place) -> None:
     await place.tools("--no-catalogue")
     assert place.files == []

@@ -6,6 +6,8 @@ import threading
 import time
 from typing import TYPE_CHECKING
 
+from ..errors import SettingsError
+from ..settings.loading import read
 from ..startup import saved
 from ..startup.saved import Saved
 from .loading import Loaded
@@ -15,18 +17,25 @@ if TYPE_CHECKING:
 
 
 class Saving:
-    """Saves what was loaded, from any thread; `_saved` is what the file has, kept by `_lock`."""
+    """Saves what was loaded, from any thread; `_saved` is what the file has, kept by `_lock`.
+
+    It `is_due` where a pack was still loading when it was to be saved.
+    """
 
     def __init__(self, what: Serving, loaded: Loaded, found: Saved) -> None:
         self._what = what
         self._loaded = loaded
         self._saved = found
         self._lock = threading.Lock()
+        self.is_due = False
 
     def save(self) -> None:
         """Save what the packs show now; not while one is still loading."""
         inventory, identity = self._loaded.inventory, self._what.identity
-        if identity is None or inventory.is_loading or not inventory.settings.host.catalogue:
+        if identity is None or not inventory.settings.host.catalogue:
+            return
+        self.is_due = inventory.is_loading
+        if self.is_due:
             return
         from ..packs.dependencies import apart, dependencies, owners  # the lists do without
 
@@ -36,7 +45,7 @@ class Saving:
                 return  # a name or a URI was made of it: the file would give it away
             if now != self._saved.catalogue or not self._saved.is_good:
                 depends = dependencies(inventory, self._what.variables)
-                if saved.was_edited(depends, self._loaded.began, time.time()):
+                if saved.was_edited(depends, self._loaded.began, time.time()) or self._is_other():
                     return  # of which code this is the catalogue, the next start can tell
                 saved.write(
                     identity,
@@ -49,3 +58,14 @@ class Saving:
                     owners=owners(inventory),
                 )
                 self._saved = Saved(now, "")
+
+    def _is_other(self) -> bool:
+        """Whether the settings file does not say any more what is served."""
+        settings = self._loaded.settings
+        if settings.source is None or not settings.digest:
+            return False
+        try:
+            read(settings.source, settings.digest)
+        except SettingsError:
+            return True
+        return False

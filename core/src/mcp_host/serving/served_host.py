@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from ..host import Host
+from ..packs.conditions import DISABLED
 from ..runtime.watchdog import Watchdog
 from ..startup.catalogue import Catalogue
 from . import logs
@@ -48,8 +49,10 @@ class ServedHost:
         is_stale = False
         if self._shown is not None:
             now = self._loaded.catalogue()
-            is_stale = self._transport.has_listed and now.pages != self._shown.pages
-            if now != self._shown:
+            if self._loaded.inventory.is_loading:
+                self._saving.save()  # once all is loaded; the lists are told of as packs arrive
+            elif now != self._shown:
+                is_stale = self._transport.has_listed and now.pages != self._shown.pages
                 log.warning("the saved catalogue was not what the packs now show; it is replaced")
                 self._saving.save()
         for warning in self._loaded.inventory.warnings:
@@ -88,6 +91,7 @@ class ServedHost:
         failing.cancel()
         saving.cancel()
         await asyncio.gather(serving, failing, saving, return_exceptions=True)
+        self._save_at_end(host)
         sdk.detach()
         await host.close()
         if host.settings.host.telemetry:
@@ -103,7 +107,16 @@ class ServedHost:
 
     async def _save_late(self, host: Host) -> None:
         """Save the catalogue once packs that were slow to import are there as well."""
-        if await host.imported():
+        if await host.imported() or self._saving.is_due:
+            self._saving.save()
+
+    def _save_at_end(self, host: Host) -> None:
+        """Save what mounted servers have come to list: they declare that at their next start."""
+        packs = [pack for pack in host.packs.values() if pack.condition is not DISABLED]
+        there = [pack.declared for pack in packs if pack.condition.listed and pack.declared]
+        if len(there) < len(packs) or any(each.needs.changes_lists for each in there):
+            return  # the next start shows other lists than these
+        if any(each.is_brought for each in there):
             self._saving.save()
 
     def _watchdog(self, stopping: asyncio.Event, reload: Callable[[], None] | None) -> Watchdog:
