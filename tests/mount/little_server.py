@@ -14,8 +14,10 @@ ONLY = os.environ.get("ONLY")
 """The one version that is spoken, where it is the stateless era's."""
 LOCK = threading.Lock()
 WAITING: dict[str, Any] = {}
-EXTRA: list[dict[str, Any]] = []
 ANY = {"type": "object"}
+EXTRA: list[dict[str, Any]] = [
+    {"name": name, "inputSchema": ANY} for name in json.loads(os.environ.get("TOOLS", "[]"))
+]
 FORM = {"type": "object", "properties": {"name": {"type": "string"}}}
 
 

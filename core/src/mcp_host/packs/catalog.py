@@ -55,13 +55,21 @@ class Catalog:
     def add(self, declared: Declared, *, prefixed: bool = True) -> None:
         """Take in all that a pack declares, or nothing: `LoadError` names the clash or the name."""
         self._check_settings(declared)
-        entries = list(self._entries(declared, prefixed))
         taken = {(what, entry.key): entry for what in LISTS for entry in self._table(what).values()}
         taken.update(((what, entry.key), entry) for (what, _, _), entry in self._owned.items())
-        for what, entry in entries:
-            self._check(declared, entry, taken.get((what, entry.key)))
+        entries: list[tuple[What, Entry]] = []
+        without: list[str] = []
+        for what, entry in self._entries(declared, prefixed):
+            other = taken.get((what, entry.key))
+            if other is not None and _does_without(declared, entry, other):
+                said = f"the resource {entry.name!r} is withheld: {other.pack} has one of this URI"
+                without.append(f"{declared.name}: {said}")
+                continue
+            self._check(declared, entry, other)
             taken[what, entry.key] = entry
+            entries.append((what, entry))
         methods = list(self._methods(declared))
+        self._warnings += [(declared.name, said) for said in without]
         for what, entry in entries:
             self._table(what)[entry.name] = entry
             if len(entry.name) > LONG_NAME and entry.has_name:
@@ -337,6 +345,14 @@ class Catalog:
                 f"{declared.name} and {other.pack} both have a {kind} {entry.name}",
                 remedy,
             )
+
+
+def _does_without(declared: Declared, entry: Entry, other: Entry) -> bool:
+    """Whether a pack is served without an entry that another has already.
+
+    Two mounts of one server have the same URIs, and nobody can give them others.
+    """
+    return declared.is_brought and not entry.has_name and other.pack != declared.name
 
 
 def _transform(contribution: Contribution, declared: Declared) -> Transform | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import re
 from collections.abc import Callable, Mapping
@@ -10,9 +9,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from .model import Greeting, Mount
+from .naming import named
 from .schemas import input_schema, output_schema
 
-NAME_LENGTH = 64
 LARGEST = 256 * 1024
 """Bytes of one entry; a larger one is withheld."""
 INSTRUCTIONS = 500
@@ -53,8 +52,8 @@ def shape(lists: Mapping[str, list[Entry]], greeting: Greeting, mount: Mount) ->
         "module": str(greeting.info.get("name", ""))[:200],
         "distribution": str(greeting.info.get("name", ""))[:200],
         "version": str(greeting.info.get("version", ""))[:100],
-        "tools": shaping.each("tool", lists.get("tools", ()), shaping.tool),
-        "prompts": shaping.each("prompt", lists.get("prompts", ()), shaping.prompt),
+        "tools": shaping.named("tool", lists.get("tools", ()), shaping.tool),
+        "prompts": shaping.named("prompt", lists.get("prompts", ()), shaping.prompt),
         "resources": [
             *shaping.each("resource", lists.get("resources", ()), shaping.resource),
             *shaping.each("template", lists.get("resourceTemplates", ()), shaping.template),
@@ -70,6 +69,10 @@ def shape(lists: Mapping[str, list[Entry]], greeting: Greeting, mount: Mount) ->
     return Shaped(declared, shaping.names, shaping.notes)
 
 
+class _Withheld(Exception):
+    """An entry cannot be shown; the text says why."""
+
+
 class _Shaping:
     """Makes entries, one after the other; what cannot be passed on is noted."""
 
@@ -79,32 +82,37 @@ class _Shaping:
         self._mount = mount
         self._completes = "completions" in greeting.capabilities
         self._shapes: set[str] = set()
+        self._named: dict[str, str] = {}
 
-    def each(
-        self, kind: str, entries: Any, make: Callable[[Entry], Entry | None]
+    def named(
+        self, kind: str, entries: Any, make: Callable[[Entry], Entry]
     ) -> list[dict[str, Any]]:
+        """Return what is made of a list whose entries go by a name; as `each`."""
+        own = [one.get("name") for one in entries if isinstance(one, dict)]
+        self._named = named([each for each in own if isinstance(each, str)], self._mount.prefix)
+        return self.each(kind, entries, make)
+
+    def each(self, kind: str, entries: Any, make: Callable[[Entry], Entry]) -> list[dict[str, Any]]:
         """Return what is made of the entries of a list, without those that cannot be shown."""
         made = []
         for entry in entries:
-            one = make(entry) if isinstance(entry, dict) else None
-            name = str((entry if isinstance(entry, dict) else {}).get("name", ""))[:80]
-            if one is None:
-                self.notes.append(
-                    f"the {kind} {name!r} is withheld: its name or URI is none of its own"
-                )
-            elif len(json.dumps(one)) > LARGEST:
-                self.notes.append(f"the {kind} {name!r} is withheld: it is larger than 256 KiB")
-            else:
-                made.append(one)
-                if REFERENCE in json.dumps(entry):
-                    said = f"'{REFERENCE}' in its texts is written '{NO_REFERENCE}'"
-                    self.notes.append(f"the {kind} {name}: {said}")
+            entry = entry if isinstance(entry, dict) else {}
+            name = str(entry.get("name", ""))[:80]
+            try:
+                one = make(entry)
+                if len(json.dumps(one)) > LARGEST:
+                    raise _Withheld("it is larger than 256 KiB")
+            except _Withheld as why:
+                self.notes.append(f"the {kind} {name!r} is withheld: {why}")
+                continue
+            made.append(one)
+            if REFERENCE in json.dumps(entry):
+                said = f"'{REFERENCE}' in its texts is written '{NO_REFERENCE}'"
+                self.notes.append(f"the {kind} {name}: {said}")
         return made
 
-    def tool(self, entry: Entry) -> Entry | None:
+    def tool(self, entry: Entry) -> Entry:
         name = self._name("tool", entry)
-        if name is None:
-            return None
         schema, repaired = input_schema(entry.get("inputSchema"))
         output, left_out = output_schema(entry.get("outputSchema"))
         self.notes += [f"the tool {name}: {said}" for said in (repaired, left_out) if said]
@@ -125,10 +133,8 @@ class _Shaping:
             "idempotent": hints.get("idempotentHint") is True,
         }
 
-    def prompt(self, entry: Entry) -> Entry | None:
+    def prompt(self, entry: Entry) -> Entry:
         name = self._name("prompt", entry)
-        if name is None:
-            return None
         given = entry.get("arguments")
         named = [one for one in given if isinstance(one, dict)] if isinstance(given, list) else []
         names = [str(one.get("name", "")) for one in named]
@@ -146,21 +152,19 @@ class _Shaping:
             "proposing": names if self._completes else [],
         }
 
-    def resource(self, entry: Entry) -> Entry | None:
-        uri = entry.get("uri")
-        return None if not isinstance(uri, str) else self._at(uri, entry, [])
+    def resource(self, entry: Entry) -> Entry:
+        return self._at(_uri(entry, "uri"), entry, [])
 
-    def template(self, entry: Entry) -> Entry | None:
-        uri = entry.get("uriTemplate")
-        if not isinstance(uri, str):
-            return None
-        matched, variables = _as_ours(uri)
+    def template(self, entry: Entry) -> Entry:
+        matched, variables = _as_ours(_uri(entry, "uriTemplate"))
         return self._at(matched, entry, variables)
 
-    def _at(self, uri: str, entry: Entry, variables: list[str]) -> Entry | None:
+    def _at(self, uri: str, entry: Entry, variables: list[str]) -> Entry:
         shape = re.sub(r"\{(\+?)\w+\}", r"{\1}", uri)
-        if shape in self._shapes or not uri or uri.startswith(OF_THE_HOST):
-            return None
+        if uri.startswith(OF_THE_HOST):
+            raise _Withheld(f"{uri} is the host's own")
+        if shape in self._shapes:
+            raise _Withheld(f"another one matches {uri} as well")
         self._shapes.add(shape)
         return {
             "name": str(entry.get("name") or uri)[:200],
@@ -170,21 +174,25 @@ class _Shaping:
             "proposing": variables if self._completes else [],
         }
 
-    def _name(self, kind: str, entry: Entry) -> str | None:
-        """Return the name for the host; None where the server has used it before."""
+    def _name(self, kind: str, entry: Entry) -> str:
+        """Return the name for the host, which this list has not had before."""
         own = entry.get("name")
         if not isinstance(own, str) or not own:
-            return None
-        name = re.sub(r"[^A-Za-z0-9_-]", "_", own)
-        most = NAME_LENGTH - len(self._mount.prefix) - 1
-        if len(name) > most:
-            name = f"{name[: most - 7]}_{hashlib.sha256(own.encode()).hexdigest()[:6]}"
+            raise _Withheld("it has no name")
+        name = self._named[own]
         if name in self.names[kind]:
-            return None
+            raise _Withheld(f"it is the second {kind} of this name")
         if name != own:
             self.notes.append(f"the {kind} {own!r} is called {name} here, as clients take it")
         self.names[kind][name] = own
         return name
+
+
+def _uri(entry: Entry, key: str) -> str:
+    uri = entry.get(key)
+    if not isinstance(uri, str) or not uri:
+        raise _Withheld("it has no URI")
+    return uri
 
 
 def _as_ours(template: str) -> tuple[str, list[str]]:

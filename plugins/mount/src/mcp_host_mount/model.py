@@ -8,6 +8,8 @@ from typing import Any
 
 HANDSHAKE = "2025-11-25"
 STATELESS = "2026-07-28"
+KINDS = ("command", "url", "server")
+"""The keys of a mount, one of which names its server."""
 ASKING = {"sampling": "sampling/createMessage", "roots": "roots/list"}
 
 
@@ -45,6 +47,11 @@ class Mount:
             start_timeout=told.get("start_timeout", 10.0),
             is_apart=table.get("sessions") == "apart",
         )
+
+    @property
+    def where(self) -> str:
+        """What in the settings names the server."""
+        return f"{next(key for key in KINDS if key in self.keys)} in [packs.{self.pack}]"
 
     @property
     def allow(self) -> frozenset[str]:

@@ -100,7 +100,6 @@ class MountSettings(BaseModel):
         return server
 
 
-KINDS = ("command", "url", "server")
 OF_A_PROCESS, OF_AN_ADDRESS = ("env", "cwd"), ("headers", "oauth", "transport")
 
 

@@ -135,7 +135,7 @@ class Worker:
         if found is None:
             found = self._connected_within(LONGEST_START)
         if found is None:
-            code, remedy = self._failure("mount_failed", "see to its command or address")
+            code, remedy = self._failure("mount_failed", f"see to {self._mount.where}")
             refused = [code, self._ended, remedy]
             self._send({"border": self._border.version, "refused": refused})
             return False
@@ -200,7 +200,7 @@ class Worker:
             self._send({"condition": starting})
 
     def _fail(self) -> None:
-        remedy = "see to its command or address; the log has what it wrote"
+        remedy = f"see to {self._mount.where}; the log has what it wrote"
         code, remedy = self._failure("server_lost", remedy)
         why = {"reason": self._ended or "its server has ended", "code": code}
         if self._is_open:

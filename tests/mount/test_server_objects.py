@@ -1,0 +1,53 @@
+"""`server = "./file.py:object"`: what is taken for a server, and what is said of anything else."""
+
+from pathlib import Path
+
+import pytest
+from mcp_host.testing import hosted
+
+LOW = """
+from mcp.server.lowlevel import Server
+from mcp_types import CallToolResult, ListToolsResult, TextContent, Tool
+
+
+async def tools(context, params):
+    return ListToolsResult(tools=[Tool(name="echo", input_schema={"type": "object"})])
+
+
+async def call(context, params):
+    return CallToolResult(content=[TextContent(type="text", text=params.arguments["words"])])
+
+
+async def made():
+    return Server("low", version="2.5", on_list_tools=tools, on_call_tool=call)
+"""
+WRONG = """
+def numbers():
+    return [1, 2]
+"""
+
+
+async def test_a_server_of_the_sdk_is_mounted_and_what_is_none_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    (tmp_path / "low.py").write_text(LOW)
+    (tmp_path / "wrong.py").write_text(WRONG)
+    servers = {
+        "low": "./low.py:made",
+        "numbers": "./wrong.py:numbers",
+        "missing": "./wrong.py:mcp",
+        "nowhere": "no_such_module:mcp",
+    }
+
+    packs = {name: {"server": server} for name, server in servers.items()}
+    async with hosted({}, {"packs": packs}, root=tmp_path) as host:
+        conditions = {name: host.host.packs[name].condition for name in packs}
+        echoed = await host.value("low_echo", words="hello")
+
+    assert echoed == "hello"
+    assert "must be a server of FastMCP or of the MCP SDK" in conditions["numbers"].reason
+    assert "not list" in conditions["numbers"].reason
+    assert "wrong.py has no mcp; it has numbers" in conditions["missing"].reason
+    assert "a file is named as ./no_such_module.py" in conditions["nowhere"].reason
+    assert conditions["nowhere"].remedy == "see to server in [packs.nowhere]"
