@@ -59,3 +59,9 @@ def test_a_command_that_reads_imports_neither_the_library_for_yaml_nor_what_defi
     assert "mcp_host_openspec.service.openspec" in loaded
     assert loaded.isdisjoint({"yaml", "inspect", "socket", "subprocess", "sqlite3", "pydantic"})
     assert of_the_pack(loaded).isdisjoint({"service.service", "service.search", "storage.yaml12"})
+
+
+def test_opening_the_pack_imports_neither_what_watches_nor_the_library_for_yaml() -> None:
+    loaded = loaded_by("import mcp_host_openspec.opening")
+
+    assert loaded.isdisjoint({"watchfiles", "anyio", "yaml"})

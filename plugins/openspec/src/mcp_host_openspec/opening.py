@@ -11,13 +11,17 @@ from typing import TYPE_CHECKING
 from .errors import OpenSpecError
 from .service import OpenSpec, Root
 from .service.service import Service
-from .service.watch import Watch
+from .storage.kept import Kept
 from .storage.roots import place_of, user_schemas
+from .storage.snapshot import Snapshot
 
 if TYPE_CHECKING:
     from mcp_host import PackHandle
 
     from .settings import OpenSpecSettings
+
+BEHIND = 1.0
+"""Seconds from the pack's opening until the tree is watched. What is edited meanwhile is told."""
 
 log = logging.getLogger(__name__)
 
@@ -30,9 +34,10 @@ async def open_service(settings: "OpenSpecSettings", pack: "PackHandle") -> Asyn
         root,
         max_file_bytes=settings.max_file_bytes,
         user_schemas=user_schemas(os.environ, Path.home()),
+        kept=Kept(str(pack.cache_dir)) if settings.cache else None,
     )
     log.debug("OpenSpec tree at %s, chosen by %s", root.openspec, root.source)
-    await asyncio.to_thread(_recover, openspec)
+    before = await asyncio.to_thread(_settled, openspec)
 
     def vanished() -> None:
         pack.degraded(
@@ -41,9 +46,12 @@ async def open_service(settings: "OpenSpecSettings", pack: "PackHandle") -> Asyn
             remedy=f"Make one with {pack.public_name('init')}, or with: openspec init --tools none",
         )
 
-    if not openspec.is_there:
+    if not before.is_there:
         vanished()
-    watch = await _watch(openspec, settings, pack, vanished) if settings.watch else None
+    watch = None
+    if settings.watch:
+        behind = _watch_behind(openspec, before, settings, pack, vanished)
+        watch = asyncio.create_task(behind)
     try:
         yield Service(
             openspec,
@@ -68,25 +76,33 @@ def _root(settings: "OpenSpecSettings") -> Root:
     return Root(place, "OPENSPEC_AUTO_PROJECT_ROOT", settings.folder)
 
 
-def _recover(openspec: OpenSpec) -> None:
+def _settled(openspec: OpenSpec) -> Snapshot:
+    """Finish or undo an archive that was cut short; the tree as it is then."""
     try:
         if openspec.recover():
             log.warning("an archive that was cut short has been settled")
     except OpenSpecError as error:
         log.warning("an archive was cut short and could not be settled: %s", error)
+    return Snapshot.of(openspec.tree.openspec)
 
 
-async def _watch(
+async def _watch_behind(
     openspec: OpenSpec,
+    before: Snapshot,
     settings: "OpenSpecSettings",
     pack: "PackHandle",
     vanished: Callable[[], None],
-) -> asyncio.Task[None]:
+) -> None:
+    """Watch once the first answers are out: to import what watches takes as long as they do."""
+    await asyncio.sleep(BEHIND)
+    from .service.watch import Watch
+
     watch = Watch(
         openspec,
+        before,
         changed=pack.changed,
         appeared=pack.recovered,
         vanished=vanished,
         debounce=settings.debounce,
     )
-    return await watch.start()
+    await watch.run()

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 ROOT: Final = "OPENSPEC_ROOT"
 AUTO: Final = "OPENSPEC_AUTO_PROJECT_ROOT"
+CACHE: Final = "OPENSPEC_CACHE"
 
 
 class _Server(Standalone):
@@ -45,7 +46,7 @@ def _server(*, fixed: bool) -> Standalone:
         description="Serve an OpenSpec tree to assistants.",
         distribution="mcp-host-openspec",
         tables=lambda variables: settings_from(variables, fixed=fixed),
-        variables=(ROOT, AUTO),
+        variables=(ROOT, AUTO, CACHE),
         started="[openspec-mcp] Server started on stdio",
     )
 
@@ -64,7 +65,7 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
 
 
 def settings_from(variables: Mapping[str, str], *, fixed: bool = True) -> dict[str, Any]:
-    """The settings that `OPENSPEC_ROOT` and `OPENSPEC_AUTO_PROJECT_ROOT` stand for.
+    """The settings that the environment stands for.
 
     The project is the working directory, whichever that is: the specification makes no exception.
     Without `fixed` the command line names it, and the variables count only where they give every
@@ -75,9 +76,11 @@ def settings_from(variables: Mapping[str, str], *, fixed: bool = True) -> dict[s
     base = variables.get(ROOT)
     is_auto = variables.get(AUTO) == "true"
     tables: dict[str, Any] = {"host": {"root": str(Path.cwd())}} if fixed else {}
+    settings: dict[str, Any] = {"cache": False} if variables.get(CACHE) == "0" else {}
     if base and (fixed or is_auto):
         where = str(Path(base).expanduser().absolute())
-        settings = {"specs_root" if is_auto else "root": where}
+        settings["specs_root" if is_auto else "root"] = where
+    if settings:
         tables["packs"] = {"openspec": {"settings": settings}}
     return tables
 

@@ -30,6 +30,11 @@ class OpenSpecSettings(BaseModel):
     reports: tuple[str, ...] = Field(
         (), description="Reports of test runs (JUnit XML) below the project, as paths or patterns."
     )
+    cache: bool = Field(
+        True,
+        description="Keep what validation found in the whole tree in the cache folder, for the "
+        "next session.",
+    )
     watch: bool = Field(True, description="Tell clients when files of the tree change.")
     debounce: float = Field(
         0.3, ge=0, description="How long changes are gathered before they are told, in seconds."

@@ -19,6 +19,7 @@ from ..model.names import check_capability, check_change_id, nearest
 from ..model.spec import SpecDocument
 from ..model.text import code_unit_key
 from ..storage.files import Files, is_folder
+from ..storage.kept import Kept
 from ..storage.records import Records
 from ..storage.roots import Root
 from ..storage.schemas import Schema
@@ -28,6 +29,7 @@ from .archive_plan import Options, Plan
 from .archives import Archives
 from .bases import Bases
 from .cache import DocumentCache, Merges, StateCache
+from .kept_reports import KeptReports
 from .listing import Listing
 from .overlaps import Claim, Overlaps
 from .rebases import Rebased, Rebases
@@ -42,7 +44,8 @@ class OpenSpec:
     """One project's OpenSpec tree: reading, validating, archiving, setting up.
 
     Safe to use from several threads. Whatever was read is kept until its file changes; what was
-    worked out from several files too, unless the tree is looked at `once`.
+    worked out from several files too, unless the tree is looked at `once`. `kept` is where reports
+    on the whole tree lie for other processes.
     """
 
     def __init__(
@@ -53,11 +56,13 @@ class OpenSpec:
         user_schemas: Path | None = None,
         today: Callable[[], date] = date.today,
         once: bool = False,
+        kept: Kept | None = None,
     ) -> None:
         self.root: Final = root
         self.tree: Final = Tree(root, Files(max_file_bytes), user_schemas)
         self._user_schemas = user_schemas
         self._today = today
+        self._kept = kept
         cache = DocumentCache()
         states = StateCache(_unknown if once else self.tree.state)
         merges = Merges(cache)
@@ -71,7 +76,15 @@ class OpenSpec:
         self._setup = Setup(self.tree)
         self._listing = Listing(self.tree, cache, states)
         self._validation = Validation(
-            self.tree, rules, self._archives, bases, self._overlaps, cache, states, once=once
+            self.tree,
+            rules,
+            self._archives,
+            bases,
+            self._overlaps,
+            cache,
+            states,
+            once=once,
+            kept=None if kept is None else KeptReports(self.tree, kept),
         )
         self._writing = threading.Lock()
 
@@ -82,6 +95,7 @@ class OpenSpec:
             max_file_bytes=self.tree.files.max_bytes,
             user_schemas=self._user_schemas,
             today=self._today,
+            kept=self._kept,
         )
 
     @property

@@ -16,6 +16,7 @@ from ..storage.tree import Tree
 from .archives import Archives
 from .bases import Bases
 from .cache import DocumentCache, StateCache
+from .kept_reports import KeptReports
 from .overlaps import Claim, Overlaps
 from .rules import files as file_rules
 from .rules.change import ChangeRules
@@ -30,7 +31,8 @@ class Validation:
 
     Reports of changes are kept as long as the state of the change, those of specs as long as their
     document, and those of everything as long as that of the whole tree, unless it is looked at
-    `once`.
+    `once`. Those of everything are also `kept` for other processes, by a digest of the whole tree;
+    it is looked for there once, before anything was worked out.
     """
 
     def __init__(
@@ -44,6 +46,7 @@ class Validation:
         states: StateCache,
         *,
         once: bool,
+        kept: KeptReports | None = None,
     ) -> None:
         self._tree = tree
         self._rules = rules
@@ -53,6 +56,7 @@ class Validation:
         self._cache = cache
         self._states = states
         self._once = once
+        self._kept = kept
         self._all_reports: dict[tuple[Kind, bool], tuple[State, tuple[Report, ...]]] = {}
 
     def change(self, change: str, *, notes: bool = True) -> Report:
@@ -90,10 +94,25 @@ class Validation:
         known = self._all_reports.get(key)
         if state is not None and known is not None and known[0] == state:
             return list(known[1])
+        digest = None
+        if known is None and self._kept is not None:
+            digest = self._kept.digest(kind, str(notes))
+            if digest is not None and (found := self._kept.read(digest)) is not None:
+                self._remember(key, state, found)
+                return list(found)
         reports = self._all(kind, notes=notes)
-        if state is not None and self._tree.whole_state() == state:  # not edited meanwhile
-            self._all_reports[key] = (state, tuple(reports))
+        if self._remember(key, state, tuple(reports)) and digest is not None and self._kept:
+            self._kept.write(digest, reports)
         return reports
+
+    def _remember(
+        self, key: tuple[Kind, bool], state: State | None, reports: tuple[Report, ...]
+    ) -> bool:
+        """Keep reports in memory, unless the tree was edited meanwhile; say whether."""
+        if state is None or self._tree.whole_state() != state:
+            return False
+        self._all_reports[key] = (state, reports)
+        return True
 
     def _all(self, kind: Kind, *, notes: bool) -> list[Report]:
         reports = []

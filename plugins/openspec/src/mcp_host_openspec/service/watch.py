@@ -11,6 +11,7 @@ from watchfiles import Change, awatch
 from ..errors import OpenSpecError
 from ..model.uris import ARCHIVE, CHANGES, INSTRUCTIONS, PROJECT, SPECS, change_uri, spec_uri
 from ..storage.files import is_folder
+from ..storage.snapshot import Snapshot
 from .openspec import OpenSpec
 
 Batch = set[tuple[Change, str]]
@@ -76,11 +77,15 @@ def moved(before: Listing, after: Listing) -> set[str]:
 
 
 class Watch:
-    """Watches one tree, or the place where it will be, until it is cancelled."""
+    """Watches one tree, or the place where it will be, until it is cancelled.
+
+    It may begin late: what was edited since the snapshot `before` is told once the watch is set.
+    """
 
     def __init__(
         self,
         openspec: OpenSpec,
+        before: Snapshot,
         *,
         changed: Callable[[str], None],
         appeared: Callable[[], None],
@@ -88,20 +93,17 @@ class Watch:
         debounce: float,
     ) -> None:
         self._openspec = openspec
+        self._before = before
         self._changed = changed
         self._appeared = appeared
         self._vanished = vanished
         self._debounce = max(50, int(1000 * debounce))
-        self._begun = asyncio.Event()
-
-    async def start(self) -> asyncio.Task[None]:
-        """Watch in a task of its own; once this returns, no edit goes unnoticed."""
-        task = asyncio.create_task(self.run())
-        await self._begun.wait()
-        return task
 
     async def run(self) -> None:
         """Watch; where the system has no watches left, look again and again instead."""
+        if self._openspec.is_there != self._before.is_there:
+            (self._vanished if self._before.is_there else self._appeared)()
+            self._tell_all()
         polling = False
         while True:
             try:
@@ -127,6 +129,7 @@ class Watch:
         async for batch in self._batches(changes):
             if batch is None:
                 known = await asyncio.to_thread(Listing.of, self._openspec)
+                await self._tell_edited(tree)
                 continue
             now = await asyncio.to_thread(Listing.of, self._openspec)
             paths = (_relative(path, tree) for _, path in batch)
@@ -170,13 +173,19 @@ class Watch:
         first = asyncio.create_task(upcoming())
         await asyncio.sleep(0)
         try:
-            self._begun.set()
             yield None
             yield await first
             async for batch in changes:
                 yield batch
         finally:
             first.cancel()
+
+    async def _tell_edited(self, tree: Path) -> None:
+        """Tell what was edited before the watch was set."""
+        now = await asyncio.to_thread(Snapshot.of, tree)
+        for uri in sorted(touched(self._before.edited(now))):
+            self._changed(uri)
+        self._before = now
 
     def _tell_all(self) -> None:
         for uri in (INSTRUCTIONS, PROJECT, SPECS, CHANGES, ARCHIVE):

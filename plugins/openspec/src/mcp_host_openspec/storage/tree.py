@@ -45,8 +45,8 @@ class Tree:
         self.specs: Final = self.openspec / "specs"
         self.changes: Final = self.openspec / "changes"
         self.archive: Final = self.changes / ARCHIVE
-        self._outside = (user_schemas,) if user_schemas else ()
-        folders = [self.openspec / "schemas", *self._outside]
+        self.outside: Final = (user_schemas,) if user_schemas else ()
+        folders = [self.openspec / "schemas", *self.outside]
         self.schemas: Final = Schemas(folders, files)
         configurations = (self.openspec / name for name in ("config.yaml", "config.yml"))
         self._shared = (*configurations, *folders)
@@ -228,7 +228,7 @@ class Tree:
 
     def whole_state(self) -> State | None:
         """What tells one state of all that validation reads from another; None where unsure."""
-        state = state_of_all((self.openspec, *self._outside))
+        state = state_of_all((self.openspec, *self.outside))
         return None if state is None else (self.history.mark(), *state)
 
     def progress(self, change: Path) -> Progress:
