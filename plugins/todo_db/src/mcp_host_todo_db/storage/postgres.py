@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import select
 import socket
 import ssl
 import uuid
@@ -27,6 +28,7 @@ from ..errors import (
     TransactionPoolerError,
 )
 from .address import PostgresServer
+from .leases import Leases
 from .pool_metrics import POOLS, PoolUse
 from .records import KEYS
 from .row_security import seen_by
@@ -60,6 +62,14 @@ class Connection(asyncpg.Connection):  # type: ignore[misc]  # it ships no types
     def _get_unique_id(self, prefix: str) -> str:
         return f"todo_{prefix}_{uuid.uuid4().hex}"
 
+    def is_silent(self) -> bool:
+        """Whether nothing has come that was not read yet, as the connection's end would."""
+        if not hasattr(select, "poll"):
+            return False
+        poll = select.poll()
+        poll.register(self._transport.get_extra_info("socket").fileno(), select.POLLIN)
+        return not poll.poll(0)
+
 
 class PostgresDatabase:
     """A PostgreSQL database, with a pool of connections while it serves."""
@@ -83,7 +93,15 @@ class PostgresDatabase:
         self._session = {} if server.transaction_pooler or server.limits_statements else own
         self._pool_size = pool_size
         self._pool: Any = None
-        self._asking = 0
+        self._leases = Leases(
+            self._acquired,
+            self._released,
+            _is_open,
+            _is_silent,
+            size=pool_size,
+            patience=2 * self._connect_timeout,
+        )
+        self._connecting = 0
         self.engine = self._make_engine()
 
     async def try_out(self) -> None:
@@ -121,6 +139,7 @@ class PostgresDatabase:
             POOLS.remove(self)
             try:
                 async with asyncio.timeout(self._connect_timeout):
+                    await self._leases.close()
                     await self._pool.close()
             except TimeoutError:
                 self._pool.terminate()
@@ -129,57 +148,53 @@ class PostgresDatabase:
     def use(self) -> PoolUse:
         """What the pool is doing; in any thread."""
         idle = self._pool.get_idle_size()
-        return PoolUse(self._pool.get_size() - idle, idle, self._asking)
+        used = self._pool.get_size() - idle - self._leases.resting
+        waiting = self._leases.waiting + self._connecting
+        return PoolUse(used, idle + self._leases.resting, waiting)
 
     async def run(
         self, statement: Statement, values: Mapping[str, object], user_id: str | None = None
     ) -> Sequence[Row]:
         arguments = statement.arguments(values)
-        await self._hear_of_ends()
         try:
             return await self._run_once(statement, arguments, user_id)
         except ConnectionLostError as error:
             # The others of the pool may have gone with it.
             await self._pool.expire_connections()
+            self._leases.expire()
             if error.sent and not statement.repeatable:
                 raise
         return await self._run_once(statement, arguments, user_id)
 
-    async def _hear_of_ends(self) -> None:
-        """Let the event loop read which connections have ended while it slept or was busy."""
-        await asyncio.sleep(0)  # the end is read
-        await asyncio.sleep(0)  # and told to the connection
-
     async def _run_once(
         self, statement: Statement, arguments: Sequence[object], user_id: str | None
     ) -> Sequence[Row]:
-        connection = await self._acquired()
+        try:
+            connection = await self._leases.take()
+        except TimeoutError:
+            raise DatabaseBusyError(self.place) from None
         try:
             if self.row_security:
                 await connection.execute(f"BEGIN; {seen_by(user_id)}")
             rows: Sequence[Row] = await connection.fetch(statement.sql, *arguments)
             if self.row_security:
                 await connection.execute("COMMIT")
-            return rows
-        except Exception as error:
+        except BaseException as error:
+            await self._leases.give_up(connection)
             explained = explain_running(self.place, error)
             if explained is None:
                 raise
             raise explained from error
-        finally:
-            await self._released(connection)
+        self._leases.give(connection)
+        return rows
 
     async def _acquired(self) -> Any:
         async with self.failures_explained():
-            self._asking += 1
+            self._connecting += 1
             try:
-                # Waiting in line and then connecting takes at most twice what connecting may.
-                async with asyncio.timeout(2 * self._connect_timeout):
-                    return await self._pool.acquire()
-            except TimeoutError:
-                raise DatabaseBusyError(self.place) from None
+                return await self._pool.acquire()
             finally:
-                self._asking -= 1
+                self._connecting -= 1
 
     async def _released(self, connection: Any) -> None:
         """Give the connection back; where that fails, the pool has closed it, and what the
@@ -233,6 +248,19 @@ class PostgresDatabase:
         )
 
 
+def _is_open(connection: Any) -> bool:
+    """Whether a connection of the pool can be used."""
+    try:
+        return not connection.is_closed()
+    except asyncpg.InterfaceError:
+        return False  # the pool has taken it back, for it has ended
+
+
+def _is_silent(connection: Any) -> bool:
+    """Whether there is nothing to read from a connection of the pool; False where it has ended."""
+    return _is_open(connection) and bool(connection.is_silent())
+
+
 async def _nothing_to_reset(_connection: object) -> None:
     """Our statements leave nothing in a session: what asyncpg resets by itself would only add a
     round trip to every call."""
@@ -252,7 +280,7 @@ def explain_connecting(place: str, error: Exception) -> TodoError | None:
     return _of_answer(place, cause)
 
 
-def explain_running(place: str, error: Exception) -> TodoError | None:
+def explain_running(place: str, error: BaseException) -> TodoError | None:
     """What an error of asyncpg's means for a statement; None for a fault of ours.
 
     Where the server answers that a statement failed, nothing was done. Where the connection ends
