@@ -10,13 +10,19 @@ from ...runtime.alarms import Alarms
 from .asgi import Scope
 from .exchange import AT_ONCE, ON_GONE, Exchange
 from .http_headers import Headers
-from .identity import Identify, as_known, known_in
+from .identity import Identify, Identity, as_known, known_in
 from .lane import Lane
 from .requests import NAMES, Envelopes, Usual, usual
 
+MOST_KNOWN = 1000
+"""Callers that are kept from one request to the next."""
+
 
 class StatelessRequests:
-    """Answers requests that belong to no session; the parameters are those of `HttpLane`."""
+    """Answers requests that belong to no session; the parameters are those of `HttpLane`.
+
+    `_known` are the callers who present a token, as long as the same `_unknown` one is meant.
+    """
 
     def __init__(
         self,
@@ -31,6 +37,8 @@ class StatelessRequests:
         self._patience = patience
         self._envelopes = Envelopes(None)
         self._alarms = Alarms()
+        self._unknown: Caller | None = None
+        self._known: dict[Identity, Caller] = {}
 
     async def take(self, headers: Headers, given: dict[str, Any], scope: Scope, send: Any) -> bool:
         """Answer a request; False where the lane does not take it."""
@@ -64,8 +72,17 @@ class StatelessRequests:
             known = known_in(headers, scope, self._identify)
             if known is None:
                 return None
-            caller = as_known(caller, known)
+            caller = self._as_known(caller, known)
         return caller if self._lane.takes(request, caller) else None
+
+    def _as_known(self, caller: Caller, known: Identity) -> Caller:
+        """As `as_known`; the same few callers come again and again."""
+        if caller is not self._unknown or len(self._known) >= MOST_KNOWN:
+            self._unknown, self._known = caller, {}
+        found = self._known.get(known)
+        if found is None:
+            found = self._known[known] = as_known(caller, known)
+        return found
 
 
 def _names(header: bytes, name: str) -> bool:
