@@ -79,6 +79,16 @@ async def sets(how: str, state: bool | None = None) -> str:
     fail(how) if how != "hang" else await Never()
 
 
+async def says_a_state(state):
+    return state is not None
+
+
+@tool(idempotent=says_a_state, timeout=0.3)
+def sets_in_a_thread(how: str, state: bool | None = None) -> str:
+    "As sets, but a plain function whose calls are judged by an `async def`."
+    fail(how)
+
+
 class Never:
     def __await__(self):
         import asyncio
@@ -103,7 +113,7 @@ def thing(how: str) -> str:
 
 @hookimpl
 def mcp_host_tools():
-    return [write, read, keyed, sets, asks]
+    return [write, read, keyed, sets, sets_in_a_thread, asks]
 
 
 @hookimpl
@@ -149,6 +159,8 @@ CASES: list[tuple[str, dict[str, Any], tuple[bool, str | None]]] = [
     ("keyed", {"how": "hang", "request_key": "k"}, AGAIN),
     ("sets", {"how": "Away"}, UNKNOWN),
     ("sets", {"how": "Away", "state": True}, AGAIN),
+    ("sets_in_a_thread", {"how": "Away"}, UNKNOWN),
+    ("sets_in_a_thread", {"how": "Away", "state": True}, AGAIN),
     ("sets", {"how": "hang"}, UNKNOWN),
     ("sets", {"how": "hang", "state": False}, AGAIN),
     ("asks", {"how": "x"}, AGAIN),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import cached_property
 from typing import Any, Literal, TypeAlias, overload
 
@@ -19,7 +19,7 @@ from .signature import Signature, read_signature
 
 Published: TypeAlias = Literal["full", "open"] | None
 """How much of the schema of what is returned is published."""
-Idempotent: TypeAlias = bool | Callable[..., bool] | None
+Idempotent: TypeAlias = bool | Callable[..., bool | Awaitable[bool]] | None
 """Whether a tool may be called twice, or a function of arguments that says it of one call."""
 
 

@@ -30,7 +30,7 @@ from ..errors import (
 )
 from ..startup.protocol import HANDSHAKE_VERSIONS
 from . import bounds, wire
-from .mailbox import Repeatable, Said
+from .mailbox import Repeatable
 from .messages import (
     Answered,
     Asked,
@@ -72,7 +72,7 @@ def steps(
     contribution: Contribution,
     service: object,
     context: Context,
-    say: Callable[[Said], None],
+    say: Callable[[Repeatable], None],
 ) -> Steps:
     """Make the steps of one call; its end is the reply. Exceptions of steps come through.
 

@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 from ..declarations.context import Context
 from ..declarations.contribution import Contribution
 from ..declarations.handle import Finding, PackHandle
+from ..declarations.tool import Tool
 from ..errors import Busy, Unavailable
 from ..packs.declared import Declared
 from ..packs.flight import Flight, NoFlight
@@ -24,7 +25,7 @@ from .channel import SideChannel
 from .driver import drive, drive_on_loop, run
 from .jobs import Job, Told
 from .loop import MOMENT, PackLoop
-from .mailbox import CallMailbox, Mailbox, Said
+from .mailbox import CallMailbox, Mailbox, Repeatable, Said
 from .messages import (
     Answered,
     CallMessage,
@@ -166,7 +167,8 @@ class ThreadWorker:
     ) -> Reply:
         """As `Worker.call`: on the pack's loop where one of its functions is `async def`."""
         contribution = self._contribution(message.kind, message.key)
-        mailbox, context, work = self._prepared(message, contribution, hear)
+        # The host reads it at any time, and it is for nobody else: no loop need be woken for it.
+        mailbox, context, work = self._prepared(message, contribution, hear, tell_host=hear)
         mapping = self._declared.errors
 
         def made(reply: Reply) -> Reply:
@@ -196,7 +198,11 @@ class ThreadWorker:
             mailbox.close()
 
     def _prepared(
-        self, message: CallMessage, contribution: Contribution, hear: Callable[[Said], None]
+        self,
+        message: CallMessage,
+        contribution: Contribution,
+        hear: Callable[[Said], None],
+        tell_host: Callable[[Repeatable], None] | None = None,
     ) -> tuple[CallMailbox, Context, Steps]:
         mailbox = self._mailbox.call(hear)
         context = Context(
@@ -206,7 +212,7 @@ class ThreadWorker:
             on_changed=self._mailbox.changed,
         )
         context.deadline = time.monotonic() + message.seconds
-        work = steps(message, contribution, self.service, context, mailbox.say)
+        work = steps(message, contribution, self.service, context, tell_host or mailbox.say)
         return mailbox, context, self._noted(message, work)
 
     def _noted(self, message: CallMessage, work: Steps) -> Steps:
@@ -341,6 +347,8 @@ class ThreadWorker:
 
 def needs_loop(contribution: Contribution) -> bool:
     """Return whether a call of it runs on the pack's loop: one of its functions is `async def`."""
+    if isinstance(contribution, Tool) and inspect.iscoroutinefunction(contribution.idempotent):
+        return True
     signature = contribution.signature
     functions = (asked.ask.question for asked in signature.questions.values())
     return signature.is_async or any(inspect.iscoroutinefunction(f) for f in functions)

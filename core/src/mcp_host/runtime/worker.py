@@ -75,6 +75,8 @@ class Worker(Protocol):
     ) -> Reply:
         """Have a call run; `hear` is told what it says to its client, before the reply.
 
+        That is in the host's loop, but for `Repeatable`, which may be told in any thread.
+
         A worker may give an answer to `at_once` in the thread where it was made, as soon as it is
         there and all that was said has been heard; it is returned all the same.
         When the caller is cancelled, cancel the call in the pack, and stop waiting for it. Raises

@@ -130,7 +130,7 @@ async def list_tasks(
     return Page(page.tasks, page.total, page.next.cursor if page.next else None, notes)
 
 
-def sets_the_state(completed: bool | None) -> bool:
+async def sets_the_state(completed: bool | None) -> bool:
     """Tell whether a call says which state it wants; without it the state flips."""
     return completed is not None
 
