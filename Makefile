@@ -6,10 +6,10 @@ STAMP := $(VENV)/.installed
 SITE_STAMP := $(VENV)/.installed-site
 MANIFESTS := pyproject.toml constraints.txt core/pyproject.toml $(wildcard plugins/*/pyproject.toml)
 EDITABLE := -e core -e plugins/todo_db -e "plugins/tasky[postgresql]" -e plugins/openspec -e plugins/dev -e plugins/extension_skills -e plugins/extension_tasks -e plugins/mount -e "plugins/cortex_tasks[backend,keyring]"
-WORKERS ?= 3
+WORKERS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-again compiled check format lint types docs conformance conformance-mounted oracle torture bench profile wheels sbom site picture clean
+.PHONY: help setup demo test test-again acceptance compiled check format lint types docs conformance conformance-mounted oracle torture bench profile wheels sbom site picture clean
 
 help: ## show what can be made
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -27,7 +27,10 @@ demo: setup ## start the host and watch every pack at work
 	$(BIN)/mcp-host demo
 
 test: setup compiled ## run the tests
-	$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup -m "not torture"
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup -m "not torture and not acceptance"
+
+acceptance: setup compiled ## run the samples of the pages, clean installs and clients of others
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup -m "acceptance and not torture"
 
 test-again: setup ## run what failed in the last run once more, alone; it may be three tests at most
 	$(BIN)/python -m tools.last_failed
@@ -36,7 +39,7 @@ test-again: setup ## run what failed in the last run once more, alone; it may be
 compiled: setup # else each of the thousand servers that the tests start would compile what is new
 	@$(BIN)/python -m compileall -q core/src plugins/*/src
 
-check: format lint types test docs ## everything that must hold before a commit lands
+check: format lint types test acceptance ## everything that must hold before a commit lands
 
 format: setup
 	$(BIN)/ruff format --check .

@@ -17,7 +17,10 @@ from packaging.requirements import Requirement
 
 ROOT = Path(__file__).parents[2]
 BIN = "Scripts" if os.name == "nt" else "bin"
-pytestmark = pytest.mark.xdist_group("clean_install")  # the wheels are built once
+pytestmark = [
+    pytest.mark.acceptance,
+    pytest.mark.xdist_group("clean_install"),  # the wheels are built once
+]
 OFFLINE = ("Failed to establish a new connection", "Temporary failure in name resolution")
 
 

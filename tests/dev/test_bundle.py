@@ -114,6 +114,7 @@ def check(data: Any, schema: Any) -> None:
     jsonschema.validators.validator_for(schema)(schema).validate(data)
 
 
+@pytest.mark.acceptance
 @pytest.mark.xdist_group("mcpb")  # it is installed once
 def test_the_mcpb_is_what_its_own_tool_takes(bundles: Path, tmp_path: Path) -> None:
     node, npm = shutil.which("node"), shutil.which("npm")

@@ -18,6 +18,9 @@ KINDS = {"garden": (), "house_notes": ("--full", "--author", 'Ann "the pen" Exam
 """A pack of each kind."""
 
 
+pytestmark = pytest.mark.acceptance
+
+
 @pytest.fixture(scope="module")
 def made(make_home: Callable[[], Home]) -> Home:
     """A user with a pack of each kind, installed beside the host."""

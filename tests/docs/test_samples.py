@@ -8,6 +8,7 @@ from docs_pages import PAGES, blocks, title
 from docs_session import Session, fits
 
 WITH_SAMPLES = [page for page in PAGES if any(blocks(page))]
+pytestmark = pytest.mark.acceptance
 
 
 @pytest.mark.parametrize("page", WITH_SAMPLES, ids=title)

@@ -28,6 +28,8 @@ def database() -> Iterator[str]:
         tempfile.TemporaryDirectory(prefix="tasky-", ignore_cleanup_errors=True) as folder,
         get_server(Path(folder) / "data", cleanup_mode="stop") as server,
     ):
+        server.psql("ALTER SYSTEM SET fsync = off")  # processes are killed here, not machines
+        server.psql("SELECT pg_reload_conf()")
         yield server.get_uri()
 
 

@@ -10,7 +10,6 @@ from typing import Any
 
 import mcp_types as types
 import pytest
-from agents.mcp import MCPServerStdio, MCPServerStreamableHttp
 from core_home import Home
 from mcp import Client, StdioServerParameters
 from mcp.shared.exceptions import MCPError
@@ -21,7 +20,10 @@ MODES = ["legacy", "auto", "2026-07-28"]
 TOOLS = Path(__file__).resolve().parents[3] / ".tools"
 
 # Asking and logging are deprecated in the protocol, and served all the same.
-pytestmark = pytest.mark.filterwarnings("ignore::mcp.shared.exceptions.MCPDeprecationWarning")
+pytestmark = [
+    pytest.mark.acceptance,
+    pytest.mark.filterwarnings("ignore::mcp.shared.exceptions.MCPDeprecationWarning"),
+]
 
 
 @pytest.fixture(scope="module")
@@ -138,6 +140,9 @@ async def test_the_sdks_client_lists_calls_asks_and_hears(
 async def test_the_agents_sdk_lists_and_calls(
     desk: Home, served: HttpServer, transport: str
 ) -> None:
+    # Its import takes a second, which who runs other tests need not wait.
+    from agents.mcp import MCPServerStdio, MCPServerStreamableHttp
+
     server: Any = MCPServerStreamableHttp(
         {"url": served.url}, client_session_timeout_seconds=20, use_structured_content=True
     )
