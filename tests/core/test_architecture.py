@@ -247,9 +247,11 @@ def test_what_stands_before_the_lists_imports_no_event_loop() -> None:
 SHOW_ALL = """
 from mcp_host.packs.entry import LISTS
 from mcp_host.declarations.context import Caller
+from mcp_host.packs import loading
 from mcp_host.packs.inventory import Inventory
 from mcp_host.settings.loading import parse
 
+loading.PATIENCE = 60  # a busy machine imports no faster
 inventory = Inventory(parse({"host": {"root": "."}, "packs": {NAME: {}}}, None))
 inventory.load()
 assert inventory.packs[NAME].declared, inventory.report()
