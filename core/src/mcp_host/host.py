@@ -125,6 +125,7 @@ class Host:
     def limit_calls(self, per_minute: int) -> None:
         """Let each caller make so many calls a minute."""
         self._rates.limit(per_minute)
+        self._chain = self._made_chain()
 
     def _made_chain(self) -> Chain:
         """What every call passes, by the settings as they are now."""

@@ -41,7 +41,7 @@ class Cache:
 
     def concerns(self, call: Call) -> bool:
         """Whether anything may be kept of the call, or must be forgotten for it."""
-        return self.is_used and isinstance(call.known.contribution, Tool)
+        return isinstance(call.known.contribution, Tool)
 
     async def __call__(self, call: Call, following: Next) -> Result:
         contribution = call.known.contribution

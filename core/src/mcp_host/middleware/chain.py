@@ -1,7 +1,8 @@
 """The way of a call through the middleware.
 
 A middleware that is an object may have a method `concerns(call)`: where that says no, the call goes
-straight to what follows.
+straight to what follows. One whose attribute `is_used` is false when the chain is made is not in
+it.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ class Chain:
 
     def __init__(self, middleware: Sequence[Middleware], end: Next) -> None:
         following = end
-        for one in reversed(middleware):
+        for one in reversed([one for one in middleware if getattr(one, "is_used", True)]):
             following = _through(one, following)
         self._following = following
 

@@ -34,6 +34,7 @@ class Confirm:
 
     def __init__(self, globs: Sequence[str]) -> None:
         self._globs = globs
+        self.is_used = bool(globs)
 
     def concerns(self, call: Call) -> bool:
         """Whether a person must agree before this call."""

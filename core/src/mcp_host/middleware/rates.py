@@ -17,13 +17,14 @@ class Rates:
     """Lets so many calls of each caller pass in any minute, and has the rest come later.
 
     A caller is the subject of a token, else a session; those without either are one. Until `limit`
-    is called, nothing is counted, and no call comes here.
+    is called, nothing is counted, and it is not used.
     """
 
     def __init__(self) -> None:
         self._limiter: RateLimiter | None = None
 
-    def concerns(self, call: Call) -> bool:
+    @property
+    def is_used(self) -> bool:
         """Whether calls are counted."""
         return self._limiter is not None
 
@@ -38,7 +39,7 @@ class Rates:
 
     async def __call__(self, call: Call, following: Next) -> Result:
         caller = call.context.caller.identity or "nobody"
-        assert self._limiter is not None  # `concerns` was asked
+        assert self._limiter is not None  # else it is not used
         if not self._limiter.hit(self._limit, caller):
             window = self._limiter.get_window_stats(self._limit, caller)
             raise Busy(

@@ -39,6 +39,7 @@ class Search:
         self, tools: SearchTools | None, everything: Callable[[], Sequence[Entry]], find: Find
     ) -> None:
         self._tools = tools
+        self.is_used = tools is not None
         self._everything = everything
         self._find = find
 

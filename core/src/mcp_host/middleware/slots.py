@@ -165,8 +165,7 @@ class Gate:
         running = self._running.pop(caller) - 1
         if running:
             self._running[caller] = running
-        self._see(caller)
-        now = self._last_seen[caller]
+        now = self._see(caller)
         self._left.append((caller, now))
         if caller in self._lines:
             self._yields_until[caller] = now + YIELDS
@@ -216,13 +215,15 @@ class Gate:
             self._yields_until.pop(caller, None)
 
     def _may_enter(self, caller: Whose) -> bool:
+        if self._inside >= self._limit:
+            return False
+        if len(self._last_seen) == 1:
+            return True
         running = self._running.get(caller, 0)
-        return self._inside < self._limit and running < self._share(caller, running)
+        return running < self._share(caller, running)
 
     def _share(self, caller: Whose, running: int) -> int:
-        """The places that a caller may have now, with those that it has."""
-        if len(self._last_seen) == 1:
-            return self._limit
+        """The places that a caller may have now among others, with those that it has."""
         if running + len(self._lines.get(caller, ())) > self._limit:
             return 0 if self._yields(caller) else max(1, self._limit // 32)
         return self._limit - self._limit // 4
@@ -236,15 +237,19 @@ class Gate:
         soon = takewhile(lambda one: self._last_seen[one] > since, reversed(self._last_seen))
         return any(one not in self._lines for one in chain(self._running, soon))
 
-    def _see(self, caller: Whose) -> None:
-        """Note who is about; `_last_seen` is in the order of the times in it."""
+    def _see(self, caller: Whose) -> float:
+        """Note who is about, and return when; `_last_seen` is in the order of the times in it."""
         now = time.monotonic()
+        if len(self._last_seen) == 1 and caller in self._last_seen:  # as most are on stdio
+            self._last_seen[caller] = now
+            return now
         self._last_seen.pop(caller, None)
         self._last_seen[caller] = now
         while now - self._last_seen[first := next(iter(self._last_seen))] > ABOUT:
             del self._last_seen[first]
             if first in self._running or first in self._lines:
                 self._last_seen[first] = now
+        return now
 
     def _busy(self, caller: Whose, waiting: int) -> Busy:
         """Say how long the line takes to empty, at the pace of this caller's last calls."""

@@ -43,21 +43,16 @@ def _unscheduled(
     A task schedules it by `call_soon` of its loop while it is made; whatever else is scheduled in
     that moment, as by a finalizer, is scheduled afterwards.
     """
-    scheduled: list[tuple[Callable[..., object], tuple[Any, ...], dict[str, Any]]] = []
-
-    def keep(callback: Callable[..., object], *given: Any, **named: Any) -> None:
-        scheduled.append((callback, given, named))
-
-    loop.call_soon = keep  # type: ignore[method-assign, assignment]  # for this one call
+    scheduled: list[tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]]] = []
+    loop.call_soon = lambda call, *given, **named: scheduled.append((call, given, named))  # type: ignore[method-assign, assignment]  # for this one call
     try:
         task = asyncio.Task(work, loop=loop, context=context)
     finally:
         del loop.call_soon
-    step: Callable[[], object] | None = None
-    for callback, given, named in scheduled:
-        if getattr(callback, "__self__", None) is task:
-            step = callback
-        else:
-            loop.call_soon(callback, *given, **named)
-    assert step is not None
-    return task, step
+    if len(scheduled) == 1:
+        return task, scheduled[0][0]
+    steps = [one for one in scheduled if getattr(one[0], "__self__", None) is task]
+    for call, given, named in scheduled:
+        if (call, given, named) not in steps:
+            loop.call_soon(call, *given, **named)
+    return task, steps[0][0]

@@ -7,6 +7,7 @@ import logging
 import os
 import select
 import sys
+import time
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from functools import lru_cache
@@ -129,6 +130,28 @@ class DescriptorLog(logging.Handler):
             self.handleError(record)
 
 
+class _Record(logging.LogRecord):
+    """An event that knows no place in the code, which costs `logging` more than all else of it."""
+
+    pathname = filename = "(unknown file)"
+    module = "Unknown module"
+    lineno = 0
+    funcName = "(unknown function)"
+    exc_text = stack_info = None
+    thread = threadName = process = processName = taskName = None
+
+    def __init__(self, name: str, level: int, msg: object, args: Any, exc_info: Any) -> None:
+        self.name = name
+        self.msg = msg
+        is_table = args and len(args) == 1 and isinstance(args[0], Mapping)
+        self.args = args[0] if is_table else args  # as `logging` does for "%(name)s"
+        self.levelno = level
+        self.levelname = logging.getLevelName(level)
+        self.exc_info = exc_info
+        self.created = time.time()
+        self.msecs = self.created % 1 * 1000
+
+
 class HostLogger(logging.Logger):
     """A logger of ours that a pack cannot silence, hold up, or have its own code called from.
 
@@ -168,7 +191,7 @@ class HostLogger(logging.Logger):
         extra: Mapping[str, object] | None = None,
         sinfo: str | None = None,
     ) -> logging.LogRecord:
-        record = logging.LogRecord(name, level, fn, lno, msg, args, exc_info, func, sinfo)
+        record = _Record(name, level, msg, args, exc_info)
         record.__dict__.update(extra or {})
         return record
 

@@ -33,7 +33,8 @@ class Splitter:
         lines: list[Line] = []
         for end in ends:
             lines += self._line(end)
-        self._keep(rest)
+        if rest:
+            self._keep(rest)
         return lines
 
     def rest(self) -> list[Line]:
@@ -53,13 +54,15 @@ class Splitter:
         self._length += len(part)
         if self._length > self._limit:
             self._parts.clear()
-        elif part:
+        else:
             self._parts.append(part)
 
     def _line(self, end: bytes) -> list[Line]:
-        self._keep(end)
-        too_long, line = self._length > self._limit, b"".join(self._parts)
-        self._parts, self._length = [], 0
-        if too_long:
+        line, length = end, len(end)
+        if self._length:  # some of it came before
+            self._keep(end)
+            line, length = b"".join(self._parts), self._length
+            self._parts, self._length = [], 0
+        if length > self._limit:
             return [TOO_LONG]
         return [line] if line.strip() else []

@@ -12,7 +12,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
-_ENVELOPE = {META + "protocolVersion", META + "clientCapabilities", META + "clientInfo"}
+ENVELOPE = {META + "protocolVersion", META + "clientCapabilities", META + "clientInfo"}
+"""The keys that `_meta` of a 2026-07-28 request has, the last of them where the client wants."""
 _PLAIN_CAPABILITIES: Mapping[str, tuple[str, ...]] = {
     "elicitation": ("form", "url"),
     "sampling": ("context", "tools"),
@@ -26,7 +27,7 @@ def is_usual_envelope(meta: Any) -> bool:
     """Whether this is the envelope of a 2026-07-28 request, and nothing else."""
     return (
         isinstance(meta, dict)
-        and set(meta) <= _ENVELOPE
+        and set(meta) <= ENVELOPE
         and meta.get(META + "protocolVersion") == MODERN_VERSION
         and are_usual_capabilities(meta.get(META + "clientCapabilities"))
         and (META + "clientInfo" not in meta or is_usual_info(meta[META + "clientInfo"]))

@@ -10,7 +10,7 @@ from pydantic_core import from_json
 
 from ...declarations.context import Caller
 from ...startup.protocol import META, MODERN_VERSION
-from ...startup.usual import extensions, is_usual_envelope, offered
+from ...startup.usual import ENVELOPE, extensions, is_usual_envelope, offered
 
 Id: TypeAlias = str | int
 Method = Literal["tools/call", "resources/read", "prompts/get", "ping"]
@@ -75,8 +75,9 @@ def usual(given: dict[str, Any]) -> Usual | None:
     token = meta.get("progressToken")
     if type(token) is str or type(token) is int:
         del meta["progressToken"]  # what is left of another one is unusual
-    for key in [key for key in meta if _is_others(key)]:
-        del meta[key]
+    if not meta.keys() <= ENVELOPE:
+        for key in [key for key in meta if _is_others(key)]:
+            del meta[key]
     return Usual(request_id, method, name, arguments, token, meta)  # type: ignore[arg-type]  # as above
 
 
