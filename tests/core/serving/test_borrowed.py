@@ -323,6 +323,7 @@ async def test_a_response_that_another_thread_sends_is_the_same_and_sent_once() 
     pytest.importorskip("httptools")
     given: list[bool | None] = []
     ended: list[str] = []
+    asked_more = asyncio.Event()
 
     async def app(scope: Any, receive: Any, send: Any) -> None:
         if scope["type"] != "http":
@@ -331,13 +332,17 @@ async def test_a_response_that_another_thread_sends_is_the_same_and_sent_once() 
         path = scope["path"]
         body = LARGE if path == "/large" else path.encode()
         headers = [(b"content-length", b"%d" % len(body)), (b"content-type", b"text/plain")]
-        at_once = scope.get(AT_ONCE)
+        at_once, is_sent = scope.get(AT_ONCE), None
         if at_once is not None:
-            given.append(await asyncio.to_thread(at_once, headers, body, lambda: path != "/loop"))
+            is_sent = await asyncio.to_thread(at_once.send, headers, body, lambda: path != "/loop")
+        given.append(is_sent)
+        if is_sent:
+            if path == "/early":
+                await asked_more.wait()
+            at_once.ended()
         else:
-            given.append(None)
-        await send({"type": "http.response.start", "status": 200, "headers": headers})
-        await send({"type": "http.response.body", "body": body})
+            await send({"type": "http.response.start", "status": 200, "headers": headers})
+            await send({"type": "http.response.body", "body": body})
         ended.append(path)
 
     async def until_ended(count: int) -> None:
@@ -366,6 +371,13 @@ async def test_a_response_that_another_thread_sends_is_the_same_and_sent_once() 
             writer.write(b"GET /large HTTP/1.1\r\nHost: x\r\n\r\n")
             await until_ended(3)
             assert (await whole(len(LARGE)))[1] == LARGE
+            writer.write(b"GET /early HTTP/1.1\r\nHost: x\r\n\r\n")
+            assert (await whole(6))[1] == b"/early"
+            writer.write(b"GET /next HTTP/1.1\r\nHost: x\r\n\r\n")
+            for _ in range(20):  # the server reads it on this loop, and answers it later
+                await asyncio.sleep(0)
+            asked_more.set()
+            assert (await whole(5))[1] == b"/next"
             writer.write(b"GET /one HTTP/1.1\r\nHost: x\r\n\r\n" * 2)
             assert [(await whole(4))[1], (await whole(4))[1]] == [b"/one", b"/one"]
             writer.write(b"GET /last HTTP/1.0\r\nHost: x\r\n\r\n")
@@ -375,7 +387,7 @@ async def test_a_response_that_another_thread_sends_is_the_same_and_sent_once() 
         await server.shutdown([listening])
 
     assert sent[1] == b"/sent"
-    assert given[:4] == [True, False, True, True]
+    assert given[:5] == [True, False, True, True, True]
     assert (body, rest) == (b"/last", b"")
     assert b"connection: close" in head
 

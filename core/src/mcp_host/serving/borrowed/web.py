@@ -19,7 +19,8 @@ from uvicorn.protocols.http.auto import AutoHTTPProtocol
 
 from ...runtime import eager
 from ...runtime.alarms import Alarms
-from ..lane.exchange import AT_ONCE, ON_GONE, Header
+from ..lane.asgi import Header
+from ..lane.exchange import AT_ONCE, ON_GONE
 
 
 class GracefulServer(uvicorn.Server):
@@ -96,9 +97,9 @@ class GatheringTransport:
     sent, and wake the client, by itself.
 
     A response may also be sent by `send_at_once` in another thread, while the loop writes nothing
-    here. Then `_rest` is what of it the system did not take, and what uvicorn writes of that
-    response is not sent again, until `response_ended`. `_is_lost` is set before the descriptor
-    is closed, and it changes, as `_rest`, in the hands of `_sending` alone.
+    here. Then `_rest` is what of it the system did not take, and what uvicorn writes is not sent,
+    until `response_ended`. `_is_lost` is set before the descriptor is closed, and it changes, as
+    `_rest`, in the hands of `_sending` alone.
     """
 
     def __init__(self, transport: Any) -> None:
@@ -153,11 +154,17 @@ class GatheringTransport:
             and not self._transport.get_write_buffer_size()
         )
 
+    @property
+    def has_sent_at_once(self) -> bool:
+        """Whether another thread sends or has sent a response that the loop has not heard of."""
+        return self._rest is not None
+
     def send_at_once(self, data: bytes, may: Callable[[], bool]) -> bool:
-        """As `SendAtOnce`, of the bytes of the response."""
+        """As `AtOnce.send`, of the bytes of the response."""
         with self._sending:
             if self._is_lost or self._descriptor is None or not may():
                 return False
+            self._rest = data  # first, since the client may answer while it is written
             try:
                 sent = os.write(self._descriptor, data)
             except OSError:  # it takes nothing now, or is closed: the loop will see
@@ -174,6 +181,34 @@ class GatheringTransport:
         """Hand the connection over to another protocol."""
         self.flush()
         self._transport.set_protocol(protocol)
+
+
+class ResponseAtOnce:
+    """The response of one of uvicorn's requests, as `AtOnce`."""
+
+    def __init__(self, cycle: Any, transport: GatheringTransport) -> None:
+        self._cycle = cycle
+        self._transport = transport
+
+    def send(self, headers: Sequence[Header], body: bytes, may: Callable[[], bool]) -> bool:
+        """Send a response of status 200, in any thread."""
+        head = [b"HTTP/1.1 200 OK\r\n"]
+        for name, value in (*self._cycle.default_headers, *headers):
+            head += name, b": ", value, b"\r\n"
+        if not self._cycle.keep_alive:
+            head.append(b"connection: close\r\n")
+        return self._transport.send_at_once(b"".join((*head, b"\r\n", body)), may)
+
+    def ended(self) -> None:
+        """Have uvicorn take it for sent, as its `send` does with the last piece of a body."""
+        cycle = self._cycle
+        if cycle.disconnected:
+            return
+        cycle.response_started = cycle.response_complete = True
+        cycle.message_event.set()
+        if not cycle.keep_alive:
+            self._transport.close()
+        cycle.on_response()
 
 
 class SharedTimers:
@@ -208,7 +243,8 @@ def counted_protocol(door: Counts) -> type[asyncio.Protocol]:
     alarms = Alarms()
 
     class CountedProtocol(AutoHTTPProtocol):  # type: ignore[misc, valid-type]  # chosen as it runs
-        """`_begun` is a request that begins to be answered once all that came is read.
+        """`_begun` is a request that begins to be answered once all that came is read, and `_early`
+        what came before the loop has heard of a response that another thread has sent.
 
         `_gone` is what is called where the client goes before its request is answered, and
         `_is_lost` says that the client has.
@@ -239,6 +275,7 @@ def counted_protocol(door: Counts) -> type[asyncio.Protocol]:
             super().connection_made(GatheringTransport(transport))
             self.loop: Any = SharedTimers(asyncio.get_running_loop(), alarms)
             self.app: Any = partial(self._asked, self.app)
+            self._early: list[bytes] = []
             door.opened(self)
 
         def on_header(self, name: bytes, value: bytes) -> None:
@@ -246,6 +283,9 @@ def counted_protocol(door: Counts) -> type[asyncio.Protocol]:
             super().on_header(name, value.rstrip(b" \t"))
 
         def data_received(self, data: bytes) -> None:
+            if self._early or self.transport.has_sent_at_once:
+                self._early.append(data)  # else uvicorn would take it for a second request at once
+                return
             self._is_reading = True
             super().data_received(data)
             self._is_reading = False
@@ -256,6 +296,10 @@ def counted_protocol(door: Counts) -> type[asyncio.Protocol]:
             if self._gone is not None and self.flow.read_paused:
                 # Else nobody would see the client go, who has sent the next request already.
                 self.loop.call_later(READ_AGAIN, self.flow.resume_reading)
+
+        def _read_early(self) -> None:
+            early, self._early = self._early, []
+            self.data_received(b"".join(early))
 
         def _start_asgi_task(self, cycle: Any, app: Any) -> None:
             """Have a request answered; one that comes in now, together with what came of its body.
@@ -269,7 +313,7 @@ def counted_protocol(door: Counts) -> type[asyncio.Protocol]:
 
         def _begin_to_answer(self, cycle: Any, app: Any) -> None:
             if self.transport.may_send_at_once():
-                cycle.scope[AT_ONCE] = partial(self._answer_at_once, cycle)
+                cycle.scope[AT_ONCE] = ResponseAtOnce(cycle, self.transport)
             task = eager.start(self._run(cycle, app))
             if not task.done():
                 self.tasks.add(task)
@@ -292,21 +336,12 @@ def counted_protocol(door: Counts) -> type[asyncio.Protocol]:
             if call is not None and self._is_lost:
                 call()
 
-        def _answer_at_once(
-            self, cycle: Any, headers: Sequence[Header], body: bytes, may: Callable[[], bool]
-        ) -> bool:
-            head = [b"HTTP/1.1 200 OK\r\n"]
-            for name, value in (*cycle.default_headers, *headers):
-                head += name, b": ", value, b"\r\n"
-            if not cycle.keep_alive:
-                head.append(b"connection: close\r\n")
-            sent: bool = self.transport.send_at_once(b"".join((*head, b"\r\n", body)), may)
-            return sent
-
         def on_response_complete(self) -> None:
             self.transport.response_ended()
             super().on_response_complete()
             door.heard(self)
+            if self._early:
+                self.loop.call_soon(self._read_early)
 
         def connection_lost(self, exc: Exception | None) -> None:
             self.transport.lost()

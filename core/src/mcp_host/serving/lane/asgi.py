@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import MutableMapping
 from typing import Any, TypeAlias
 
-from .exchange import JSON_TYPE
-
 Message: TypeAlias = MutableMapping[str, Any]
 Scope: TypeAlias = MutableMapping[str, Any]
+Header: TypeAlias = tuple[bytes, bytes]
+JSON_TYPE: Header = (b"content-type", b"application/json")
 
 
 async def read_body(receive: Any) -> tuple[bytes | None, list[Message]]:

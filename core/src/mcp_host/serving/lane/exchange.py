@@ -6,18 +6,18 @@ import asyncio
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 from ...declarations.context import Caller
 from ...runtime.alarms import Alarms
 from ...runtime.messages import Answered
+from .asgi import JSON_TYPE, Header
 from .channel import LaneChannel
 from .lane import Answer, Lane
 from .requests import Usual
 
 PATIENCE = 15.0
 """Seconds until an answer becomes a stream of events, and between two signs of life in it."""
-JSON_TYPE = (b"content-type", b"application/json")
 STREAM_HEADERS = [
     (b"content-type", b"text/event-stream"),
     (b"cache-control", b"no-cache, no-transform"),
@@ -28,19 +28,26 @@ LIFE = b": ping\r\n\r\n"
 ON_GONE = "mcp_host.on_gone"
 """Where the scope of a request has its `OnGone`."""
 AT_ONCE = "mcp_host.at_once"
-"""Where the scope of a request has its `SendAtOnce`; absent where only the loop can answer it."""
-Header: TypeAlias = tuple[bytes, bytes]
+"""Where the scope of a request has its `AtOnce`; absent where only the loop can answer it."""
 OnGone: TypeAlias = Callable[[Callable[[], object] | None], None]
 """Has a function called on the loop when the client goes, at once where it has; None takes it back.
 """
-SendAtOnce: TypeAlias = Callable[[Sequence[Header], bytes, Callable[[], bool]], bool]
-"""Sends a whole response of status 200 in any thread: its headers and its body.
-
-False where `may`, which is asked last, says no, or the connection is no more: then nothing was
-done. Else the loop is to send a response all the same, which goes nowhere.
-"""
 LARGEST_AT_ONCE = 64 * 1024
 """Bytes of an answer that a thread of the pack sends by itself."""
+
+
+class AtOnce(Protocol):
+    """Sends a whole response at once, in any thread."""
+
+    def send(self, headers: Sequence[Header], body: bytes, may: Callable[[], bool]) -> bool:
+        """Send a response of status 200.
+
+        False where `may`, which is asked last, says no, or the connection is no more: then nothing
+        was done. Else `ended` is to be called on the loop.
+        """
+
+    def ended(self) -> None:
+        """Note on the loop that the response was sent."""
 
 
 class Exchange:
@@ -49,7 +56,7 @@ class Exchange:
     It becomes a stream when the call says something, or has run for `patience`. When the client
     goes, the call is cancelled. Whoever has the claim gives the answer: the thread of the pack that
     makes it, by `at_once`, the stream from its first event on, or else the loop. `_events` and
-    `_writing` are set from the first event on, `_frame` before a thread of the pack claims.
+    `_writing` are set from the first event on.
     """
 
     def __init__(
@@ -59,7 +66,7 @@ class Exchange:
         alarms: Alarms,
         send: Any,
         on_gone: OnGone,
-        at_once: SendAtOnce | None,
+        at_once: AtOnce | None,
     ) -> None:
         self._statuses = statuses
         self._patience = PATIENCE if patience is None else patience
@@ -68,7 +75,6 @@ class Exchange:
         self._on_gone = on_gone
         self._at_once = at_once
         self._claim = threading.Lock()
-        self._frame = b""
         self._events: asyncio.Queue[bytes] | None = None
         self._writing: asyncio.Task[None] | None = None
         self._is_gone = False
@@ -98,14 +104,13 @@ class Exchange:
                 self._writing.cancel()
 
     def _answer_at_once(
-        self, send: SendAtOnce, lane: Lane, request: Usual, caller: Caller, answered: Answered
+        self, at_once: AtOnce, lane: Lane, request: Usual, caller: Caller, answered: Answered
     ) -> bool:
         """Send what a pack answers, in its thread; False where that must be done on the loop."""
         frame = lane.frame(request, caller, answered)
         if frame is None or len(frame) > LARGEST_AT_ONCE:
             return False
-        self._frame = frame
-        return send(_headers(frame), frame, self._claims)
+        return at_once.send(_headers(frame), frame, self._claims)
 
     def _claims(self) -> bool:
         """Claim to give the answer, in any thread; False where somebody has."""
@@ -120,8 +125,8 @@ class Exchange:
             answer = made()
             status = 200 if answer.error is None else self._statuses.get(answer.error, 200)
             await self._respond(status, answer.frame)
-        else:
-            await self._respond(200, self._frame)
+        elif self._at_once is not None:
+            self._at_once.ended()
 
     async def _respond(self, status: int, frame: bytes) -> None:
         start = {"type": "http.response.start", "status": status, "headers": _headers(frame)}

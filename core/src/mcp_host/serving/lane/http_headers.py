@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import TypeAlias
 
 from ...startup.protocol import HANDSHAKE_VERSIONS, MODERN_VERSION
-from .asgi import Scope
+from .asgi import Header, Scope
 
 Headers: TypeAlias = Mapping[bytes, bytes]
 
@@ -25,8 +27,8 @@ ONCE = frozenset(
     )
 )
 """Headers that a usual request has at most once."""
-UNUSUAL = (b"mcp-param-", b"origin", b"transfer-encoding", b"expect")
-"""What headers begin with that a usual request has not."""
+UNUSUAL = re.compile(rb"^(mcp-param-|origin|transfer-encoding|expect)", re.MULTILINE)
+"""What headers begin with that a usual request has not; found among their names, a line each."""
 JSON_TYPES = (b"application/json", b"application/json; charset=utf-8")
 MODERN = MODERN_VERSION.encode()
 HANDSHAKE = frozenset(version.encode() for version in HANDSHAKE_VERSIONS)
@@ -39,11 +41,9 @@ def usual_headers(scope: Scope, path: str, longest: int) -> Headers | None:
     """
     if scope["type"] != "http" or scope["method"] != "POST" or scope["path"] != path:
         return None
-    headers: dict[bytes, bytes] = {}
-    for name, value in scope["headers"]:
-        if name.startswith(UNUSUAL) or (name in headers and name in ONCE):
-            return None
-        headers[name] = value
+    headers: dict[bytes, bytes] = dict(scope["headers"])
+    if UNUSUAL.search(b"\n".join(headers)) or _is_doubled(scope["headers"], headers):
+        return None
     length = headers.get(b"content-length", b"")
     is_usual = (
         headers.get(b"content-type", b"").lower() in JSON_TYPES
@@ -53,6 +53,14 @@ def usual_headers(scope: Scope, path: str, longest: int) -> Headers | None:
         and int(length) <= longest
     )
     return headers if is_usual and _is_of_one_era(headers) else None
+
+
+def _is_doubled(given: Sequence[Header], headers: Headers) -> bool:
+    """Whether a header stands there twice that a usual request has once."""
+    if len(given) == len(headers):
+        return False
+    counts = Counter(name for name, _ in given)
+    return any(counts[name] > 1 for name in ONCE)
 
 
 def _is_of_one_era(headers: Headers) -> bool:

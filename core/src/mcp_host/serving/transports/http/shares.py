@@ -16,6 +16,8 @@ from .refusals import come_again
 PIECE = 128 * 1024
 """Bytes that are sent at a time: the next once the client has taken most of those before."""
 RETRY_AFTER = 1
+LISTEN = (b"mcp-method", b"subscriptions/listen")
+"""The header of a request for a stream."""
 
 
 @dataclass(slots=True)
@@ -75,18 +77,15 @@ class Shares:
 
     def _about(self, scope: Scope) -> tuple[str | None, int | None, bool]:
         """Who asks, how long the body is where that is told, and whether it asks for a stream."""
-        subject, size, is_stream = None, None, scope["method"] == "GET"
-        for name, value in scope["headers"]:
-            if name == b"authorization" and self._identify is not None:
-                scheme, _, token = value.decode("latin-1").partition(" ")
-                found = self._identify(token) if scheme.lower() == "bearer" else None
-                scope[IDENTITY] = found
-                subject = found.subject if found is not None else None
-            elif name == b"content-length":
-                size = int(value) if value.isdigit() else None
-            elif name == b"mcp-method":
-                is_stream = is_stream or value == b"subscriptions/listen"
-        return subject, size, is_stream
+        headers, subject = dict(scope["headers"]), None
+        if b"authorization" in headers and self._identify is not None:
+            scheme, _, token = headers[b"authorization"].decode("latin-1").partition(" ")
+            found = self._identify(token) if scheme.lower() == "bearer" else None
+            scope[IDENTITY] = found
+            subject = found.subject if found is not None else None
+        length = headers.get(b"content-length", b"")
+        is_stream = scope["method"] == "GET" or LISTEN in scope["headers"]
+        return subject, int(length) if length.isdigit() else None, is_stream
 
     def _refused(self, use: Use, size: int, is_stream: bool) -> Busy | None:
         """Why a caller may have no more; None where it may."""
