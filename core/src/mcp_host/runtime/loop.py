@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import sys
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -16,11 +17,30 @@ MOMENT = 0.3
 """Seconds that work which was cancelled gets to end."""
 
 
+class _SelectorLoop(asyncio.SelectorEventLoop):
+    """asyncio's loop, but that it reads once where another thread has woken it.
+
+    asyncio reads until nothing is left: one more system call, and an exception, for every call.
+    What is left here wakes the loop again.
+    """
+
+    def _read_from_self(self) -> None:
+        try:
+            woken = self._ssock.recv(4096)  # type: ignore[attr-defined]  # asyncio's own
+        except (BlockingIOError, InterruptedError):
+            return
+        self._process_self_data(woken)  # type: ignore[attr-defined]  # asyncio's own
+
+
+def _new_loop() -> asyncio.AbstractEventLoop:
+    return asyncio.new_event_loop() if sys.platform == "win32" else _SelectorLoop()
+
+
 class PackLoop:
     """One event loop in one thread, for one pack."""
 
     def __init__(self, name: str) -> None:
-        self.loop = asyncio.new_event_loop()
+        self.loop = _new_loop()
         self.stopping = False
         self._name = name
 

@@ -350,5 +350,7 @@ def needs_loop(contribution: Contribution) -> bool:
     if isinstance(contribution, Tool) and inspect.iscoroutinefunction(contribution.idempotent):
         return True
     signature = contribution.signature
+    if signature.is_async:
+        return True
     functions = (asked.ask.question for asked in signature.questions.values())
-    return signature.is_async or any(inspect.iscoroutinefunction(f) for f in functions)
+    return any(inspect.iscoroutinefunction(f) for f in functions)

@@ -28,7 +28,7 @@ def is_wire(answer: Mapping[str, Any], meta: object) -> bool:
 
     False where it is not known.
     """
-    if not _is_meta(meta):
+    if meta != {} and not _is_meta(meta):
         return False
     for key, value in answer.items():
         fits = _FIELDS.get(key)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Callable
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from ...declarations.context import Caller, Level
 from ...errors import ProtocolError
@@ -34,7 +34,7 @@ class StdioLane:
         self._link = link
         self._connection = connection
         self._envelopes = Envelopes(connection.id)
-        self._running: dict[Id, _Running] = {}
+        self._running: dict[Id, _OnlyAnswer] = {}
         self._is_closing = False
         self.is_modern: bool | None = None
 
@@ -81,9 +81,9 @@ class StdioLane:
 
     def _start(self, request: Usual, caller: Caller) -> None:
         only = _OnlyAnswer(self._lane, self._link, request, caller)
-        task = eager.start(self._answer(request, caller, only))
+        task = only.task = eager.start(self._answer(request, caller, only))
         if not task.done():
-            self._running[coerced(request.id)] = _Running(task, only)
+            self._running[coerced(request.id)] = only
 
     def _level(self) -> Callable[[], Level] | None:
         """In the handshake era a client has set its level; later ones ask in each request."""
@@ -109,14 +109,13 @@ class StdioLane:
 
     def _ended(self, request: Usual, only: _OnlyAnswer) -> None:
         key = coerced(request.id)
-        running = self._running.get(key)
-        if running is not None and running.only is only:
+        if self._running.get(key) is only:
             del self._running[key]
         only.ended()
 
     def _cancels(self, request_id: Id | None) -> bool:
         running = self._running.get(coerced(request_id)) if request_id is not None else None
-        if running is not None and running.only.claim():
+        if running is not None and running.claim():
             running.task.cancel()
         return running is not None
 
@@ -124,8 +123,10 @@ class StdioLane:
 class _OnlyAnswer:
     """The one answer to a request: nobody gives another once somebody has claimed to give it.
 
-    Most are given by `at_once`, in a thread of the pack; all others on the loop.
+    Most are given by `at_once`, in a thread of the pack; all others on the loop, by `task`.
     """
+
+    task: asyncio.Task[None]
 
     def __init__(self, lane: Lane, link: StdioLink, request: Usual, caller: Caller) -> None:
         self._lane = lane
@@ -156,10 +157,3 @@ class _OnlyAnswer:
             self._link.heard()
         else:
             self._link.answered(self._request.id)
-
-
-class _Running(NamedTuple):
-    """A request that is being answered, and its answer."""
-
-    task: asyncio.Task[None]
-    only: _OnlyAnswer
