@@ -32,7 +32,8 @@ class _SelectorLoop(asyncio.SelectorEventLoop):
         self._process_self_data(woken)  # type: ignore[attr-defined]  # asyncio's own
 
 
-def _new_loop() -> asyncio.AbstractEventLoop:
+def new_asyncio_loop() -> asyncio.AbstractEventLoop:
+    """Make an event loop of asyncio's, for a pack or the host."""
     return asyncio.new_event_loop() if sys.platform == "win32" else _SelectorLoop()
 
 
@@ -40,7 +41,7 @@ class PackLoop:
     """One event loop in one thread, for one pack."""
 
     def __init__(self, name: str) -> None:
-        self.loop = _new_loop()
+        self.loop = new_asyncio_loop()
         self.stopping = False
         self._name = name
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 
+from ..runtime.loop import new_asyncio_loop
 from ..startup.descriptors import LOW, as_if_taken, give_back
 
 VARIABLE = "MCP_HOST_UVLOOP"
@@ -14,11 +15,11 @@ VARIABLE = "MCP_HOST_UVLOOP"
 def new_event_loop() -> asyncio.AbstractEventLoop:
     """Make the loop; packs have loops of their own, which are asyncio's."""
     if os.environ.get(VARIABLE) == "0":
-        return asyncio.new_event_loop()
+        return new_asyncio_loop()
     try:
         import uvloop  # the extra `uvloop`
     except ImportError:
-        return asyncio.new_event_loop()
+        return new_asyncio_loop()
     # What is written to one of its pipes by chance, uvloop reads as addresses, and crashes.
     taken = as_if_taken(LOW)
     try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+from collections.abc import Awaitable
 
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -30,9 +31,9 @@ class Guard:
         if not self._loopback:
             self._names |= {socket.gethostname().lower(), http.host.lower()}
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
         refusal = self._refusal(scope) if scope["type"] == "http" else None
-        await (refusal or self._app)(scope, receive, send)
+        return (refusal or self._app)(scope, receive, send)
 
     def _refusal(self, scope: Scope) -> PlainTextResponse | None:
         headers = dict(scope["headers"])

@@ -16,7 +16,7 @@ class Refusal:
     """Refuses requests to the endpoint once told to; those that run end as ever.
 
     Nothing of what is refused has begun, so that whoever balances the load may send it elsewhere.
-    `nothing_runs` is set where no request waits for its answer.
+    `nothing_runs` is set once it refuses and no request waits for its answer.
     """
 
     def __init__(self, app: ASGIApp) -> None:
@@ -24,11 +24,12 @@ class Refusal:
         self._is_refusing = False
         self._running = 0
         self.nothing_runs = asyncio.Event()
-        self.nothing_runs.set()
 
     def begin(self) -> None:
         """Refuse requests from now on."""
         self._is_refusing = True
+        if not self._running:
+            self.nothing_runs.set()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http" or scope["path"] != PATH or scope["method"] == "GET":
@@ -44,10 +45,9 @@ class Refusal:
 
     async def _count(self, scope: Scope, receive: Receive, send: Send) -> None:
         self._running += 1
-        self.nothing_runs.clear()
         try:
             await self._app(scope, receive, send)
         finally:
             self._running -= 1
-            if not self._running:
+            if self._is_refusing and not self._running:
                 self.nothing_runs.set()
