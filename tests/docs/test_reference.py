@@ -134,6 +134,8 @@ MADE_BY_THE_HOST = {
     "Context",
     "PackHandle",
     "Demo",
+    "Program",
+    "ThreadBorder",
 }
 MADE_BY_ITS_AUTHOR = {"Bus"}
 """A protocol: whoever writes a class of that shape makes its objects."""

@@ -211,8 +211,8 @@ async def test_nothing_of_a_server_is_left_when_its_host_is_killed(home: Home) -
 
 async def test_a_call_waits_for_a_server_that_is_slow_to_start(home: Home) -> None:
     settings = table(home)
-    settings.write_text(settings.read_text() + "[host]\nstart_timeout = 0.5\n")
     learn(home, settings)
+    settings.write_text(settings.read_text() + "[host]\nstart_timeout = 2\n")
     (home.project / "shut").touch()
     async with client_of(home, settings) as client:
         early = asyncio.create_task(client.call("little_echo", words="early"))

@@ -80,6 +80,7 @@ if TYPE_CHECKING:  # the same as in the mapping below, for type checkers and edi
     from .declarations.worker import (
         WorkerPlace as WorkerPlace,
         WorkerProgram as WorkerProgram,
+        WorkerThread as WorkerThread,
     )
     from .errors import (
         AuthenticationRequired as AuthenticationRequired,
@@ -107,6 +108,8 @@ if TYPE_CHECKING:  # the same as in the mapping below, for type checkers and edi
     from .pages.server import PageServer as PageServer
     from .pages.styles import PAGE_STYLES as PAGE_STYLES
     from .packs.children.border import WorkerBorder as WorkerBorder
+    from .packs.children.child import Program as Program
+    from .packs.children.hosted import ThreadBorder as ThreadBorder
     from .settings.editing import SettingsFile as SettingsFile
     from .serving.live.live_host import (
         LiveFeed as LiveFeed,
@@ -143,7 +146,7 @@ _NAMES = {
     "declarations.prompt": ("Prompt", "prompt"),
     "declarations.resource": ("Resource", "resource"),
     "declarations.tool": ("Tool", "tool"),
-    "declarations.worker": ("WorkerPlace", "WorkerProgram"),
+    "declarations.worker": ("WorkerPlace", "WorkerProgram", "WorkerThread"),
     "errors": (
         "AuthenticationRequired",
         "Busy",
@@ -167,6 +170,8 @@ _NAMES = {
     "pages.server": ("PageServer",),
     "pages.styles": ("PAGE_STYLES",),
     "packs.children.border": ("WorkerBorder",),
+    "packs.children.child": ("Program",),
+    "packs.children.hosted": ("ThreadBorder",),
     "serving.live.live_host": ("LiveFeed", "LiveHost"),
     "standalone": ("Standalone",),
 }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
 from pathlib import Path
 from typing import Any
@@ -35,3 +35,15 @@ class WorkerProgram:
 
     argv: Sequence[str]
     environment: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class WorkerThread:
+    """The pack's side as threads of the host, for one that hands on what programs of its own say.
+
+    `serve` is called in a thread, with its end of the border. It is the code of the distribution
+    alone: what others wrote runs in programs that the border starts.
+    """
+
+    serve: Callable[[Any], None]
+    """Takes a `ThreadBorder`, and returns once it `hears` the host, or has refused to serve."""

@@ -11,19 +11,20 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import astuple
 from pathlib import Path
 from typing import Any
 
 from ..declarations.needs import USUAL_VARIABLES, Needs, chosen as environment_of
-from ..declarations.worker import WorkerPlace, WorkerProgram
+from ..declarations.worker import WorkerPlace, WorkerProgram, WorkerThread
 from ..settings.loading import Settings
 from ..settings.workers import WorkerChoice
 from ..startup.dataclass import dataclass
 from . import told
-from .children.child import Child, ChildLostError, Launch
-from .children.frames import BORDER, FrameError, frame
+from .children.child import Child, ChildLostError, Launch, Program
+from .children.frames import BORDER, FrameError
+from .children.hosted import HostedChild
 from .children.supervisor import Supervisor
 from .declared import Declared, LoadError, Offer
 from .declaring import Step
@@ -65,7 +66,7 @@ class Apart:
         self._offer = offer
         self._prefixed = prefixed
         self._lock = threading.Lock()
-        self._first: Child | None = None
+        self._first: Child | HostedChild | None = None
 
     @property
     def is_brought(self) -> bool:
@@ -87,6 +88,7 @@ class Apart:
             "problem": settings.problems.get(self.name),
             "root": None if settings.host.root is None else str(settings.host.root),
             "source": None if settings.source is None else str(settings.source),
+            "folder": str(settings.folder),
             "log_level": settings.host.log_level,
             "asking_timeout": settings.host.asking_timeout,
             "start_timeout": settings.host.start_timeout,
@@ -94,11 +96,17 @@ class Apart:
             "secret_variables": sorted(settings.secrets.variables),
         }
 
-    def start(self) -> Child:
+    def start(self) -> Child | HostedChild:
         """Start a child; it has still to be sent `request`."""
-        return self.supervisor.start(self._launch())
+        if self._worker is None:
+            return self.supervisor.start(self._launch())
+        brought = self._brought(self._worker)
+        if isinstance(brought, WorkerThread):
+            return HostedChild(self.name, brought.serve, self._run)
+        environment = {**self._variables, **brought.environment}
+        return self.supervisor.start(self._launch_of(brought.argv, environment))
 
-    def take(self) -> Child | None:
+    def take(self) -> Child | HostedChild | None:
         """Return the child that has declared, once; None where it was taken before."""
         with self._lock:
             child, self._first = self._first, None
@@ -123,7 +131,7 @@ class Apart:
             ) from None
         now, limit = STARTING, START_LIMIT
         try:
-            child.send(frame(self.request))
+            child.send(self.request)
             while True:
                 head, _ = child.receive(limit)
                 if "step" in head:
@@ -210,30 +218,43 @@ class Apart:
         return environment_of(USUAL_VARIABLES, self._variables)
 
     def _launch(self) -> Launch:
-        environment = self._variables
         table = self._table
-        argv: tuple[str, ...] | None = (
-            None if table.python is None else (self._interpreter(table.python),)
+        return Launch(
+            environment=self._variables,
+            path=tuple(sys.path),
+            folder=str(self._settings.here),
+            argv=None if table.python is None else (self._interpreter(table.python),),
+            limits=self._limits,
         )
-        if self._worker is not None:
-            brought = self._program(self._worker)
-            argv, environment = tuple(brought.argv), {**environment, **brought.environment}
+
+    def _launch_of(
+        self, argv: Sequence[str], environment: Mapping[str, str], folder: str = ""
+    ) -> Launch:
+        """Return how a program is started that another distribution brings or names."""
+        return Launch(
+            environment=environment,
+            folder=folder or str(self._settings.here),
+            argv=tuple(argv),
+            limits=self._limits,
+            is_whole=True,
+        )
+
+    def _run(self, argv: Sequence[str], environment: Mapping[str, str], folder: str) -> Program:
+        """Start a program of a worker that lives in the host's threads."""
+        return self.supervisor.run(self._launch_of(argv, environment, folder))
+
+    @property
+    def _limits(self) -> dict[str, int]:
+        table = self._table
         limits = {
             "memory": table.memory_bytes,
             "open_files": table.open_files,
             "processes": table.processes,
         }
-        return Launch(
-            environment=environment,
-            path=tuple(sys.path),
-            folder=str(self._settings.here),
-            argv=argv,
-            limits={name: most for name, most in limits.items() if most is not None},
-            is_whole=self._worker is not None,
-        )
+        return {name: most for name, most in limits.items() if most is not None}
 
-    def _program(self, worker: WorkerChoice) -> WorkerProgram:
-        """Ask the distribution that brings a worker for its program."""
+    def _brought(self, worker: WorkerChoice) -> WorkerProgram | WorkerThread:
+        """Ask the distribution that brings a worker for it."""
         try:
             ask = worker.point.load()
             folder = self._settings.folder
@@ -241,8 +262,10 @@ class Apart:
             program = ask(place)
         except Exception as error:
             raise OSError(f"the worker of '{worker.key}' raised {in_words(error)}") from error
-        if not isinstance(program, WorkerProgram):
-            raise OSError(f"the worker of '{worker.key}' must return a WorkerProgram")
+        if not isinstance(program, WorkerProgram | WorkerThread):
+            raise OSError(
+                f"the worker of '{worker.key}' must return a WorkerProgram or a WorkerThread"
+            )
         return program
 
     def _interpreter(self, named: str) -> str:
@@ -265,7 +288,7 @@ def write_log(pack: str, message: Mapping[str, Any]) -> None:
         log.warning("pack %s: %d lines were dropped", pack, int(message["dropped"]))
 
 
-def _crashed(child: Child, step: str) -> LoadError:
+def _crashed(child: Child | HostedChild, step: str) -> LoadError:
     ended = child.how_it_ended()
     child.close()
     how = over(ended.over) if ended.over else f"crashed ({ended.words})"

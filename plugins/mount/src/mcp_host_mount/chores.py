@@ -14,7 +14,7 @@ class Chores:
 
     def __init__(self, say: Callable[[str], None]) -> None:
         self._say = say
-        self._waiting: queue.SimpleQueue[Chore] = queue.SimpleQueue()
+        self._waiting: queue.SimpleQueue[Chore | None] = queue.SimpleQueue()
         self._thread = threading.Thread(target=self._run, name="chores", daemon=True)
 
     def begin(self) -> None:
@@ -26,9 +26,12 @@ class Chores:
         """Have something done soon."""
         self._waiting.put(chore)
 
+    def end(self) -> None:
+        """Do no more than those that wait."""
+        self._waiting.put(None)
+
     def _run(self) -> None:
-        while True:
-            chore = self._waiting.get()
+        while (chore := self._waiting.get()) is not None:
             try:
                 chore()
             except Exception as error:  # one chore must not end those that follow

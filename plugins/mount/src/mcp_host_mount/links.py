@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import select
+import shutil
 import signal
-import subprocess
 import threading
+import time
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from pathlib import Path
 from typing import Any
+
+from mcp_host import ThreadBorder
 
 from .written import read, write
 
@@ -25,6 +30,10 @@ LAST_LINES = 5
 LONGEST_WORDS = 2000
 LAST_WORDS = 0.3
 """Seconds in which the last that an ended server wrote is still heard."""
+PORTION = 64 * 1024
+"""Bytes that are read at once; more would be mapped anew by the system for each answer."""
+TURN, REST = 0.005, 2.0
+"""Seconds of work that a server makes without a pause, and how much longer a pause is."""
 PATIENCE = 2.0
 """Seconds that a server gets to end once its input is closed, and again once it was told to."""
 
@@ -34,7 +43,7 @@ class LinkError(Exception):
 
 
 class StdioLink:
-    """One process of a server, in a process group of its own.
+    """One process of a server, which ends with the host and with all that it has started.
 
     `hear` gets every message, in one thread; `say` every line that the server writes for people.
     `on_end` hears once why no more will come.
@@ -42,6 +51,7 @@ class StdioLink:
 
     def __init__(
         self,
+        border: ThreadBorder,
         argv: Sequence[str],
         environment: Mapping[str, str],
         folder: str,
@@ -49,6 +59,7 @@ class StdioLink:
         say: Callable[[str], None],
         on_end: Callable[[str], None],
     ) -> None:
+        self._border = border
         self._hear = hear
         self._say = say
         self._on_end = on_end
@@ -58,21 +69,12 @@ class StdioLink:
         self._last: deque[str] = deque(maxlen=LAST_LINES)
         self._why = ""
         try:
-            self._process = subprocess.Popen(
-                argv,
-                env=dict(environment),
-                cwd=folder,
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                bufsize=0,
-                process_group=0,
-            )
-        except (OSError, ValueError) as error:
-            reason = getattr(error, "strerror", None) or error
+            place = _place(argv[0], environment, folder)
+            self._program = border.start([place, *argv[1:]], environment, folder)
+        except OSError as error:
+            reason = error.strerror or error
             raise LinkError(f"{argv[0]} cannot be started: {reason}") from None
-        assert self._process.stdin and self._process.stdout and self._process.stderr
-        self._input = self._process.stdin.fileno()
+        self._input = self._program.input
         os.set_blocking(self._input, False)
         self._words = threading.Thread(target=self._hear_words, name="words", daemon=True)
         self._words.start()
@@ -125,48 +127,55 @@ class StdioLink:
 
     def close(self) -> None:
         """End the server: close its input, wait, and end it and what it has started."""
-        with self._lock, suppress(OSError):
-            assert self._process.stdin is not None
-            self._process.stdin.close()
-            self._input = -1
+        self._close_input()
         for number in (signal.SIGTERM, signal.SIGKILL):
-            try:
-                self._process.wait(PATIENCE)
-                break
-            except subprocess.TimeoutExpired:
-                self._signal(number)
-        self._signal(signal.SIGKILL)
+            if self._has_ended_within(PATIENCE):
+                return
+            self._program.signal(number)
+        self._program.kill()
+
+    def _close_input(self) -> None:
+        with self._lock:
+            end, self._input = self._input, -1
+            if end >= 0:
+                os.close(end)
+
+    def _has_ended_within(self, seconds: float) -> bool:
+        try:
+            self._program.ended.result(seconds)
+        except TimeoutError:
+            return False
+        return True
 
     def agreed(self, version: str) -> None:
         """Note the version of the protocol, which messages on stdio do not name."""
 
-    def _signal(self, number: int) -> None:
-        with suppress(OSError):
-            os.killpg(self._process.pid, number)
-
     def _read(self) -> None:
-        assert self._process.stdout is not None
-        output, rest = self._process.stdout.fileno(), b""
+        output, rest = self._program.output, b""
         with suppress(OSError):
-            while data := os.read(output, 1 << 18):
+            while data := os.read(output, PORTION):
+                began = time.thread_time()
                 *lines, rest = (rest + data).split(b"\n") if b"\n" in data else (rest + data,)
                 for line in lines:
                     self._take(line)
                 if len(rest) > LONGEST_LINE:
                     self._why = f"it wrote a line of more than {LONGEST_LINE} bytes"
                     break
-        try:
-            self._process.wait(0 if self._why else PATIENCE)
-        except subprocess.TimeoutExpired:  # it has closed its output, or writes without an end
+                self._border.breathe()
+                spent = time.thread_time() - began
+                if spent > TURN:  # others need the interpreter as well
+                    time.sleep(REST * spent)
+        os.close(output)
+        if self._why or not self._has_ended_within(PATIENCE):
             self._why = self._why or "it closed its output"
-            self._signal(signal.SIGKILL)
+            self._program.kill()
 
     def _wait(self) -> None:
         """Tell of the end; what the server leaves behind may hold its output open for ever."""
-        code = self._process.wait()
+        code = self._program.ended.result().status
         for thread in (self._reader, self._words):
             thread.join(LAST_WORDS)
-        self._signal(signal.SIGKILL)
+        self._close_input()
         how = f"exit code {code}" if code >= 0 else signal.Signals(-code).name
         last = f"; it wrote last: {self._last[-1]}" if self._last else ""
         self._on_end(self._why or f"it ended ({how}){last}")
@@ -183,9 +192,8 @@ class StdioLink:
                 self._hear(one)
 
     def _hear_words(self) -> None:
-        assert self._process.stderr is not None
-        with suppress(OSError, ValueError):
-            while line := self._process.stderr.readline(LONGEST_WORDS):
+        with suppress(OSError, ValueError), os.fdopen(self._program.errors, "rb") as errors:
+            while line := errors.readline(LONGEST_WORDS):
                 self._tell(line)
 
     def _tell(self, line: bytes) -> None:
@@ -193,3 +201,18 @@ class StdioLink:
         if words:
             self._last.append(words)
             self._say(words)
+
+
+def _place(program: str, environment: Mapping[str, str], folder: str) -> str:
+    """Return where a program is that is started in a folder; `OSError` where it cannot be."""
+    Path(folder).stat()
+    if "/" not in program:
+        found = shutil.which(program, path=environment.get("PATH", os.defpath))
+        if found is None:
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
+        program = found
+    place = Path(folder, program)
+    if not os.access(place, os.X_OK):
+        number = errno.EACCES if place.exists() else errno.ENOENT
+        raise OSError(number, os.strerror(number))
+    return str(place)

@@ -9,6 +9,8 @@ from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import Any, Protocol
 
+from mcp_host import ThreadBorder
+
 from .entries import Entry
 from .greeting import envelope, greet
 from .links import LinkError, Message, StdioLink
@@ -42,6 +44,7 @@ class Server:
     """A mounted server; `on_request` and `on_notification` hear what it says by itself.
 
     `say` hears the lines that its process writes for people, and `on_end` why it is gone.
+    `programs` starts its process, where it has one.
     """
 
     def __init__(
@@ -51,7 +54,9 @@ class Server:
         on_notification: Callable[[Message], None],
         say: Callable[[str], None],
         on_end: Callable[[str], None],
+        programs: ThreadBorder | None = None,
     ) -> None:
+        self._programs = programs
         self.peer = Peer(on_request, on_notification)
         self.greeting = Greeting("")
         self._mount = mount
@@ -150,7 +155,9 @@ class Server:
             )
         folder = str(Path(mount.folder, keys.get("cwd", "")).expanduser())
         given = {name: _text(value) for name, value in keys.get("env", {}).items()}
+        assert self._programs is not None
         return StdioLink(
+            self._programs,
             command(keys, mount.folder),
             {**mount.environment, **given},
             folder,

@@ -7,7 +7,7 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
-from mcp_host import WorkerBorder
+from mcp_host import ThreadBorder, WorkerBorder
 
 from .calls.calls import Calls
 from .chores import Chores
@@ -34,11 +34,18 @@ FIRST = 0.8
 
 
 def main() -> None:
-    """Serve the host until it closes."""
+    """Serve the host until it closes, in a process for this alone."""
     border = WorkerBorder()
     received = border.receive()
     if received is not None:
-        Worker(border, received[0]).run()
+        Worker(border, received[0]).run(border)
+
+
+def serve(border: ThreadBorder) -> None:
+    """Serve the host, in threads of it."""
+    received = border.receive()
+    if received is not None:
+        Worker(border, received[0], border).run_hosted(border)
 
 
 class Worker:
@@ -48,15 +55,20 @@ class Worker:
     `_is_closing`, nobody hears any more that the server has ended; `_ended` says why it has.
     """
 
-    def __init__(self, border: WorkerBorder, told: Mapping[str, Any]) -> None:
+    def __init__(
+        self,
+        border: WorkerBorder | ThreadBorder,
+        told: Mapping[str, Any],
+        programs: ThreadBorder | None = None,
+    ) -> None:
         self._border = border
         self._before = told.get("declared")
-        self._sending = threading.Lock()
         self._opening = threading.Lock()
         self._is_there = self._is_open = self._is_closing = False
         self._ended = ""
         self._is_gone = threading.Event()
-        mount = self._mount = Mount.of(told, folder_of(told.get("source")))
+        folder = told.get("folder") or folder_of(told.get("source"))
+        mount = self._mount = Mount.of(told, folder)
         say = ServerLog(mount.pack, self._send).say
         self._server = Server(
             mount,
@@ -64,6 +76,7 @@ class Worker:
             lambda message: self._hearing.told(message),
             say,
             self._gone,
+            programs,
         )
         self._chores = Chores(say)
         self._lists = Lists(mount, self._server, self._chores, self._send, say)
@@ -72,17 +85,34 @@ class Worker:
         self._watching = Watching(self._server, self._lists.look_soon)
         self._hearing = Hearing(mount, self._server, self._calls, self._lists, self._tell, say)
 
-    def run(self) -> None:
+    def run(self, border: WorkerBorder) -> None:
         """Answer messages until the host closes or is gone."""
         if self._declare():
-            while (received := self._border.receive()) is not None:
-                if self._answer(received[0]):
-                    return
+            while (received := border.receive()) is not None:
+                if "close" in received[0]:
+                    break
+                self._answer(received[0])
+        self._close()
+
+    def run_hosted(self, border: ThreadBorder) -> None:
+        """Answer messages on the host's loop from now on, once it was told what is declared."""
+        if self._declare():
+            border.hear(self._answer, self._begin_closing)
+        else:
+            self._close()
+
+    def _begin_closing(self) -> None:
+        self._is_closing = True
+        threading.Thread(target=self._close, name="closing", daemon=True).start()
+
+    def _close(self) -> None:
         self._is_closing = True
         self._server.close()
+        self._chores.end()
+        self._send({"closed": True})
 
-    def _answer(self, message: Mapping[str, Any]) -> bool:
-        """Do what the host says; return whether that was its last word."""
+    def _answer(self, message: Mapping[str, Any]) -> None:
+        """Do what the host says, without a wait."""
         if "call" in message:
             self._early.begin(message["number"], message["call"])
         elif "cancel" in message:
@@ -106,18 +136,13 @@ class Worker:
             notes = [{"problem": each, "remedy": "", "note": True} for each in noted]
             self._send({"reply": message["number"], "found": notes})
         elif "close" in message:
-            self._is_closing = True
-            self._server.close()
-            self._send({"closed": True})
-            return True
-        return False
+            self._begin_closing()
 
     def _send(self, message: Mapping[str, Any], body: bytes = b"") -> None:
-        with self._sending:
-            try:
-                self._border.send(message, body)
-            except OSError:
-                self._is_closing = True  # the host is gone: the next word of it is the last
+        try:
+            self._border.send(message, body)
+        except OSError:
+            self._is_closing = True  # the host is gone: the next word of it is the last
 
     def _tell(self, message: Mapping[str, Any]) -> None:
         """Tell the host of a change, once it has what is changed: the pack is open then."""

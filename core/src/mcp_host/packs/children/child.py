@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import socket
 import threading
@@ -12,7 +13,7 @@ from contextlib import suppress
 from typing import Any
 
 from ...startup.dataclass import dataclass
-from .frames import Frame, Frames
+from .frames import Frame, Frames, frame
 
 LAST_WORD = 5.0
 """Seconds until the supervisor has told how a child ended whose socket was closed."""
@@ -61,25 +62,56 @@ class ChildLostError(Exception):
     """The child has ended, or has closed its end."""
 
 
-class Child:
-    """One child; `ended` is set, in another thread, when its process is no more.
+class Process:
+    """A process of the supervisor's; `ended` is set, in another thread, when it is no more.
 
-    `receive` and `send` block, and serve until somebody else takes over `socket` and `frames`.
+    `pid` is 0 until it is `known`.
     """
 
-    def __init__(self, end: socket.socket, kill: Callable[[], None]) -> None:
-        self.socket = end
-        self.frames = Frames()
+    def __init__(self, kill: Callable[[], None]) -> None:
         self.ended: Future[Ended] = Future()
         self.pid = 0
         self.known = threading.Event()
         self._kill = kill
 
-    def send(self, message: bytes) -> None:
-        """Send a frame; `ChildLostError` where nobody takes it."""
+    def kill(self) -> None:
+        """End it now, with all that it has started."""
+        self._kill()
+
+
+class Program(Process):
+    """A program with standard streams; `input`, `output` and `errors` are the host's ends.
+
+    Whoever has it closes them.
+    """
+
+    def __init__(self, streams: tuple[int, int, int], kill: Callable[[], None]) -> None:
+        super().__init__(kill)
+        self.input, self.output, self.errors = streams
+
+    def signal(self, number: int) -> None:
+        """Send a signal to it and to what it has started in its group; none where it has ended."""
+        if self.known.wait(LAST_WORD) and not self.ended.done():
+            with suppress(OSError):
+                os.killpg(self.pid, number)
+
+
+class Child(Process):
+    """A process that is a pack's side, with a border of its own.
+
+    `receive` and `send` block, and serve until somebody else takes over `socket` and `frames`.
+    """
+
+    def __init__(self, end: socket.socket, kill: Callable[[], None]) -> None:
+        super().__init__(kill)
+        self.socket = end
+        self.frames = Frames()
+
+    def send(self, message: Mapping[str, Any]) -> None:
+        """Send a message; `ChildLostError` where nobody takes it."""
         try:
             self.socket.settimeout(LAST_WORD)
-            self.socket.sendall(message)
+            self.socket.sendall(frame(message))
         except OSError as error:
             raise ChildLostError(str(error)) from None
 
@@ -99,10 +131,6 @@ class Child:
             self.frames.feed(data)
         return one
 
-    def kill(self) -> None:
-        """End it now, with all that it has started."""
-        self._kill()
-
     def close(self) -> None:
         """Close the host's end, which ends a child that listens."""
         with suppress(OSError):
@@ -120,7 +148,7 @@ class Child:
             return Ended(-signal.SIGKILL)
 
 
-def started(message: Mapping[str, Any], child: Child) -> None:
+def started(message: Mapping[str, Any], child: Process) -> None:
     """Note that the supervisor has started a child."""
     child.pid = int(message["pid"])
     child.known.set()

@@ -40,6 +40,12 @@ def _read(head: bytes) -> Any:
     return json.loads(head.decode("utf-8"))
 
 
+def reread(head: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a head as it would be read in another process: plain data of its own."""
+    read: dict[str, Any] = _read(_write(head))
+    return read
+
+
 class FrameError(ValueError):
     """What came is no frame."""
 

@@ -8,20 +8,22 @@ import socket
 import subprocess
 import sys
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from ...startup.descriptors import private
 from .bootstrap import program
-from .child import Child, Ended, Launch, started
+from .child import Child, Ended, Launch, Process, Program, started
 from .frames import FrameError, Frames, frame
 
 CHILDS_PROGRAM = "mcp_host.packs.children.entry"
 END_PATIENCE = 5.0
 """Seconds that the supervisor gets to end all that it has started."""
+
+P = TypeVar("P", bound=Process)
 
 
 class Supervisor:
@@ -36,7 +38,7 @@ class Supervisor:
         self._lock = threading.Lock()
         self._process: subprocess.Popen[bytes] | None = None
         self._socket: socket.socket | None = None
-        self._children: dict[int, Child] = {}
+        self._children: dict[int, Process] = {}
         self._number = 0
 
     @property
@@ -53,17 +55,43 @@ class Supervisor:
         """Start a child; `OSError` where the supervisor cannot be started."""
         here, there = socket.socketpair()
         here = _out_of_reach(here)
-        with self._lock, there:
+        with there:
+            return self._start(launch, [there.fileno()], partial(Child, here))
+
+    def run(self, launch: Launch) -> Program:
+        """Start a program that is spoken to by its standard streams; `OSError` as `start`."""
+        ours, theirs = list[int](), list[int]()
+        for reads in (True, False, False):
+            ends = os.pipe()
+            theirs.append(ends[0] if reads else ends[1])
+            ours.append(private(ends[1] if reads else ends[0]))
+            os.close(ends[1] if reads else ends[0])
+        try:
+            return self._start(launch, theirs, partial(Program, (ours[0], ours[1], ours[2])))
+        except OSError:
+            for end in ours:
+                os.close(end)
+            raise
+        finally:
+            for end in theirs:
+                os.close(end)
+
+    def _start(
+        self, launch: Launch, ends: Sequence[int], made: Callable[[Callable[[], None]], P]
+    ) -> P:
+        """Start a process that gets these descriptors: its border, or its standard streams."""
+        with self._lock:
             self._begin()
             assert self._socket is not None
             self._number += 1
             number = self._number
-            child = self._children[number] = Child(here, partial(self._kill, number))
+            process = self._children[number] = made(partial(self._kill, number))
             argv = launch.argv
             if argv is not None and not launch.is_whole:
                 argv = (*argv, *program(CHILDS_PROGRAM, descriptor=3))
             message = {
                 "start": number,
+                "ends": len(ends),
                 "argv": argv,
                 "environment": dict(launch.environment),
                 "path": list(launch.path),
@@ -72,11 +100,11 @@ class Supervisor:
             }
             data = frame(message)
             try:
-                socket.send_fds(self._socket, [data[:1]], [there.fileno()])
+                socket.send_fds(self._socket, [data[:1]], list(ends))
                 self._socket.sendall(data[1:])
             except OSError:
                 self._forget(Ended(-signal.SIGKILL))
-        return child
+        return process
 
     def close(self) -> None:
         """End every child and the supervisor."""

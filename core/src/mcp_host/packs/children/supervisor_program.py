@@ -17,7 +17,7 @@ import socket
 import sys
 import time
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, NoReturn
@@ -30,6 +30,8 @@ LOOK = 0.2
 PARENT_DEATH_SIGNAL, CHILD_SUBREAPER = 1, 36
 DESCRIPTOR = 3
 """Where a child finds its end of the border."""
+IGNORED_SIGNALS = (signal.SIGPIPE, signal.SIGXFSZ)
+"""What Python ignores, and another program would as well that is begun by it."""
 UNKNOWN_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 PAGE = os.sysconf("SC_PAGE_SIZE")
 LAST_ROUND = 10.0
@@ -106,17 +108,18 @@ class SupervisorProgram:
     def _start(self, message: Mapping[str, Any]) -> None:
         if message["argv"] is None and not self._is_loaded:
             self._load()
-        descriptor = self._descriptors.popleft()
+        descriptors = [self._descriptors.popleft() for _ in range(message["ends"])]
         limits = message["limits"]
         group = None
         if "memory" in limits:
             group = memory_group(message["start"], limits["memory"])
         child = os.fork()
         if child == 0:
-            self._become(message, descriptor, group)
+            self._become(message, descriptors, group)
         if group is not None:
             self._groups[child] = group
-        os.close(descriptor)
+        for descriptor in descriptors:
+            os.close(descriptor)
         self._numbers[child] = message["start"]
         self._limits[child] = {k: limits[k] for k in ("memory", "processes") if k in limits}
         self._tell({"started": message["start"], "pid": child})
@@ -130,9 +133,12 @@ class SupervisorProgram:
         self._is_loaded = True
 
     def _become(
-        self, message: Mapping[str, Any], descriptor: int, group: MemoryGroup | None
+        self, message: Mapping[str, Any], descriptors: Sequence[int], group: MemoryGroup | None
     ) -> NoReturn:
-        """Become a child, in the process that was forked just now."""
+        """Become a child, in the process that was forked just now.
+
+        One that gets a single descriptor has the host's border there; another its standard streams.
+        """
         try:
             supervisor = os.getppid()
             if group is not None:
@@ -147,11 +153,15 @@ class SupervisorProgram:
             if os.getppid() != supervisor:
                 os._exit(1)
             self._host.detach()
-            os.dup2(descriptor, DESCRIPTOR)
-            os.closerange(DESCRIPTOR + 1, _most_descriptors())
+            first = DESCRIPTOR if len(descriptors) == 1 else 0
+            for place, descriptor in enumerate(descriptors, first):
+                os.dup2(descriptor, place)
+            os.closerange(first + len(descriptors), _most_descriptors())
             os.chdir(message["folder"])
             _limit_open_files(message["limits"])
             if message["argv"] is not None:
+                for number in IGNORED_SIGNALS:
+                    signal.signal(number, signal.SIG_DFL)
                 os.execve(message["argv"][0], message["argv"], message["environment"])  # noqa: S606 - no shell is wanted
             os.environ.clear()
             os.environ.update(message["environment"])

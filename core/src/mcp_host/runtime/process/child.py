@@ -12,7 +12,7 @@ from typing import Any
 
 from ...packs.apart import LOG, STARTING, Apart, over, write_log
 from ...packs.children.child import Child, Ended
-from ...packs.children.frames import frame
+from ...packs.children.hosted import HostedChild
 from ...packs.conditions import Condition
 from ..bounds import text
 from ..codec import checked, found_of, list_change_of, reason_of, reply_of, said_of
@@ -21,7 +21,7 @@ from ..mailbox import Mailbox
 from ..messages import NOTICE_BYTES, Answered, Reason
 from ..worker import CallLost, ServiceError
 from .calls import AwaitedCall, ChildCalls
-from .link import ChildLink
+from .link import link_of
 from .processor import ProcessorWatch
 
 log = logging.getLogger("mcp_host.packs")
@@ -47,7 +47,7 @@ class ConnectedChild:
     def __init__(
         self,
         apart: Apart,
-        child: Child,
+        child: Child | HostedChild,
         mailbox: Mailbox,
         on_abandoned: Callable[[int], None],
         let_go: float,
@@ -63,9 +63,12 @@ class ConnectedChild:
         self._child = child
         self._mailbox = mailbox
         self._let_go = let_go
-        self._link = ChildLink(child, self)
+        self._link = link_of(child, self)
         self._processor = ProcessorWatch(
-            child.pid, apart.cpu, lambda: self.calls.running, partial(self._kill_over, "cpu")
+            lambda: child.pid,
+            apart.cpu,
+            lambda: self.calls.running,
+            partial(self._kill_over, "cpu"),
         )
         self._step = STARTING
         self._killed_for = ""
@@ -79,9 +82,7 @@ class ConnectedChild:
     async def connect(self) -> None:
         """Hear the child from now on."""
         loop = asyncio.get_running_loop()
-        self._child.socket.setblocking(False)
-        await loop.create_connection(lambda: self._link, sock=self._child.socket)
-        self._link.take()
+        await self._link.connect()
 
         def tell(_: Any) -> None:
             with suppress(RuntimeError):
@@ -92,7 +93,7 @@ class ConnectedChild:
     def send(self, message: Mapping[str, Any]) -> None:
         """Send a message; silent where the child is no more."""
         if self.is_up:
-            self._link.write(frame(message))
+            self._link.write(message)
 
     async def outcome(self, call: AwaitedCall, message: Mapping[str, Any]) -> Any:
         """Have the child do something, and wait for what comes of it; `CallLost` where it ends.
@@ -129,21 +130,32 @@ class ConnectedChild:
 
     def ask_to_close(self, limit: float) -> None:
         """Ask the child to close within a limit, also one that is given up."""
-        self._link.write(frame({"close": limit}))
+        self._link.write({"close": limit})
 
     def finish(self) -> None:
         """End a child that was given up."""
         self._link.close()
         self._child.kill()
 
-    def hear(self, message: Mapping[str, Any], body: bytes) -> None:
-        """Take in a message; `KeyError`, `TypeError` and `ValueError` where it is none."""
+    def answered(self, message: Mapping[str, Any], body: bytes, is_next: bool) -> Answered:
+        """As `Hearer.answered`."""
+        answered = checked(Answered(body, str(message["answered"])))
+        call = self.calls.awaited(message["reply"])
+        if is_next and call is not None and call.at_once is not None and self._mailbox.is_quiet:
+            at_once, call.at_once = call.at_once, None
+            at_once(answered)
+        return answered
+
+    def hear(
+        self, message: Mapping[str, Any], body: bytes, answered: Answered | None = None
+    ) -> None:
+        """As `Hearer.hear`."""
         if "closed" in message:
             self.closed.set()
         elif not self.is_up:
             return
         elif "reply" in message:
-            self._replied(message, body)
+            self._replied(message, body, answered)
         elif "said" in message:
             call = self.calls.awaited(message["number"])
             if call is not None and call.hear is not None:
@@ -191,9 +203,11 @@ class ConnectedChild:
             loop.call_later(MOMENT, self._kill_disconnected)
             loop.call_later(MOMENT + LAST_WORDS, self._ended)
 
-    def _replied(self, message: Mapping[str, Any], body: bytes) -> None:
+    def _replied(self, message: Mapping[str, Any], body: bytes, answered: Answered | None) -> None:
         outcome: Any
-        if "found" in message:
+        if answered is not None:
+            outcome = answered
+        elif "found" in message:
             outcome = [found_of(one) for one in message["found"]]
         else:
             outcome = reply_of(message, body)

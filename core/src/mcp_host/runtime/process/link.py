@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 import time
+from collections import deque
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any, Protocol, cast
 
 from ...packs.children.child import Child
-from ...packs.children.frames import FrameError
+from ...packs.children.frames import FrameError, frame
+from ...packs.children.hosted import HostedChild
+from ..messages import Answered
 
 TURN, REST = 0.005, 2.0
 """Seconds that the host's loop hears one child without a pause, and how much longer a pause is."""
@@ -17,14 +22,109 @@ TURN, REST = 0.005, 2.0
 class Hearer(Protocol):
     """Whoever hears what a child says."""
 
-    def hear(self, message: Mapping[str, Any], body: bytes) -> None:
-        """Take in a message; `KeyError`, `TypeError`, `ValueError` where it is none."""
+    def hear(
+        self, message: Mapping[str, Any], body: bytes, answered: Answered | None = None
+    ) -> None:
+        """Take in a message; `KeyError`, `TypeError`, `ValueError` where it is none.
+
+        `answered` is the answer that it is, where that was found out before.
+        """
+
+    def answered(self, message: Mapping[str, Any], body: bytes, is_next: bool) -> Answered:
+        """Return the answer that a message is, in whatever thread; raises as `hear`.
+
+        Where it `is_next`, with nothing before it unheard, it may be given to its client.
+        """
 
     def unreadable(self, error: Exception) -> None:
         """Give up a child whose messages are none."""
 
     def disconnected(self) -> None:
         """Take in that the child has closed its end."""
+
+
+class Link(Protocol):
+    """The host's end of a child's border; what it hears belongs to the host's loop."""
+
+    async def connect(self) -> None:
+        """Hear the child from now on."""
+
+    def write(self, message: Mapping[str, Any]) -> None:
+        """Send; silent where the child is gone, which is told in another way."""
+
+    def close(self) -> None:
+        """Close the host's end."""
+
+
+def link_of(child: Child | HostedChild, hearer: Hearer) -> Link:
+    """Return the host's end of a child's border, wherever the child lives."""
+    return HostedLink(child, hearer) if isinstance(child, HostedChild) else ChildLink(child, hearer)
+
+
+class HostedLink:
+    """The host's end where the side lives in threads of the host.
+
+    An answer is looked at in the thread that brings it, and given to its client there where nothing
+    else must be heard before; all else is heard on the loop, a portion in a turn. What is heard at
+    the moment stands in `_waiting` still, so that no answer overtakes it.
+    """
+
+    def __init__(self, child: HostedChild, hearer: Hearer) -> None:
+        self._child = child
+        self._hearer = hearer
+        self._loop = asyncio.get_running_loop()
+        self._lock = threading.Lock()
+        self._waiting: deque[tuple[Mapping[str, Any], bytes, Answered | None]] = deque()
+        self._is_woken = False
+        self._is_closed = False
+
+    async def connect(self) -> None:
+        """As `Link.connect`."""
+        self._child.unheard = self._waiting.__len__
+        self._child.listen(self._said)
+
+    def write(self, message: Mapping[str, Any]) -> None:
+        """As `Link.write`."""
+        if not self._is_closed:
+            self._child.send(message)
+
+    def close(self) -> None:
+        """As `Link.close`."""
+        self._is_closed = True
+
+    def _said(self, message: Mapping[str, Any], body: bytes) -> None:
+        """Take in what the side says, in a thread of it."""
+        answered = None
+        if "answered" in message and not self._is_closed:
+            with suppress(KeyError, TypeError, ValueError):  # found once more on the loop
+                answered = self._hearer.answered(message, body, not self._waiting)
+        with self._lock:
+            self._waiting.append((message, body, answered))
+            if self._is_woken:
+                return
+            self._is_woken = True
+        with suppress(RuntimeError):  # the loop has ended, and nobody hears any more
+            self._loop.call_soon_threadsafe(self._take)
+
+    def _take(self) -> None:
+        began = time.monotonic()
+        while True:
+            with self._lock:
+                if not self._waiting or self._is_closed:
+                    self._waiting.clear()
+                    self._is_woken = False
+                    return
+            try:
+                self._hearer.hear(*self._waiting[0])
+            except (KeyError, TypeError, ValueError, AttributeError) as error:
+                self._hearer.unreadable(error)
+                self.close()
+            with self._lock:
+                self._waiting.popleft()
+            spent = time.monotonic() - began
+            if spent > TURN:
+                self._loop.call_later(REST * spent, self._take)
+                return
 
 
 class ChildLink(asyncio.Protocol):
@@ -39,13 +139,20 @@ class ChildLink(asyncio.Protocol):
         self._hearer = hearer
         self._transport: asyncio.Transport | None = None
 
-    def write(self, data: bytes) -> None:
-        """Send; silent where the child is gone, which is told in another way."""
+    async def connect(self) -> None:
+        """As `Link.connect`."""
+        self._child.socket.setblocking(False)
+        loop = asyncio.get_running_loop()
+        await loop.create_connection(lambda: self, sock=self._child.socket)
+        self.take()
+
+    def write(self, message: Mapping[str, Any]) -> None:
+        """As `Link.write`."""
         if self._transport is not None and not self._transport.is_closing():
-            self._transport.write(data)
+            self._transport.write(frame(message))
 
     def close(self) -> None:
-        """Close the host's end."""
+        """As `Link.close`."""
         if self._transport is not None:
             self._transport.abort()
 

@@ -21,7 +21,7 @@ class ProcessorWatch:
 
     def __init__(
         self,
-        pid: int,
+        pid: Callable[[], int],
         limit: float | None,
         running: Callable[[], Collection[int]],
         on_over: Callable[[], None],
@@ -31,6 +31,7 @@ class ProcessorWatch:
         self._running = running
         self._on_over = on_over
         self._is_looking = False
+        self._watched = 0
         self._seen = 0.0
         self._used: dict[int, float] = {}
 
@@ -38,7 +39,8 @@ class ProcessorWatch:
         """Watch the calls from now on, until none runs any more."""
         if self._limit is not None and not self._is_looking:
             self._is_looking = True
-            self._seen = _processor_seconds(self._pid)
+            self._watched = self._pid()
+            self._seen = _processor_seconds(self._watched)
             asyncio.get_running_loop().call_later(LOOK, self._look, self._limit)
 
     def _look(self, limit: float) -> None:
@@ -46,7 +48,9 @@ class ProcessorWatch:
         if not running:
             self._is_looking = False
             return
-        now = _processor_seconds(self._pid)
+        now = _processor_seconds(self._pid())
+        if self._watched != self._pid():  # a program that was started meanwhile begins now
+            self._watched, self._seen = self._pid(), now
         share = (now - self._seen) / len(running)
         self._seen = now
         self._used = {number: self._used.get(number, 0.0) + share for number in running}

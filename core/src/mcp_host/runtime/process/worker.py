@@ -14,6 +14,7 @@ from ...declarations.needs import chosen
 from ...errors import Busy, Unavailable
 from ...packs.apart import Apart
 from ...packs.children.child import Child
+from ...packs.children.hosted import HostedChild
 from ...packs.declared import Declared, LoadError
 from ..bounds import text
 from ..codec import call_data, proposals_data
@@ -189,7 +190,7 @@ class ProcessWorker:
             return [Found(f"its checks were not finished: {error or 'they took too long'}")]
         return found
 
-    async def _connect(self, process: Child) -> ConnectedChild:
+    async def _connect(self, process: Child | HostedChild) -> ConnectedChild:
         child = self._child = ConnectedChild(
             self._apart, process, self._mailbox, self._on_abandoned, self._let_go
         )
