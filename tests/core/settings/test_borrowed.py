@@ -5,7 +5,8 @@ import sys
 from importlib import import_module
 from pathlib import Path
 
-from mcp_host.settings.borrowed import GROUP, LOADER
+import pytest
+from mcp_host.settings.borrowed import GROUP, LOADER, SHAPES
 
 SCRIPT = """
 import sys
@@ -54,3 +55,73 @@ def test_an_installed_plugin_is_loaded_as_always(tmp_path: Path) -> None:
     (info / "entry_points.txt").write_text(f"[{GROUP}]\nmade = made_plugin:plugin\n")
 
     assert run(tmp_path) == "True True"
+
+
+QUICKLY = """
+import dataclasses, sys, typing, typing_extensions
+usual = typing.TypedDict, typing_extensions.TypedDict, getattr(dataclasses, "_create_fn", None)
+from mcp_host.settings.borrowed import import_pydantic
+import_pydantic()
+now = typing.TypedDict, typing_extensions.TypedDict, getattr(dataclasses, "_create_fn", None)
+assert now == usual
+"""
+USED = """
+import copy, pickle
+from typing import Annotated
+import pydantic_core, annotated_types
+from pydantic import BaseModel, Field, TypeAdapter, ValidationError, dataclasses as models
+from pydantic_core import core_schema
+
+class City(BaseModel):
+    name: Annotated[str, Field(min_length=1, description="Its name")]
+    streets: list[Annotated[int, annotated_types.Interval(gt=1, le=9)]] = []
+
+@models.dataclass(frozen=True)
+class Place:
+    x: int
+
+print(City(name="Ur", streets=[2]).model_dump_json(), City.model_json_schema())
+print(repr(Place("3")), Place(3) == Place(3), hash(Place(3)) == hash(Place(3)))
+one, other = annotated_types.Gt(1), annotated_types.Gt(1)
+print(repr(one), one == other, hash(one) == hash(other), one != annotated_types.Gt(2), one == 1)
+print(copy.deepcopy(one) == one, pickle.loads(pickle.dumps(one)) == one)
+try:
+    one.gt = 2
+except Exception as error:
+    print(type(error).__name__, error)
+print(core_schema.CoreConfig(title="a") == {"title": "a"}, type(core_schema.CoreConfig()))
+print(sorted(core_schema.IntSchema.__annotations__))
+print(TypeAdapter(list[pydantic_core.ErrorDetails]).json_schema())
+try:
+    City(name="", streets=[1])
+except ValidationError as error:
+    print(error.errors(include_url=False))
+"""
+
+
+def test_pydantic_imported_quickly_does_the_same() -> None:
+    said = [
+        subprocess.run(
+            [sys.executable, "-c", how + USED], capture_output=True, text=True, check=True
+        ).stdout
+        for how in ("", QUICKLY)
+    ]
+
+    assert said[0] == said[1]
+
+
+@pytest.mark.skipif(sys.version_info >= (3, 13), reason="later versions compile all at once")
+def test_methods_of_dataclasses_are_compiled_by_the_function_of_this_name() -> None:
+    program = (
+        f"{QUICKLY}\nimport annotated_types\nprint(annotated_types.Gt.__eq__.__code__.co_name)"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+
+    assert done.stdout == "method\n", done.stderr
+
+
+def test_the_shapes_are_in_the_module_of_this_name() -> None:
+    program = f"{QUICKLY}\nimport {SHAPES} as shapes\nprint(type(shapes.IntSchema).__name__)"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+
+    assert done.stdout == "_ShapeType\n", done.stderr

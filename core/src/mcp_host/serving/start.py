@@ -127,6 +127,9 @@ class _Start:
 
     def _load(self) -> Loaded:
         """Read the settings and load the packs; then `_loaded` is there."""
+        from ..settings.borrowed import import_pydantic
+
+        import_pydantic()
         from .loading import load
         from .saving import Saving
 

@@ -1,7 +1,5 @@
 """The tables of mcp-host.toml as frozen models: what may stand in each, and what it means."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from itertools import permutations
 from pathlib import Path
