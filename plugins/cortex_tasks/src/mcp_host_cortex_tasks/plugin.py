@@ -6,7 +6,6 @@ imported when the pack opens.
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
-from shutil import which
 from typing import TYPE_CHECKING, Literal
 
 from mcp_host import Finding, Needs, Prompt, Resource, Tool, hookimpl
@@ -90,6 +89,11 @@ def mcp_host_errors() -> Mapping[type[Exception], str]:
 
 @hookimpl
 def mcp_host_checks(settings: CortexSettings) -> Sequence[Callable[[], Finding | None]]:
+    def which(program: str) -> str | None:
+        import shutil  # only for `doctor`, where the lists do without
+
+        return shutil.which(program)
+
     def git_is_there() -> Finding | None:
         there = which("git")
         return None if there else Finding("git is not on the PATH", "install git 2.36 or newer")
