@@ -9,7 +9,8 @@ import signal
 import sys
 from pathlib import Path
 
-from mcp_host_openspec.service import OpenSpec, Options, Root
+from mcp_host_openspec.service import OpenSpec, Root
+from mcp_host_openspec.service.archive_plan import Options
 
 WRITES = {"os.rename", "os.mkdir", "os.remove", "os.rmdir", "os.link", "os.chmod", "shutil.rmtree"}
 

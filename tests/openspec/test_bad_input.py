@@ -18,7 +18,8 @@ from mcp_host_openspec.errors import (
     NoTreeError,
     OpenSpecError,
 )
-from mcp_host_openspec.service import OpenSpec, Options
+from mcp_host_openspec.service import OpenSpec
+from mcp_host_openspec.service.archive_plan import Options
 
 OpenTree = Callable[[Path], OpenSpec]
 

@@ -14,7 +14,8 @@ from pathlib import Path
 
 import pytest
 from mcp_host_openspec.errors import LockedError, WithdrawnError
-from mcp_host_openspec.service import OpenSpec, Options, Root
+from mcp_host_openspec.service import OpenSpec, Root
+from mcp_host_openspec.service.archive_plan import Options
 from mcp_host_openspec.storage.lock import NAME
 from mcp_host_openspec.storage.transaction import JOURNAL
 
@@ -252,7 +253,8 @@ def test_an_edit_between_reading_and_writing_stops_the_archive(project: Path) ->
     edited = project / "openspec/specs/s3/spec.md"
     script = (
         "import sys, pathlib\n"
-        "from mcp_host_openspec.service import OpenSpec, Options, Root\n"
+        "from mcp_host_openspec.service import OpenSpec, Root\n"
+        "from mcp_host_openspec.service.archive_plan import Options\n"
         "from mcp_host_openspec.errors import ChangedError\n"
         f"project = pathlib.Path({str(project)!r})\n"
         f"edited = pathlib.Path({str(edited)!r})\n"

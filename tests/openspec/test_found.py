@@ -13,7 +13,8 @@ import pytest
 from mcp_host.testing import CallFailed, stdio_client
 from mcp_host_openspec.errors import LockedError, NotFoundError, OpenSpecError, RefusedError
 from mcp_host_openspec.model.names import nearest
-from mcp_host_openspec.service import OpenSpec, Options, Root
+from mcp_host_openspec.service import OpenSpec, Root
+from mcp_host_openspec.service.archive_plan import Options
 
 CRASH = Path(__file__).with_name("crash.py")
 BLOCK = "### Requirement: {}\nIt SHALL be.\n\n#### Scenario: s\n- **WHEN** a\n"

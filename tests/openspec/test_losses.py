@@ -6,7 +6,9 @@ from pathlib import Path
 
 import pytest
 from mcp_host_openspec.errors import OpenSpecError, RefusedError
-from mcp_host_openspec.service import OpenSpec, Options, Plan, check_accepted
+from mcp_host_openspec.service import OpenSpec
+from mcp_host_openspec.service.archive_plan import Options, Plan
+from mcp_host_openspec.service.losses import check_accepted
 
 SCENARIO = "\n#### Scenario: s\n- **WHEN** a\n- **THEN** b\n"
 NEW = f"### Requirement: New\nIt SHALL be new.\n{SCENARIO}"

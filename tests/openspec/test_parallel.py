@@ -18,7 +18,8 @@ from hypothesis import HealthCheck, given, settings
 from mcp_host.testing import CallFailed, stdio_client
 from mcp_host_openspec.errors import RefusedError
 from mcp_host_openspec.model.three_way import merge_lines
-from mcp_host_openspec.service import OpenSpec, Options, Root
+from mcp_host_openspec.service import OpenSpec, Root
+from mcp_host_openspec.service.archive_plan import Options
 
 OPENSPEC = str(Path(sys.executable).with_name("openspec"))
 TODAY = date.today().isoformat()

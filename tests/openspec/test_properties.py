@@ -11,7 +11,8 @@ from mcp_host_openspec.model.delta import DeltaDocument
 from mcp_host_openspec.model.requirements import fold, requirement_name
 from mcp_host_openspec.model.spec import SpecDocument
 from mcp_host_openspec.model.text import fence_mask
-from mcp_host_openspec.service import OpenSpec, Options, Root
+from mcp_host_openspec.service import OpenSpec, Root
+from mcp_host_openspec.service.archive_plan import Options
 from mcp_host_openspec.service.merge import merge
 from mcp_host_openspec.storage import plain_yaml, yaml12
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from fnmatch import fnmatchcase
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import Field
 
@@ -15,7 +15,9 @@ from ..errors import NotFound
 from ..settings.tables import RESERVED_PACK_NAME, HostTable
 from .access import is_listed
 from .entry import Entry
-from .search import Index
+
+if TYPE_CHECKING:
+    from .search import Index
 
 SEARCH, DESCRIBE, CALL_READ_ONLY, CALL = "search", "describe", "call_read_only", "call"
 INSTRUCTIONS = (
@@ -69,6 +71,8 @@ class SearchTools:
         """
         searched = self._searched
         if searched is None or searched[0] is not entries:
+            from .search import Index  # a host that lists all its tools starts without
+
             tools = [(entry.pack, entry.listed) for entry in entries]
             searched = (entries, Index(tools, self._keywords))
             self._searched = searched

@@ -13,7 +13,9 @@ from ..errors import (
     RefusedError,
     TasksIncompleteError,
 )
-from ..service import OpenSpec, Options, Plan, check_accepted, shapes
+from ..service import OpenSpec, shapes
+from ..service.archive_plan import Options, Plan
+from ..service.losses import check_accepted
 from .output import CommandError, Data, failure, print_json, say
 from .roots import open_tree
 

@@ -3,7 +3,8 @@
 from argparse import Namespace
 
 from ..errors import OpenSpecError
-from ..service import Options, shapes
+from ..service import shapes
+from ..service.archive_plan import Options
 from .output import failure, print_json, say
 from .roots import open_tree
 

@@ -3,7 +3,8 @@
 from argparse import Namespace
 
 from ..errors import OpenSpecError
-from ..service import OpenSpec, Rebased, shapes
+from ..service import OpenSpec, shapes
+from ..service.rebases import Rebased
 from .output import CommandError, Data, complain, failure, print_json, say
 from .roots import open_tree
 

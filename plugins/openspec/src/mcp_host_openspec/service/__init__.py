@@ -5,16 +5,9 @@ needs.
 """
 
 from ..storage.roots import Root
-from .archive_plan import Options, Plan
-from .losses import check_accepted
 from .openspec import OpenSpec
-from .rebases import Rebased
 
 __all__ = [
     "OpenSpec",
-    "Options",
-    "Plan",
-    "Rebased",
     "Root",
-    "check_accepted",
 ]

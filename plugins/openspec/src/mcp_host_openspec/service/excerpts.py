@@ -1,12 +1,16 @@
 """What `show` answers to a model: nothing twice, and all that fits; else a share of each text."""
 
-from typing import Any, Final
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
 
 from ..errors import NotFoundError
 from ..model.spec import Requirement, SpecDocument
 from . import shapes
 from .budget import Answer, fits, list_page, shared_out, size, text_page
-from .views import ChangeView, DeltaEntry
+
+if TYPE_CHECKING:
+    from .views import ChangeView, DeltaEntry
 
 _ROOM: Final = 18_000
 """What the texts of an answer share with its outline."""

@@ -1,11 +1,17 @@
-"""Everything one can do with an OpenSpec tree."""
+"""Everything one can do with an OpenSpec tree.
+
+What works on it is imported at the first need: the first call of a session waits for this module,
+and may be answered from what was kept.
+"""
+
+from __future__ import annotations
 
 import threading
 from collections.abc import Callable
 from contextlib import suppress
 from datetime import date
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from ..errors import (
     AmbiguousError,
@@ -20,24 +26,21 @@ from ..model.spec import SpecDocument
 from ..model.text import code_unit_key
 from ..storage.files import Files, is_folder
 from ..storage.kept import Kept
-from ..storage.records import Records
 from ..storage.roots import Root
 from ..storage.schemas import Schema
 from ..storage.transaction import Archive
 from ..storage.tree import Tree, unreadable
-from .archive_plan import Options, Plan
-from .archives import Archives
-from .bases import Bases
-from .cache import DocumentCache, Merges, StateCache
+from .all_reports import AllReports, Kind
 from .kept_reports import KeptReports
-from .listing import Listing
-from .overlaps import Claim, Overlaps
-from .rebases import Rebased, Rebases
-from .record_keeper import RecordKeeper, Undone
-from .rules.change import ChangeRules
-from .setup import ContextUpdate, Created, Setup, Target
-from .validation import Kind, Validation
-from .views import ChangeRow, ChangeView, SpecRow, view_change
+
+if TYPE_CHECKING:
+    from .archive_plan import Options, Plan
+    from .overlaps import Claim
+    from .parts import Parts
+    from .rebases import Rebased
+    from .record_keeper import Undone
+    from .setup import ContextUpdate, Created, Target
+    from .views import ChangeRow, ChangeView, SpecRow
 
 
 class OpenSpec:
@@ -63,32 +66,15 @@ class OpenSpec:
         self._user_schemas = user_schemas
         self._today = today
         self._kept = kept
-        cache = DocumentCache()
-        states = StateCache(_unknown if once else self.tree.state)
-        merges = Merges(cache)
-        rules = ChangeRules(self.tree, merges)
-        records = Records(self.tree.openspec, self.tree.files)
-        bases = Bases(self.tree, records, self.tree.history)
-        self._keeper = RecordKeeper(self.tree, records, bases)
-        self._archives = Archives(self.tree, rules, merges, bases, self._keeper, today)
-        self._rebases = Rebases(self.tree, records, merges, bases)
-        self._overlaps = Overlaps(self.tree)
-        self._setup = Setup(self.tree)
-        self._listing = Listing(self.tree, cache, states)
-        self._validation = Validation(
-            self.tree,
-            rules,
-            self._archives,
-            bases,
-            self._overlaps,
-            cache,
-            states,
-            once=once,
-            kept=None if kept is None else KeptReports(self.tree, kept),
+        self._once = once
+        self._all_reports = AllReports(
+            self.tree, None if kept is None else KeptReports(self.tree, kept), once=once
         )
+        self._assembling = threading.Lock()
         self._writing = threading.Lock()
+        self._assembled: Parts | None = None
 
-    def like(self, root: Root) -> "OpenSpec":
+    def like(self, root: Root) -> OpenSpec:
         """Another tree with the same limits."""
         return OpenSpec(
             root,
@@ -97,6 +83,16 @@ class OpenSpec:
             today=self._today,
             kept=self._kept,
         )
+
+    @property
+    def _parts(self) -> Parts:
+        """What answers; the first question of a session may be answered without."""
+        with self._assembling:
+            if self._assembled is None:
+                from .parts import Parts
+
+                self._assembled = Parts(self.tree, self._today, once=self._once)
+            return self._assembled
 
     @property
     def is_there(self) -> bool:
@@ -123,7 +119,7 @@ class OpenSpec:
     def list_changes(self, *, recent_first: bool = True) -> list[ChangeRow]:
         """The active changes with their progress, newest first or by name."""
         self.tree.check_there()
-        rows = [self._listing.change(change) for change in self.tree.change_ids(hidden=True)]
+        rows = [self._parts.listing.change(change) for change in self.tree.change_ids(hidden=True)]
         if recent_first:
             return sorted(rows, key=lambda row: row.modified, reverse=True)
         return sorted(rows, key=lambda row: collation_key(row.id))
@@ -132,7 +128,9 @@ class OpenSpec:
         """The main specs with how many requirements each has, by name."""
         self.tree.check_there()
         paths, barred = self.tree.find_specs()
-        rows = [self._listing.spec(capability, path) for capability, path in paths.items()]
+        rows = [self._parts.listing.spec(capability, path) for capability, path in paths.items()]
+        from .views import SpecRow  # the first question of a session is seldom this one
+
         rows += [SpecRow(capability, 0, "", problem) for capability, problem in barred.items()]
         return sorted(rows, key=lambda row: collation_key(row.id))
 
@@ -145,6 +143,8 @@ class OpenSpec:
 
     def change(self, change: str, *, diffs: bool = False) -> ChangeView:
         """Everything about a change; NotFoundError where there is none."""
+        from .views import view_change  # as above
+
         self.check_change(change)
         try:
             return view_change(self.tree, change, diffs=diffs)
@@ -212,15 +212,15 @@ class OpenSpec:
 
     def instructions(self) -> str:
         """AGENTS.md, or the same in our words where there is none."""
-        return self._setup.instructions()
+        return self._parts.setup.instructions()
 
     def project(self) -> str:
         """project.md, else the configuration's context, else an empty template."""
-        return self._setup.project()
+        return self._parts.setup.project()
 
     def config_context(self) -> str | None:
         """The configuration's context, where project.md stands beside it."""
-        return self._setup.config_context()
+        return self._parts.setup.config_context()
 
     def validate(self, name: str, kind: ItemType) -> Report:
         """All findings about one item; NotFoundError where there is none."""
@@ -234,26 +234,28 @@ class OpenSpec:
 
     def validate_change(self, change: str, *, notes: bool = True) -> Report:
         """All findings about one change."""
-        return self._validation.change(change, notes=notes)
+        return self._parts.validation.change(change, notes=notes)
 
     def validate_spec(self, capability: str) -> Report:
         """All findings about one spec."""
-        return self._validation.spec(capability)
+        return self._parts.validation.spec(capability)
 
     def validate_all(self, kind: Kind = "all", *, notes: bool = True) -> list[Report]:
         """All findings about all changes, all specs or both, by name.
 
         They are worked out once for a state of the tree.
         """
-        return self._validation.all(kind, notes=notes)
+        return self._all_reports.of(
+            kind, notes=notes, work_out=lambda: self._parts.validation.all(kind, notes=notes)
+        )
 
     def validate_archived(self) -> list[Report]:
         """Which archived changes have open tasks."""
-        return self._validation.archived()
+        return self._parts.validation.archived()
 
     def plan_archive(self, change: str, options: Options) -> Plan:
         """What archiving a change would do."""
-        return self._archives.plan(change, options)
+        return self._parts.archives.plan(change, options)
 
     def archive(
         self, change: str, options: Options, *, wanted: Callable[[], bool] = lambda: True
@@ -263,7 +265,7 @@ class OpenSpec:
         `wanted` is asked last before anything is written: WithdrawnError where it says no.
         """
         with self._writing:
-            plan = self._archives.carry_out(change, options, wanted)
+            plan = self._parts.archives.carry_out(change, options, wanted)
         self.tree.files.forget_below(plan.source)
         return plan
 
@@ -274,7 +276,7 @@ class OpenSpec:
         RefusedError where a spec was edited since, or nothing recorded what the archive did.
         """
         with self._writing:
-            return self._archives.undo(name)
+            return self._parts.archives.undo(name)
 
     def rebase(self, change: str, *, mine: bool = False) -> Rebased:
         """Rewrite a change's MODIFIED requirements onto the specs of today.
@@ -284,26 +286,26 @@ class OpenSpec:
         """
         self.check_change(change)
         with self._writing:
-            return self._rebases.rebase(change, mine=mine)
+            return self._parts.rebases.rebase(change, mine=mine)
 
     def overlaps(self, change: str | None = None) -> dict[str, list[Claim]]:
         """By change, the requirements that other active changes rewrite as well."""
-        return self._overlaps.of(change)
+        return self._parts.overlaps.of(change)
 
     def init(self, tools: tuple[str, ...] = ()) -> Created:
         """Make a tree; AlreadyInitialisedError where there is anything of one."""
         with self._writing:
-            return self._setup.init(tools)
+            return self._parts.setup.init(tools)
 
     def init_current(self, language: str | None = None) -> Created:
         """Make a tree of the reference tool's current layout, or what one lacks."""
         with self._writing:
-            return self._setup.init_current(language)
+            return self._parts.setup.init_current(language)
 
     def set_config(self, key: str, value: str) -> None:
         """Write one line of config.yaml; the rest of it stays as it is."""
         with self._writing:
-            self._setup.set_config(key, value)
+            self._parts.setup.set_config(key, value)
 
     def update_context(
         self,
@@ -319,9 +321,5 @@ class OpenSpec:
         """
         with self._writing:
             if target == "config":
-                return self._setup.update_config(content, merge=merge, section=section)
-            return self._setup.update_context(content, merge=merge, section=section)
-
-
-def _unknown(_: str) -> None:
-    """The state of a change where nobody will ask again."""
+                return self._parts.setup.update_config(content, merge=merge, section=section)
+            return self._parts.setup.update_context(content, merge=merge, section=section)

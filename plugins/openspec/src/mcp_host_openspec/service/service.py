@@ -6,7 +6,7 @@ What few calls need is imported by them: the first call of a session waits for t
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Final, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 from ..errors import (
     AlreadyInitialisedError,
@@ -14,21 +14,20 @@ from ..errors import (
     NotFoundError,
     OpenSpecError,
     RefusedError,
-    TasksIncompleteError,
 )
 from ..model.findings import ItemType
 from ..storage.roots import is_initialised
 from . import shapes
-from .archive_plan import Options, Plan
-from .budget import Answer, paged, text_page, within
+from .all_reports import Kind
+from .budget import Answer, paged, within
 from .excerpts import change_in_budget, change_part, spec_in_budget, spec_part
-from .losses import ACCEPTABLE, check_accepted
 from .openspec import OpenSpec
 from .search import Searches
-from .setup import Target
 from .trees import Trees
-from .validation import Kind
-from .views import ChangeRow
+
+if TYPE_CHECKING:
+    from .setup import Target
+    from .views import ChangeRow
 
 Layout = Literal["0.x", "1.x"]
 View = Literal["budget", "cli"]
@@ -266,12 +265,17 @@ class Service:
         wanted: Callable[[], bool],
     ) -> Answer:
         """Archive a change while it is `wanted`, or with `dry_run` tell what that would do."""
+        from .archive_plan import Options
+        from .losses import check_accepted
+
         options = Options(update_specs, force, validate, check_accepted(accept))
         if dry_run:
-            preview = _preview(self.openspec, change, options)
+            from .previews import diff_page, in_budget, preview
+
+            shown = preview(self.openspec, change, options)
             if part is not None:
-                return _diff_page(preview, part, cursor)
-            return _in_budget(preview, f"{self.tool_name('archive')} with dryRun and part")
+                return diff_page(shown, part, cursor)
+            return in_budget(shown, f"{self.tool_name('archive')} with dryRun and part")
         try:
             plan = self.openspec.archive(change, options, wanted=wanted)
         except RefusedError as refused:
@@ -292,7 +296,7 @@ class Service:
         return done
 
     def update_context(
-        self, content: str, *, merge: bool, section: str | None, target: Target
+        self, content: str, *, merge: bool, section: str | None, target: "Target"
     ) -> Answer:
         """Write the project's context."""
         update = self.openspec.update_context(content, merge=merge, section=section, target=target)
@@ -333,7 +337,7 @@ class Service:
             return {"artifacts": states, **workflow_shapes.instructions(shown, root)}
         return {"artifacts": states, **workflow_shapes.apply(workflow.apply_instructions(change))}
 
-    def _titles(self, rows: Iterable[ChangeRow]) -> tuple[dict[str, str], list[Answer]]:
+    def _titles(self, rows: Iterable["ChangeRow"]) -> tuple[dict[str, str], list[Answer]]:
         """The titles of the changes, and warnings about those whose proposal cannot be read."""
         titles: dict[str, str] = {}
         warnings: list[Answer] = []
@@ -363,75 +367,3 @@ def _or(missing: NotFoundError, other: ItemType, names: Collection[str]) -> NotF
     if missing.name in names:
         missing.suggestions.insert(0, f"There is a {other} of this name: give type='{other}'.")
     return missing
-
-
-def _preview(openspec: OpenSpec, name: str, options: Options) -> Answer:
-    """What an archive would do; where it would be refused, all reasons, and what it would do."""
-    problems: list[Answer] = []
-    plan: Plan | None = None
-    while plan is None:
-        try:
-            plan = openspec.plan_archive(name, options)
-        except RefusedError as refused:
-            problems.append(_problem(refused))
-            lenient = _without_obstacle(options, refused)
-            if lenient is None:
-                break
-            options = lenient
-    return {
-        "success": True,
-        "dryRun": True,
-        "changeId": name,
-        "ready": not problems,
-        "errors": problems,
-        "operations": shapes.operations(plan, diffs=True) if plan else [],
-        "overlaps": shapes.overlaps(openspec.overlaps(name).get(name, ())),
-        **(_outline(plan) if plan else {}),
-    }
-
-
-def _in_budget(preview: Answer, way: str) -> Answer:
-    """A preview with its long diffs cut, and the way to the whole of them."""
-    cut: Answer = within(preview)
-    if cut == preview:
-        return preview
-    return {**cut, "truncated": True, "hint": f"{way}=<capability> gives a diff in pages."}
-
-
-def _diff_page(preview: Answer, capability: str, cursor: str | None) -> Answer:
-    """One page of what would become of one spec."""
-    names = [operation["capability"] for operation in preview["operations"]]
-    if capability not in names:
-        raise NotFoundError("Part", capability, names)
-    page = text_page(preview["operations"][names.index(capability)]["diff"], cursor)
-    head = {key: preview[key] for key in ("success", "dryRun", "changeId", "ready")}
-    return {**head, "part": capability, **shapes.page("diff", page)}
-
-
-def _without_obstacle(options: Options, refused: RefusedError) -> Options | None:
-    """The options under which this refusal would not have come; None where there are none."""
-    if isinstance(refused, TasksIncompleteError):
-        return options._replace(force=True)
-    if "losses" in refused.details:
-        return options._replace(accept=frozenset(ACCEPTABLE) - {"L9"} | options.accept)
-    return None
-
-
-def _outline(plan: Plan) -> Answer:
-    return {
-        "archivedTo": plan.target_name,
-        "specsUpdated": plan.specs_updated,
-        "totals": plan.totals.as_dict() if plan.totals else None,
-        "progress": shapes.progress(plan.progress),
-        "warnings": list(plan.warnings),
-        "dropped": shapes.dropped_lines(plan),
-    }
-
-
-def _problem(refused: RefusedError) -> Answer:
-    return {
-        "code": refused.code,
-        "message": str(refused),
-        **{key: value for key, value in refused.details.items() if key != "reason"},
-        "suggestions": refused.suggestions,
-    }

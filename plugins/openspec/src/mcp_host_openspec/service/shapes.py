@@ -1,5 +1,7 @@
 """Answers as plain data, key for key as the reference tool prints them, with ours added."""
 
+from __future__ import annotations
+
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
@@ -11,14 +13,14 @@ from ..model.findings import Finding, Level, Note, Report
 from ..model.spec import Requirement, SpecDocument
 from ..model.tasks import Progress
 from ..storage.roots import Root
-from .archive_plan import Plan
-from .overlaps import Claim
-from .rebases import Rebased
-from .views import ChangeRow, ChangeView, DeltaEntry, SpecRow
 
 if TYPE_CHECKING:
+    from .archive_plan import Plan
     from .budget import Page
+    from .overlaps import Claim
+    from .rebases import Rebased
     from .search import Match
+    from .views import ChangeRow, ChangeView, DeltaEntry, SpecRow
 
 Data = dict[str, Any]
 
@@ -264,7 +266,7 @@ def overlaps(claims: Iterable[Claim]) -> list[Data]:
     ]
 
 
-def page(key: str, shown: "Page") -> Data:
+def page(key: str, shown: Page) -> Data:
     """A page of something; `next_cursor` is there where more remains."""
     data: Data = {key: shown.content, "total": shown.total}
     if shown.next_cursor is not None:
@@ -272,7 +274,7 @@ def page(key: str, shown: "Page") -> Data:
     return data
 
 
-def match(found: "Match") -> Data:
+def match(found: Match) -> Data:
     """A requirement that was found."""
     return {
         "capability": found.capability,

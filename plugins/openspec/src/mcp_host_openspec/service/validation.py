@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
-from typing import Literal
 
 from ..errors import OpenSpecError
 from ..model.collation import collation_key
@@ -11,28 +10,23 @@ from ..model.findings import Note, Report
 from ..model.spec import SpecDocument
 from ..model.tasks import Progress
 from ..model.text import code_unit_key
-from ..storage.state import State
 from ..storage.tree import Tree
+from .all_reports import Kind
 from .archives import Archives
 from .bases import Bases
 from .cache import DocumentCache, StateCache
-from .kept_reports import KeptReports
 from .overlaps import Claim, Overlaps
 from .rules import files as file_rules
 from .rules.change import ChangeRules
 from .rules.spec import spec_findings
 from .views import files_of
 
-Kind = Literal["change", "spec", "all"]
-
 
 class Validation:
     """Finds what is wrong in a tree, and notes what its reference tool does not look at.
 
-    Reports of changes are kept as long as the state of the change, those of specs as long as their
-    document, and those of everything as long as that of the whole tree, unless it is looked at
-    `once`. Those of everything are also `kept` for other processes, by a digest of the whole tree;
-    it is looked for there once, before anything was worked out.
+    Reports of changes are kept as long as the state of the change, and those of specs as long as
+    their document.
     """
 
     def __init__(
@@ -44,9 +38,6 @@ class Validation:
         overlaps: Overlaps,
         cache: DocumentCache,
         states: StateCache,
-        *,
-        once: bool,
-        kept: KeptReports | None = None,
     ) -> None:
         self._tree = tree
         self._rules = rules
@@ -55,9 +46,6 @@ class Validation:
         self._overlaps = overlaps
         self._cache = cache
         self._states = states
-        self._once = once
-        self._kept = kept
-        self._all_reports: dict[tuple[Kind, bool], tuple[State, tuple[Report, ...]]] = {}
 
     def change(self, change: str, *, notes: bool = True) -> Report:
         """All findings about one change."""
@@ -84,37 +72,8 @@ class Validation:
             return Report(capability, "spec", tuple(file_rules.unusable(error)))
         return self._spec_report(capability, spec)
 
-    def all(self, kind: Kind = "all", *, notes: bool = True) -> list[Report]:
-        """All findings about all changes, all specs or both, by name.
-
-        They are worked out once for a state of the tree.
-        """
-        self._tree.check_there()
-        state, key = None if self._once else self._tree.whole_state(), (kind, notes)
-        known = self._all_reports.get(key)
-        if state is not None and known is not None and known[0] == state:
-            return list(known[1])
-        digest = None
-        if known is None and self._kept is not None:
-            digest = self._kept.digest(kind, str(notes))
-            if digest is not None and (found := self._kept.read(digest)) is not None:
-                self._remember(key, state, found)
-                return list(found)
-        reports = self._all(kind, notes=notes)
-        if self._remember(key, state, tuple(reports)) and digest is not None and self._kept:
-            self._kept.write(digest, reports)
-        return reports
-
-    def _remember(
-        self, key: tuple[Kind, bool], state: State | None, reports: tuple[Report, ...]
-    ) -> bool:
-        """Keep reports in memory, unless the tree was edited meanwhile; say whether."""
-        if state is None or self._tree.whole_state() != state:
-            return False
-        self._all_reports[key] = (state, reports)
-        return True
-
-    def _all(self, kind: Kind, *, notes: bool) -> list[Report]:
+    def all(self, kind: Kind, *, notes: bool) -> list[Report]:
+        """All findings about all changes, all specs or both, by name."""
         reports = []
         if kind in ("all", "change"):
             changes = sorted(self._tree.change_ids(), key=code_unit_key)
