@@ -4,11 +4,12 @@ Nothing of Tasky runs here. A write changes the rows, indexes, words and events 
 changes, in one transaction that is made durable; a search asks the index of words alone.
 """
 
+import json
 import random
 import sqlite3
 import time
 import uuid
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any, Protocol
@@ -16,14 +17,6 @@ from typing import Any, Protocol
 import psycopg
 from psycopg import sql
 
-ALONE = ", in the database alone"
-NAMES = (
-    "get 50",
-    "create 50",
-    "edit 50",
-    "search, rare word",
-    "search, common words never together",
-)
 WORDS_APART = ("even", "odd")
 MANY = 50
 AT = "2026-11-01T00:00:00.000000Z"
@@ -32,24 +25,28 @@ TASK = (
     " last_event, tags, blockers, details"
 )
 EVENT = "event_id, batch, item, at, caller, action, task_id, name, revision, changes, previous"
+EDITED = "name, priority, sort_key, updated_at, number"
+CLAIMED = "claimant, claim_token, claimed_until, holder, number"
 
 
 class _Database(Protocol):
     """One of the two databases, by what differs between them."""
 
     def write(self) -> Any: ...
-    def many(self, statement: str, rows: list[tuple[Any, ...]]) -> None: ...
+    def insert(self, table: str, columns: str, rows: list[tuple[Any, ...]]) -> None: ...
+    def update(self, table: str, columns: str, rows: list[tuple[Any, ...]]) -> None:
+        """Set columns; the last one is the key."""
+
+    def put_words(self, rows: list[tuple[str, int]]) -> None: ...
+    def add_words(self, rows: list[tuple[str, int]]) -> None:
+        """Have tasks found by further words, which is the least that an edit changes."""
+
+    def rows(self, numbers: list[int]) -> None: ...
     def one(self, statement: str) -> int: ...
     def having(self, words: Iterable[str]) -> None: ...
 
-    put_words: str
-    change_words: str
-
 
 class _SQLite:
-    put_words = "INSERT INTO words (folded, rowid) VALUES (?, ?)"
-    change_words = "UPDATE words SET folded = ? WHERE rowid = ?"
-
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
         for pragma in ("synchronous = FULL", "cache_size = -32000", "mmap_size = 268435456"):
@@ -61,8 +58,24 @@ class _SQLite:
         yield
         self._connection.execute("COMMIT")
 
-    def many(self, statement: str, rows: list[tuple[Any, ...]]) -> None:
-        self._connection.executemany(statement, rows)
+    def insert(self, table: str, columns: str, rows: list[tuple[Any, ...]]) -> None:
+        marks = ", ".join("?" * len(rows[0]))
+        self._connection.executemany(f"INSERT INTO {table} ({columns}) VALUES ({marks})", rows)
+
+    def update(self, table: str, columns: str, rows: list[tuple[Any, ...]]) -> None:
+        *names, key = columns.split(", ")
+        settings = ", ".join(f"{name} = ?" for name in names)
+        self._connection.executemany(f"UPDATE {table} SET {settings} WHERE {key} = ?", rows)
+
+    def put_words(self, rows: list[tuple[str, int]]) -> None:
+        self.insert("texts", "folded, number", rows)
+        self.insert("words", "folded, rowid", rows)
+
+    def add_words(self, rows: list[tuple[str, int]]) -> None:
+        rows = sorted(rows, key=lambda row: row[1])
+        statement = "UPDATE texts SET folded = folded || ? WHERE number = ?"
+        self._connection.executemany(statement, [(f" {text}", number) for text, number in rows])
+        self.insert("words", "folded, rowid", rows)
 
     def rows(self, numbers: list[int]) -> None:
         marks = ", ".join("?" * len(numbers))
@@ -78,9 +91,6 @@ class _SQLite:
 
 
 class _PostgreSQL:
-    put_words = "INSERT INTO words (words, number) VALUES (array_to_tsvector(%s), %s)"
-    change_words = "UPDATE words SET words = array_to_tsvector(%s) WHERE number = %s"
-
     def __init__(self, connection: "psycopg.Connection[Any]") -> None:
         self._connection = connection
         found = "SELECT schemaname FROM pg_tables WHERE tablename = 'tagged'"  # the plan's own
@@ -92,18 +102,42 @@ class _PostgreSQL:
         with self._connection.transaction(), self._connection.pipeline():
             yield
 
-    def many(self, statement: str, rows: list[tuple[Any, ...]]) -> None:
-        if "array_to_tsvector" in statement:
-            rows = [(text.split(), number) for text, number in rows]
-        with self._connection.cursor() as cursor:
-            cursor.executemany(statement.replace("?", "%s"), rows)
+    def insert(self, table: str, columns: str, rows: list[tuple[Any, ...]]) -> None:
+        source = f"SELECT {columns} FROM json_populate_recordset(NULL::{table}, %s::json)"
+        self._send(f"INSERT INTO {table} ({columns}) {source}", columns, rows)
+
+    def update(self, table: str, columns: str, rows: list[tuple[Any, ...]]) -> None:
+        *names, key = columns.split(", ")
+        settings = ", ".join(f"{name} = new.{name}" for name in names)
+        source = f"json_populate_recordset(NULL::{table}, %s::json) AS new"
+        where = f"{table}.{key} = new.{key}"
+        self._send(f"UPDATE {table} SET {settings} FROM {source} WHERE {where}", columns, rows)
+
+    def put_words(self, rows: list[tuple[str, int]]) -> None:
+        source = "json_to_recordset(%s::json) AS new (text text, number bigint)"
+        words = "array_to_tsvector(string_to_array(text, ' '))"
+        statement = f"INSERT INTO words (number, words) SELECT number, {words} FROM {source}"
+        self._send(statement, "text, number", rows)
+
+    def add_words(self, rows: list[tuple[str, int]]) -> None:
+        source = "json_to_recordset(%s::json) AS new (text text, number bigint)"
+        added = "words || array_to_tsvector(string_to_array(text, ' '))"
+        statement = (
+            f"UPDATE words SET words = {added} FROM {source} WHERE words.number = new.number"
+        )
+        self._send(statement, "text, number", rows)
+
+    def _send(self, statement: str, columns: str, rows: Sequence[tuple[Any, ...]]) -> None:
+        names = columns.split(", ")
+        data = json.dumps([dict(zip(names, row, strict=True)) for row in rows])
+        self._connection.execute(statement.encode(), (data,))
 
     def rows(self, numbers: list[int]) -> None:
         statement = "SELECT * FROM tasks WHERE number = ANY(%s)"
         self._connection.execute(statement, (numbers,)).fetchall()
 
     def one(self, statement: str) -> int:
-        row = self._connection.execute(statement).fetchone()
+        row = self._connection.execute(statement.encode()).fetchone()
         return int(row[0]) if row else 0
 
     def having(self, words: Iterable[str]) -> None:
@@ -130,12 +164,13 @@ def _measured(database: _Database, rounds: int, word: Callable[[], str]) -> dict
     writes = _Writes(database, chance, word, last, event)
     kinds: dict[str, Callable[[], None]] = {
         "get 50": lambda: database.rows(chance.sample(range(1, last + 1), MANY)),
-        "create 50": writes.create,
-        "edit 50": writes.edit,
         "search, rare word": lambda: database.having([word()]),
         "search, common words never together": lambda: database.having(WORDS_APART),
+        "create 50": writes.create,
+        "edit 50": writes.edit,
+        "claim": writes.claim,
     }
-    return {f"{name}{ALONE}": [_timed(work) for _ in range(rounds)] for name, work in kinds.items()}
+    return {name: [_timed(work) for _ in range(rounds)] for name, work in kinds.items()}
 
 
 def _timed(work: Callable[[], None]) -> float:
@@ -172,26 +207,29 @@ class _Writes:
             rows.append(row)
             words.append((f"pending {name}", number))
         with self._database.write():
-            marks = ", ".join("?" * len(rows[0]))
-            self._database.many(f"INSERT INTO tasks ({TASK}) VALUES ({marks})", rows)
-            self._database.many(self._database.put_words, words)
+            self._database.insert("tasks", TASK, rows)
+            self._database.put_words(words)
             self._note("create", [row[1] for row in rows])
 
     def edit(self) -> None:
         numbers = self._chance.sample(range(1, self._there + 1), MANY)
         rows, words = [], []
         for number in numbers:
-            name, priority = f"update server {self._word()}", self._chance.randint(1, 5)
-            rows.append((name, priority, f"{priority} 9999-12-31 {number:015}", AT, number))
-            words.append((f"pending {name}", number))
+            word, priority = self._word(), self._chance.randint(1, 5)
+            name, key = f"update server {word}", f"{priority} 9999-12-31 {number:015}"
+            rows.append((name, priority, key, AT, number))
+            words.append((f"{word}{self._event}", number))
         with self._database.write():
-            self._database.many(
-                "UPDATE tasks SET name = ?, priority = ?, sort_key = ?, updated_at = ?,"
-                " revision = revision + 1 WHERE number = ?",
-                rows,
-            )
-            self._database.many(self._database.change_words, words)
+            self._database.update("tasks", EDITED, rows)
+            self._database.add_words(words)
             self._note("update", [str(number) for number in numbers])
+
+    def claim(self) -> None:
+        number = self._chance.randrange(1, self._there)
+        row = ("somebody", "token", AT, "somebody", number)
+        with self._database.write():
+            self._database.update("tasks", CLAIMED, [row])
+            self._note("claim", [str(number)])
 
     def _note(self, action: str, tasks: list[str]) -> None:
         rows = []
@@ -199,5 +237,4 @@ class _Writes:
             named = (AT, "somebody", action, task, "update server", 1, '{"name": ["a", "b"]}', 0)
             rows.append((self._event, self._event, item, *named))
             self._event += 1
-        marks = ", ".join("?" * len(rows[0]))
-        self._database.many(f"INSERT INTO events ({EVENT}) VALUES ({marks})", rows)
+        self._database.insert("events", EVENT, rows)

@@ -35,6 +35,22 @@ def test_a_whole_plan_is_made_in_one_call_and_read_from_both_sides(plan: Tasks) 
     assert names(plan, ready=True) == ["Test"]
 
 
+def test_a_changed_task_is_found_by_the_words_that_it_has_now(plan: Tasks) -> None:
+    long = "w" * 600  # longer than some stores keep
+    (one,) = create(plan, "Dig garden", details="the garden-shed, subway spade")
+
+    edit(plan, "update", one, name="Spades way")
+    found = [word for word in ("gard", "dig", "way", "subw", "spades") if names(plan, search=word)]
+    edit(plan, "update", one, name="Later")
+    found += [word for word in ("gard", "way", "spade", "spades") if names(plan, search=word)]
+    edit(plan, "update", one, details=f"{long}a {long}b")
+    edit(plan, "update", one, details=f"{long}b")
+    found += [word for word in ("gard", "lat", f"{long}b") if names(plan, search=word)]
+
+    assert found == ["gard", "way", "subw", "spades", "gard", "spade", "lat", f"{long}b"]
+    assert plan.check() == []
+
+
 def test_a_bulk_with_errors_names_every_failing_item_and_changes_nothing(plan: Tasks) -> None:
     one, two = create(plan, "One", "Two")
     edit(plan, "complete", two)

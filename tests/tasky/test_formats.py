@@ -23,11 +23,24 @@ CREATE INDEX events_undo ON events (caller, event_id)
 CREATE INDEX tasks_ready ON tasks (sort_key, claimed_until, holder)
     WHERE status = 'pending' AND open_blockers = 0;
 """,
+    4: "",
 }
 """The indexes of earlier formats that a later one has replaced."""
+WORDS = {
+    "sqlite": """
+CREATE TABLE old AS SELECT * FROM texts;
+DROP TABLE words;
+DROP TABLE texts;
+CREATE VIRTUAL TABLE words USING fts5 (folded, tokenize = 'ascii', detail = none, columnsize = 0);
+INSERT INTO words (rowid, folded) SELECT number, folded FROM old;
+DROP TABLE old;
+""",
+    "postgresql": "DROP TABLE vocabulary;",
+}
+"""How words were kept before format 5."""
 
 
-def back_to(version: int) -> str:
+def back_to(version: int, kind: str) -> str:
     """The statements that take the newest tables back to an earlier format."""
     steps = steps_from(version)
     dropped = "".join(
@@ -35,7 +48,7 @@ def back_to(version: int) -> str:
     )
     added = re.findall(r"ALTER TABLE (\w+) ADD COLUMN (\w+)", steps)
     columns = "".join(f"ALTER TABLE {table} DROP COLUMN {name};" for table, name in added)
-    return f"{dropped}{columns}{INDEXES[version]}"
+    return f"{dropped}{columns}{INDEXES[version]}{WORDS[kind]}"
 
 
 def test_every_step_between_formats_leads_to_the_next() -> None:
@@ -57,11 +70,12 @@ def test_a_database_of_an_earlier_format_is_upgraded_and_keeps_all_it_has(
     if kind == "sqlite":
         assert location.path
         with closing(sqlite3.connect(location.path)) as connection:
-            connection.executescript(back_to(version) + f"PRAGMA user_version = {version};")
+            back = back_to(version, kind)
+            connection.executescript(f"{back}PRAGMA user_version = {version};")
     else:
         with psycopg.connect(location.url, autocommit=True) as database:
             database.execute(f"SET search_path TO {location.schema}".encode())
-            database.execute(back_to(version).encode())
+            database.execute(back_to(version, kind).encode())
             database.execute("UPDATE format SET version = %s", (version,))
 
     again = plans.open(kind)
@@ -78,6 +92,11 @@ def test_a_database_of_an_earlier_format_is_upgraded_and_keeps_all_it_has(
     # What was done before can still be undone by who did it.
     assert edit(again, "undo")["priority"] == 3
     assert edit(again, "note", first, note="Upgraded")["notes"][0]["text"] == "Upgraded"
+    # Words are found as before, and as they are changed from now on.
+    edit(again, "update", free, name="Sell")
+    assert [names(again, search=word) for word in ("rak", "buy", "sel")] == [["Rake"], [], ["Sell"]]
+    assert names(again, search="sell", status="pending") == ["Sell"]
     if kind == "sqlite":
+        assert again.check() == []
         assert location.path
         assert location.path.with_name(f"tasks.sqlite.v{version}.bak").exists()

@@ -15,7 +15,7 @@ import psycopg
 from psycopg import sql as names
 
 from ..errors import BusyError, UnavailableError, UnreachableError
-from ..model import Found, Wanted
+from ..model import Found, Task, Wanted
 from .readiness import hold_up_all
 from .sql import (
     FEW,
@@ -24,9 +24,13 @@ from .sql import (
     SUMMARY,
     TABLES,
     VERSION,
+    Reworded,
     SqlView,
     Where,
     common_conditions,
+    indexed,
+    is_status,
+    reworded,
     status_word,
     steps_from,
     summary_of,
@@ -39,19 +43,25 @@ _LONGEST_WORD = 500
 _EXAMINED = 4_000
 # So many texts are read to learn whether words are often together.
 _SAMPLE = 1_000
+# From this part of the texts on, words are sooner found by reading texts than by the index.
+_COMMON = 0.4
 _KNOWS_JIT = 110_000
 # So many rows go to the server in one statement.
 _ROWS = 1_000
-_WORDED = (
-    "number, array_to_tsvector(string_to_array(text, ' ')) AS words "
-    "FROM json_to_recordset(?::json) AS given (number bigint, text text)"
-)
+_VECTOR = "array_to_tsvector(string_to_array({}, ' '))"
 _CLOCK: LiteralString = "SELECT clock_timestamp()"
 _TEXT = 'TEXT COLLATE "C"'
 _WORDS = """
 CREATE TABLE words (number BIGINT NOT NULL PRIMARY KEY, words TSVECTOR NOT NULL);
 CREATE INDEX words_index ON words USING gin (words);
 CREATE TABLE format (version INTEGER NOT NULL);
+CREATE TABLE vocabulary (word {text} NOT NULL PRIMARY KEY);
+"""
+# Before format 5 the words that tasks have were known only to the index.
+_TO_FORMAT_5 = """
+CREATE TABLE vocabulary (word {text} NOT NULL PRIMARY KEY);
+INSERT INTO vocabulary
+    SELECT word FROM ts_stat('SELECT words FROM words') WHERE NOT starts_with(word, '·');
 """
 # What some hosting providers add to a URL and libpq does not know.
 _NOT_LIBPQ = frozenset({"pgbouncer", "connection_limit", "pool_timeout", "schema"})
@@ -209,7 +219,7 @@ class Postgres:
         version = row[0] if row else None
         if version in STEPS:
             connection.execute("SELECT set_config('search_path', %s, true)", (self._schema,))
-            connection.execute(steps_from(version).format(text=_TEXT).encode())
+            connection.execute((steps_from(version) + _TO_FORMAT_5).format(text=_TEXT).encode())
             hold_up_all(PostgresView(connection, datetime.now(UTC)))
             connection.execute("UPDATE format SET version = %s", (VERSION,))
         elif version != VERSION:
@@ -229,6 +239,7 @@ class PostgresView(SqlView):
     def __init__(self, connection: psycopg.Connection[tuple[Any, ...]], now: datetime) -> None:
         self._connection = connection
         self._now = now
+        self._spelt: dict[str, str] = {}
 
     def now(self) -> datetime:
         return self._now
@@ -261,6 +272,7 @@ class PostgresView(SqlView):
     def apply(self, changes: Changes) -> None:
         with _together(self._connection):
             super().apply(changes)
+        self._spelt.clear()
 
     def among(self, values: Collection[Any]) -> tuple[str, Any]:
         return "= ANY (?)", list(values)
@@ -269,21 +281,48 @@ class PostgresView(SqlView):
         return "unnest(?::text[]) AS one (value)", list(values)
 
     def put_words(self, rows: list[tuple[int, str]]) -> None:
-        for part in _as_json(("number", "text"), _lexemes(rows)):
-            self.rows_of(f"INSERT INTO words (number, words) SELECT {_WORDED}", (part,))
+        cut = [(number, text.split()) for number, text in rows]
+        for part in _as_json(("number", "text"), [(number, _joined(one)) for number, one in cut]):
+            self.rows_of(
+                "INSERT INTO words (number, words) "
+                f"SELECT number, {_VECTOR.format('text')} FROM json_to_recordset(?::json) "
+                "AS given (number bigint, text text)",
+                (part,),
+            )
+        self._learn({word for _, words in cut for word in words})
 
-    def replace_words(self, rows: list[tuple[int, str]], met: set[str]) -> None:
-        for part in _as_json(("number", "text"), _lexemes(rows)):
-            sql = "UPDATE words SET words = new.words FROM (SELECT"
-            self.rows_of(f"{sql} {_WORDED}) AS new WHERE words.number = new.number", (part,))
+    def replace_words(self, pairs: list[tuple[Task, Task]]) -> None:
+        changes = [change for pair in pairs if any((change := _reworded(*pair))[1:])]
+        rows = [(number, _joined(gone), _joined(new)) for number, gone, new in changes]
+        for part in _as_json(("number", "gone", "new"), rows):
+            self.rows_of(
+                "UPDATE words SET words = "
+                "ts_delete(words, string_to_array(other.gone, ' ')) || "
+                f"{_VECTOR.format('other.new')} FROM json_to_recordset(?::json) "
+                "AS other (number bigint, gone text, new text) WHERE words.number = other.number",
+                (part,),
+            )
+        self._learn({word for change in changes for word in change.new})
+
+    def _learn(self, met: set[str]) -> None:
+        words = sorted(word for word in met if not is_status(word))
+        if words:
+            self.rows_of(
+                "INSERT INTO vocabulary SELECT unnest(string_to_array(?, ' ')) "
+                "ON CONFLICT DO NOTHING",
+                (_joined(words),),
+            )
 
     def drop_words(self, numbers: list[int]) -> None:
         self.run("DELETE FROM words WHERE number = ?", [(number,) for number in numbers])
 
     def search(self, wanted: Wanted, after: str, limit: int, count: bool) -> Found:
-        where = _conditions(wanted)
         worded = self._with_words(wanted) if wanted.words else None
-        few = worded if worded is not None and len(worded) <= COUNTED else self._few(wanted)
+        if worded is not None and len(worded) <= COUNTED:
+            rest = self._conditions(replace(wanted, words=()))
+            return self.from_few(worded, wanted, rest, after, limit)
+        where = self._conditions(wanted)
+        few = self._few(wanted)
         if few is not None:
             return self.from_few(few, wanted, where, after, limit)
         columns = SUMMARY + (", details" if wanted.words else "")
@@ -296,24 +335,39 @@ class PostgresView(SqlView):
         return self.found(found, total, wanted, is_part=is_part)
 
     def unblocking(self, wanted: Wanted) -> tuple[str, Where]:
-        return "tasks", _conditions(wanted)
+        return "tasks", self._conditions(wanted)
+
+    def from_few(
+        self, numbers: Collection[int], wanted: Wanted, where: Where, after: str, limit: int
+    ) -> Found:
+        clause, value = self.among(numbers)
+        # Found before they are sorted: else the database could walk all tasks in list order.
+        few = f"SELECT sort_key, number FROM tasks WHERE number {clause} AND {where}"
+        page = self.rows(
+            f"WITH few AS MATERIALIZED ({few}) SELECT number, (SELECT count(*) FROM few) FROM few "
+            "WHERE sort_key > ? ORDER BY sort_key LIMIT ?",
+            (value, *where.values, after, limit + 1),
+        )
+        total = page[0][1] if page else 0
+        return Found(self.summaries([row[0] for row in page], wanted), total)
 
     def _with_words(self, wanted: Wanted) -> list[int]:
         """Return the numbers of the tasks that have the words, at most one more than are counted.
 
-        The planner takes words for independent: of two that never meet it expects many, and would
-        read all texts to meet the first. Where a sample has few, all are found by the index.
+        Texts that are read one after the other soon show enough of those that half of the tasks
+        are. All others are found by the index: the planner takes words for independent, of two that
+        never meet it expects many, and would read all texts to meet the first.
         """
-        query = _query(wanted)
+        query = self._query(wanted)
         sql = "SELECT number FROM words WHERE words @@ ?::tsquery"
-        if len(wanted.words) > 1 and not self._are_common(query):
+        if not self._are_common(query):
             sql = f"WITH found AS MATERIALIZED ({sql}) SELECT number FROM found"
         return [row[0] for row in self.rows(f"{sql} LIMIT {COUNTED + 1}", (query,))]
 
     def _are_common(self, query: str) -> bool:
         sample = f"SELECT words FROM words ORDER BY number LIMIT {_SAMPLE}"
         sql = f"SELECT count(*) FROM ({sample}) AS first WHERE words @@ ?::tsquery"
-        return int(self.rows(sql, (query,))[0][0]) > _SAMPLE // 10
+        return int(self.rows(sql, (query,))[0][0]) > _SAMPLE * _COMMON
 
     def _few(self, wanted: Wanted) -> list[int] | None:
         """Return the numbers that one of the conditions leaves, when they are few."""
@@ -336,20 +390,20 @@ class PostgresView(SqlView):
         if worded is not None:
             if wanted == wanted.only(words=wanted.words, status=wanted.status):
                 return len(worded), False
-            rest = _conditions(replace(wanted, words=()))
+            rest = self._conditions(replace(wanted, words=()))
             sql = f"SELECT count(*) FROM tasks WHERE number = ANY (?) AND {rest}"
             ((total,),) = self.rows(sql, (worded[:_EXAMINED], *rest.values))
             return int(total), True
         if not (wanted.tags or wanted.due_until or wanted.created_after):
             return self.count(f"SELECT 1 FROM tasks WHERE {where}", where.values), False
         # The index of the walk gives the first tasks; among these the rest is looked at.
-        apart = _conditions(replace(wanted, tags=(), due_until=None, created_after=None))
+        apart = self._conditions(replace(wanted, tags=(), due_until=None, created_after=None))
         walk = (
             f"SELECT number, due_at, created_at FROM tasks WHERE {apart} "
             f"ORDER BY sort_key LIMIT {_EXAMINED + 1}"
         )
         ((looked_at,),) = self.rows(f"SELECT count(*) FROM ({walk}) AS first", apart.values)
-        rest = _conditions(
+        rest = self._conditions(
             wanted.only(
                 tags=wanted.tags, due_until=wanted.due_until, created_after=wanted.created_after
             )
@@ -358,30 +412,46 @@ class PostgresView(SqlView):
         ((total,),) = self.rows(sql, (*apart.values, *rest.values))
         return int(total), looked_at > _EXAMINED
 
+    def _conditions(self, wanted: Wanted) -> Where:
+        where = common_conditions(wanted, "number")
+        if wanted.due_until:
+            where.need("due_at <= ?", wanted.due_until)
+        if wanted.created_after:
+            where.need("created_at > ?", wanted.created_after)
+        if wanted.words:
+            matching = "number IN (SELECT number FROM words WHERE words @@ ?::tsquery)"
+            where.need(matching, self._query(wanted))
+        return where
 
-def _conditions(wanted: Wanted) -> Where:
-    where = common_conditions(wanted, "number")
-    if wanted.due_until:
-        where.need("due_at <= ?", wanted.due_until)
-    if wanted.created_after:
-        where.need("created_at > ?", wanted.created_after)
-    if wanted.words:
-        matching = "number IN (SELECT number FROM words WHERE words @@ ?::tsquery)"
-        where.need(matching, _query(wanted))
-    return where
+    def _query(self, wanted: Wanted) -> str:
+        """Return the text search: the status, and every word as the beginning of a word."""
+        status = [f"'{status_word(wanted.status)}'"] if wanted.status else []
+        return " & ".join([*status, *(self._one_of(word) for word in wanted.words)])
+
+    def _one_of(self, word: str) -> str:
+        """Return what matches a word, or all known words that begin so: a true prefix has the
+        database list all tasks of each before it looks at the next condition."""
+        cut = word[:_LONGEST_WORD]
+        if len(word) < SHORTEST_PREFIX:
+            return f"'{cut}'"
+        if cut not in self._spelt:
+            known = self.known(cut)
+            spelt = " | ".join(f"'{one}'" for one in known or [cut])
+            self._spelt[cut] = f"'{cut}':*" if known is None else f"({spelt})"
+        return self._spelt[cut]
 
 
-def _query(wanted: Wanted) -> str:
-    """Return the text search: the status, and every word as the beginning of a word."""
-    status = [f"'{status_word(wanted.status)}'"] if wanted.status else []
-    return " & ".join([*status, *(_lexeme(word) for word in wanted.words)])
+def _reworded(old: Task, new: Task) -> Reworded:
+    """Compare a task's words; where one is cut that it loses, another may be cut to the same."""
+    change = reworded(old, new)
+    if any(len(word) > _LONGEST_WORD for word in change.gone):
+        return Reworded(new.number, set(indexed(old).split()), set(indexed(new).split()))
+    return change
 
 
-def _lexemes(rows: Iterable[tuple[int, str]]) -> list[tuple[int, str]]:
-    """Return the texts with words that are short enough for an index."""
-    return [
-        (number, " ".join(word[:_LONGEST_WORD] for word in text.split())) for number, text in rows
-    ]
+def _joined(words: Iterable[str]) -> str:
+    """Return the words as one text, each short enough for an index."""
+    return " ".join(word[:_LONGEST_WORD] for word in words)
 
 
 def _as_json(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> Iterator[str]:
@@ -389,10 +459,6 @@ def _as_json(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> Iterator[
     for start in range(0, len(rows), _ROWS):
         part = [dict(zip(columns, row, strict=True)) for row in rows[start : start + _ROWS]]
         yield json.dumps(part, ensure_ascii=False)
-
-
-def _lexeme(word: str) -> str:
-    return f"'{word[:_LONGEST_WORD]}'" + (":*" if len(word) >= SHORTEST_PREFIX else "")
 
 
 def _psycopg(sql: str) -> bytes:

@@ -4,7 +4,7 @@ from .rows import SUMMARY, summary_of
 from .tables import STEPS, TABLES, VERSION, steps_from
 from .view import FEW, SqlView
 from .where import Where, common_conditions
-from .words import SHORTEST_PREFIX, indexed, says, status_word
+from .words import SHORTEST_PREFIX, Reworded, indexed, is_status, reworded, says, status_word
 
 __all__ = [
     "FEW",
@@ -13,10 +13,13 @@ __all__ = [
     "SUMMARY",
     "TABLES",
     "VERSION",
+    "Reworded",
     "SqlView",
     "Where",
     "common_conditions",
     "indexed",
+    "is_status",
+    "reworded",
     "says",
     "status_word",
     "steps_from",

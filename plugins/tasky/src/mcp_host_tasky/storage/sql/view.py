@@ -10,7 +10,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
-from ...model import Event, Found, Kept, Status, Summary, Task, Wanted, words_of, written
+from ...model import Event, Found, Kept, Status, Summary, Task, Wanted
 from ..readiness import IS_PENDING, count_unblocked, hold_up
 from ..store import COUNTED, SHORT_IDS, Changes
 from .rows import (
@@ -31,6 +31,8 @@ from .words import indexed
 
 FEW = 2_000
 """Up to this many matches are fetched and sorted; more are met soon on a walk in list order."""
+EXPANSIONS = 50
+"""Up to so many words that begin alike are spelt out in a search."""
 _UNDOABLE = "undone_by IS NULL AND action NOT IN ('claim', 'release', 'note', 'undo')"
 
 
@@ -77,12 +79,20 @@ class SqlView:
     def put_words(self, rows: list[tuple[int, str]]) -> None:
         raise NotImplementedError
 
-    def replace_words(self, rows: list[tuple[int, str]], met: set[str]) -> None:
-        """Give tasks other texts; `met` are the words that stand in what changed of them."""
+    def replace_words(self, pairs: list[tuple[Task, Task]]) -> None:
+        """Have tasks, each as it was and as it is, found by other words; they come by number."""
         raise NotImplementedError
 
     def drop_words(self, numbers: list[int]) -> None:
         raise NotImplementedError
+
+    def known(self, word: str) -> list[str] | None:
+        """Return the words of tasks that begin so; None where they are many."""
+        found = self.rows(
+            "SELECT word FROM vocabulary WHERE word >= ? AND word < ? LIMIT ?",
+            (word, word + "\U0010ffff", EXPANSIONS + 1),
+        )
+        return [row[0] for row in found] if len(found) <= EXPANSIONS else None
 
     # Reading
 
@@ -344,20 +354,13 @@ class SqlView:
         self.run("DELETE FROM waits WHERE task_id = ?", [(new.task_id,) for _, new in related])
         self.run("DELETE FROM tagged WHERE number = ?", [(new.number,) for _, new in related])
         self._relate([new for _, new in related])
-        reworded = [
+        other = [
             (old, new)
             for old, new in pairs
             if (old.name, old.details, old.status) != (new.name, new.details, new.status)
         ]
-        if reworded:
-            met = {
-                word
-                for old, new in reworded
-                for before, after in ((old.name, new.name), (old.details, new.details))
-                if before != after
-                for word in words_of(written(after))
-            }
-            self.replace_words(sorted((new.number, indexed(new)) for _, new in reworded), met)
+        if other:
+            self.replace_words(sorted(other, key=lambda pair: pair[1].number))
 
     def _relate(self, tasks: list[Task]) -> None:
         waits = [(blocker, task.task_id) for task in tasks for blocker in task.blockers]

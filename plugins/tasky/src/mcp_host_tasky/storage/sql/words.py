@@ -1,8 +1,9 @@
 """The words that tasks are found by."""
 
 from collections.abc import Collection
+from typing import NamedTuple
 
-from ...model import Status, Task, words_of, written
+from ...model import Status, Task, fold, words_of, written
 
 SHORTEST_PREFIX = 3
 """A shorter word matches only itself: too much begins with one or two letters."""
@@ -26,6 +27,47 @@ def indexed(task: Task) -> str:
     return " ".join([*words, status_word(task.status)])
 
 
+class Reworded(NamedTuple):
+    """The words that a task is found by no more, and those that it is found by from now on."""
+
+    number: int
+    gone: set[str]
+    new: set[str]
+
+
+def reworded(old: Task, new: Task) -> Reworded:
+    """Compare the words of a task before and after: an index need not be told of the others."""
+    gone, come = set(words_of(old.name)), set(words_of(new.name))
+    if old.details == new.details:
+        # Details can be long: what stands there is looked up, not listed.
+        text = fold(written(new.details))
+        standing = {word for word in gone ^ come if _stands_in(text, word)}
+        gone, come = gone - come - standing, come - gone - standing
+    else:
+        gone.update(words_of(written(old.details)))
+        come.update(words_of(written(new.details)))
+        gone, come = gone - come, come - gone
+    if old.status is not new.status:
+        gone.add(status_word(old.status))
+        come.add(status_word(new.status))
+    return Reworded(new.number, gone, come)
+
+
+def _stands_in(text: str, word: str) -> bool:
+    """Whether a folded text has the word, and not only as a part of others."""
+    at = text.find(word)
+    while at >= 0:
+        end = at + len(word)
+        if not text[max(0, at - 1) : at].isalnum() and not text[end : end + 1].isalnum():
+            return True
+        at = text.find(word, at + 1)
+    return False
+
+
 def status_word(status: Status) -> str:
     """Return the status as a word that no text has: the dot is neither letter nor digit."""
     return f"·{status.value}"
+
+
+def is_status(word: str) -> bool:
+    return word.startswith("·")

@@ -89,7 +89,7 @@ class SqliteFile:
             if found == ["ok"]:
                 found = []
             if not isinstance(connection, AtRest):
-                connection.execute("INSERT INTO words (words) VALUES ('integrity-check')")
+                connection.execute("INSERT INTO words (words, rank) VALUES ('integrity-check', 1)")
         return found
 
     def close(self) -> None:

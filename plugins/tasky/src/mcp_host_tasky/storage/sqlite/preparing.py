@@ -1,5 +1,7 @@
 """Makes a SQLite file, and upgrades an older one after a copy."""
 
+# ruff: noqa: S608  statements are put together from this room's own constants
+
 import os
 import sqlite3
 import threading
@@ -14,13 +16,31 @@ from .connecting import begin, connect
 from .trouble import explained
 from .view import SqliteView
 
+_WORDS = """
+CREATE TABLE texts (number INTEGER PRIMARY KEY, folded TEXT NOT NULL);
+CREATE VIRTUAL TABLE words USING fts5 (folded, content = 'texts', content_rowid = 'number',
+    tokenize = 'ascii', detail = none, columnsize = 0);
+INSERT INTO words (words, rank) VALUES ('automerge', 0), ('crisismerge', 64);
+"""
+# Before format 5 the index of words had texts of its own.
+_TO_FORMAT_5 = (
+    """
+CREATE TABLE kept AS SELECT rowid AS number, folded FROM words;
+DROP TABLE words;
+"""
+    + _WORDS
+    + """
+INSERT INTO texts SELECT number, folded FROM kept;
+DROP TABLE kept;
+INSERT INTO words (words) VALUES ('rebuild');
+"""
+)
 _SCHEMA = (
     TABLES.format(text="TEXT").replace("BIGINT NOT NULL PRIMARY KEY", "INTEGER PRIMARY KEY")
     + """
-CREATE VIRTUAL TABLE words USING fts5 (folded, tokenize = 'ascii', detail = none, columnsize = 0);
-INSERT INTO words (words, rank) VALUES ('automerge', 0), ('crisismerge', 64);
 CREATE TABLE vocabulary (word TEXT NOT NULL PRIMARY KEY) WITHOUT ROWID;
 """
+    + _WORDS
 )
 
 
@@ -68,7 +88,7 @@ def prepare(connection: sqlite3.Connection, path: Path) -> None:
         found = connection.execute("PRAGMA user_version").fetchone()[0]
         if found in STEPS:
             Backup(path, str(found)).copy_database()
-            for statement in _statements(steps_from(found).format(text="TEXT")):
+            for statement in _statements(steps_from(found).format(text="TEXT") + _TO_FORMAT_5):
                 connection.execute(statement)
             hold_up_all(SqliteView(connection))
         elif found < VERSION:

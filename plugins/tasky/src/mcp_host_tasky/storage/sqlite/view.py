@@ -8,11 +8,20 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from ...model import Found, Wanted
-from ..sql import FEW, SHORTEST_PREFIX, SqlView, Where, common_conditions, says, status_word
+from ...model import Found, Task, Wanted
+from ..sql import (
+    FEW,
+    SHORTEST_PREFIX,
+    SqlView,
+    Where,
+    common_conditions,
+    is_status,
+    reworded,
+    says,
+    status_word,
+)
 from ..store import EXAMINED
 
-EXPANSIONS = 50
 WORDED = 4_000
 """So many tasks with the words are looked at to count those that fulfil other conditions as well:
 each is a row to read, and not only an index."""
@@ -42,22 +51,40 @@ class SqliteView(SqlView):
     def each(self, values: Collection[Any]) -> tuple[str, Any]:
         return "json_each(?) AS one", json.dumps(list(values))
 
+    # The index of words has no texts of its own: of a changed one, only what differs is written.
     # FTS5 writes a segment whenever a row's number is not above the one before: rows come sorted.
 
     def put_words(self, rows: list[tuple[int, str]]) -> None:
+        self.run("INSERT INTO texts (number, folded) VALUES (?, ?)", rows)
         self.run("INSERT INTO words (rowid, folded) VALUES (?, ?)", rows)
-        self._learn({word for _, text in rows for word in text.split() if word[0] != "·"})
+        self._learn({word for _, text in rows for word in text.split()})
 
-    def replace_words(self, rows: list[tuple[int, str]], met: set[str]) -> None:
-        changed = [(text, number) for number, text in rows]
-        self.run("UPDATE words SET folded = ? WHERE rowid = ?", changed)
-        self._learn(met)
+    def replace_words(self, pairs: list[tuple[Task, Task]]) -> None:
+        changes = [change for pair in pairs if any((change := reworded(*pair))[1:])]
+        texts = self._texts([change.number for change in changes])
+        rows: list[tuple[str, int]] = []
+        steps: list[tuple[str | None, int, str]] = []
+        for number, gone, new in changes:
+            kept = [word for word in texts[number].split() if word not in gone]
+            rows.append((" ".join([*kept, *sorted(new)]), number))
+            steps.append(("delete", number, " ".join(gone)))
+            steps.append((None, number, " ".join(new)))
+        self.run("UPDATE texts SET folded = ? WHERE number = ?", rows)
+        self.run("INSERT INTO words (words, rowid, folded) VALUES (?, ?, ?)", steps)
+        self._learn({word for change in changes for word in change.new})
 
     def _learn(self, met: set[str]) -> None:
-        self.run("INSERT OR IGNORE INTO vocabulary VALUES (?)", [(word,) for word in sorted(met)])
+        words = sorted(word for word in met if not is_status(word))
+        self.run("INSERT OR IGNORE INTO vocabulary VALUES (?)", [(word,) for word in words])
 
     def drop_words(self, numbers: list[int]) -> None:
-        self.run("DELETE FROM words WHERE rowid = ?", [(number,) for number in numbers])
+        rows = sorted(self._texts(numbers).items())
+        self.run("INSERT INTO words (words, rowid, folded) VALUES ('delete', ?, ?)", rows)
+        self.run("DELETE FROM texts WHERE number = ?", [(number,) for number in numbers])
+
+    def _texts(self, numbers: Collection[int]) -> dict[int, str]:
+        clause, value = self.among(numbers)
+        return dict(self.rows(f"SELECT number, folded FROM texts WHERE number {clause}", (value,)))
 
     def search(self, wanted: Wanted, after: str, limit: int, count: bool) -> Found:
         few = self._few(wanted)
@@ -102,10 +129,7 @@ class SqliteView(SqlView):
                 "ORDER BY sort_key LIMIT ?",
                 (*where.values, after, chunk),
             )
-            clause, value = self.among([number for number, _ in rows])
-            texts = dict(
-                self.rows(f"SELECT rowid, folded FROM words WHERE rowid {clause}", (value,))
-            )
+            texts = self._texts([number for number, _ in rows])
             page += [number for number, _ in rows if says(texts[number], wanted.words)]
             if len(page) > limit or len(rows) < chunk:
                 return page[: limit + 1]
@@ -197,13 +221,10 @@ class SqliteView(SqlView):
     def _one_of(self, word: str) -> str:
         if len(word) < SHORTEST_PREFIX:
             return f'"{word}"'
-        known = self.rows(
-            "SELECT word FROM vocabulary WHERE word >= ? AND word < ? LIMIT ?",
-            (word, word + "\U0010ffff", EXPANSIONS + 1),
-        )
-        if len(known) > EXPANSIONS:
+        known = self.known(word)
+        if known is None:
             return f'"{word}" *'
-        spelt = " OR ".join(f'"{row[0]}"' for row in known) or f'"{word}"'
+        spelt = " OR ".join(f'"{one}"' for one in known) or f'"{word}"'
         return f"({spelt})"
 
 
