@@ -45,20 +45,30 @@ def snippet(text: str, words: tuple[str, ...], width: int = 90) -> str | None:
 
 def _first_match(text: str, words: tuple[str, ...]) -> int | None:
     """Return where a word of the text begins that one of the words is the beginning of."""
+    if text.isascii():
+        small = text.lower()
+        starts = [at for word in words if (at := _first_beginning(small, word)) >= 0]
+        return min(starts, default=None)
     plain = [re.escape(word) for word in words if word.isascii()]
     if plain:
         found = re.search(rf"(?<![^\W_])(?:{'|'.join(plain)})", text, re.IGNORECASE | re.ASCII)
         # Not inside a word whose other letters are not ASCII.
         if found and not text[max(0, found.start() - 1) : found.start()].isalnum():
             return found.start()
-    if text.isascii():
-        return None
     for block in re.finditer(rf".{{1,{_BLOCK}}}(?:\s|$)|\S+", text, re.DOTALL):
         if any(_matches(one, words) for one in _WORD.findall(fold(block.group()))):
             for match in _WORD.finditer(text, block.start(), block.end()):
                 if _is_match(match.group(), words):
                     return match.start()
     return None
+
+
+def _first_beginning(text: str, word: str) -> int:
+    """Return where a word of the text begins so, or -1."""
+    at = text.find(word)
+    while at > 0 and text[at - 1].isalnum():
+        at = text.find(word, at + 1)
+    return at
 
 
 def _is_match(word: str, words: tuple[str, ...]) -> bool:

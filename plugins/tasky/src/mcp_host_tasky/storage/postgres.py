@@ -317,10 +317,8 @@ class PostgresView(SqlView):
         self.run("DELETE FROM words WHERE number = ?", [(number,) for number in numbers])
 
     def search(self, wanted: Wanted, after: str, limit: int, count: bool) -> Found:
-        worded = self._with_words(wanted) if wanted.words else None
-        if worded is not None and len(worded) <= COUNTED:
-            rest = self._conditions(replace(wanted, words=()))
-            return self.from_few(worded, wanted, rest, after, limit)
+        if wanted.words and (found := self._with_words(wanted, after, limit)):
+            return found
         where = self._conditions(wanted)
         few = self._few(wanted)
         if few is not None:
@@ -330,9 +328,9 @@ class PostgresView(SqlView):
             f"SELECT {columns} FROM tasks WHERE {where} AND sort_key > ? ORDER BY sort_key LIMIT ?",
             (*where.values, after, limit + 1),
         )
-        found = [summary_of(row, wanted) for row in rows]
-        total, is_part = self._total(wanted, where, worded) if count else (0, False)
-        return self.found(found, total, wanted, is_part=is_part)
+        page = [summary_of(row, wanted) for row in rows]
+        total, is_part = self._total(wanted, where) if count else (0, False)
+        return self.found(page, total, wanted, is_part=is_part)
 
     def unblocking(self, wanted: Wanted) -> tuple[str, Where]:
         return "tasks", self._conditions(wanted)
@@ -351,18 +349,32 @@ class PostgresView(SqlView):
         total = page[0][1] if page else 0
         return Found(self.summaries([row[0] for row in page], wanted), total)
 
-    def _with_words(self, wanted: Wanted) -> list[int]:
-        """Return the numbers of the tasks that have the words, at most one more than are counted.
+    def _with_words(self, wanted: Wanted, after: str, limit: int) -> Found | None:
+        """Return the page, unless more tasks have the words than are counted."""
+        query = self._query(wanted)
+        rest = self._conditions(replace(wanted, words=()))
+        # An array has the database look each up by its number. All stays there but for the page.
+        ((worded, total, page),) = self.rows(
+            f"WITH found AS MATERIALIZED ({self._matching(query, COUNTED + 1)}), "
+            "few AS MATERIALIZED (SELECT sort_key, number FROM tasks WHERE number = ANY (CASE "
+            f"WHEN (SELECT count(*) FROM found) <= {COUNTED} THEN ARRAY(SELECT number FROM found) "
+            f"END) AND {rest}) SELECT (SELECT count(*) FROM found), (SELECT count(*) FROM few), "
+            "ARRAY(SELECT number FROM few WHERE sort_key > ? ORDER BY sort_key LIMIT ?)",
+            (query, *rest.values, after, limit + 1),
+        )
+        return Found(self.summaries(page, wanted), total) if worded <= COUNTED else None
+
+    def _matching(self, query: str, limit: int) -> str:
+        """Return the SELECT of the numbers of tasks with the words, at most so many.
 
         Texts that are read one after the other soon show enough of those that half of the tasks
         are. All others are found by the index: the planner takes words for independent, of two that
         never meet it expects many, and would read all texts to meet the first.
         """
-        query = self._query(wanted)
         sql = "SELECT number FROM words WHERE words @@ ?::tsquery"
         if not self._are_common(query):
-            sql = f"WITH found AS MATERIALIZED ({sql}) SELECT number FROM found"
-        return [row[0] for row in self.rows(f"{sql} LIMIT {COUNTED + 1}", (query,))]
+            sql = f"WITH every AS MATERIALIZED ({sql}) SELECT number FROM every"
+        return f"{sql} LIMIT {limit}"
 
     def _are_common(self, query: str) -> bool:
         sample = f"SELECT words FROM words ORDER BY number LIMIT {_SAMPLE}"
@@ -383,16 +395,18 @@ class PostgresView(SqlView):
                 return [row[0] for row in found]
         return None
 
-    def _total(self, wanted: Wanted, where: Where, worded: list[int] | None) -> tuple[int, bool]:
+    def _total(self, wanted: Wanted, where: Where) -> tuple[int, bool]:
         """Return how many match, and whether that is of those that were looked at alone."""
         if wanted.only_status:
             return self.counted(wanted.status), False
-        if worded is not None:
+        if wanted.words:  # more tasks have them than are counted
             if wanted == wanted.only(words=wanted.words, status=wanted.status):
-                return len(worded), False
+                return COUNTED + 1, False
+            query = self._query(wanted)
             rest = self._conditions(replace(wanted, words=()))
-            sql = f"SELECT count(*) FROM tasks WHERE number = ANY (?) AND {rest}"
-            ((total,),) = self.rows(sql, (worded[:_EXAMINED], *rest.values))
+            first = f"ARRAY({self._matching(query, _EXAMINED)})"
+            sql = f"SELECT count(*) FROM tasks WHERE number = ANY ({first}) AND {rest}"
+            ((total,),) = self.rows(sql, (query, *rest.values))
             return int(total), True
         if not (wanted.tags or wanted.due_until or wanted.created_after):
             return self.count(f"SELECT 1 FROM tasks WHERE {where}", where.values), False
