@@ -8,6 +8,7 @@ from collections.abc import Callable, Coroutine
 from typing import Any, Generic, TypeAlias, TypeVar
 
 from . import eager
+from .crossing import Crossing
 from .loop import PackLoop
 
 T = TypeVar("T")
@@ -50,18 +51,18 @@ class Outcome(asyncio.Future[T]):
 class Job(Generic[T]):
     """One piece of work, which raises nothing: what can fail says so in what it returns.
 
-    It settles `outcome` once, in the host's loop, and has `ended` then. Once `abandoned` it does
-    not begin; where it had begun, `over` is called in the host's loop when it ends. The work is
-    told before it is cancelled, so that it knows why.
+    It settles `outcome` once, in the host's loop, to which `back` leads, and has `ended` then. Once
+    `abandoned` it does not begin; where it had begun, `over` is called in the host's loop when it
+    ends. The work is told before it is cancelled, so that it knows why.
     """
 
-    def __init__(self, over: Callable[[], None], told: Told = None) -> None:
-        self._host = asyncio.get_running_loop()
+    def __init__(self, back: Crossing, over: Callable[[], None], told: Told = None) -> None:
+        self._back = back
         self._over = over
         self._told = told
         self._context = contextvars.copy_context()
         self._task: asyncio.Task[None] | None = None
-        self.outcome: Outcome[T] = Outcome(loop=self._host)
+        self.outcome: Outcome[T] = Outcome(loop=asyncio.get_running_loop())
         self.abandoned = False
         self.ended = False
 
@@ -94,10 +95,7 @@ class Job(Generic[T]):
             self._deliver(outcome)
 
     def _deliver(self, outcome: T) -> None:
-        try:
-            self._host.call_soon_threadsafe(self._settle, outcome)
-        except RuntimeError:
-            return  # the host's loop has ended, and nobody waits any more
+        self._back.post(self._settle, outcome)  # silent where nobody waits any more
 
     def _settle(self, outcome: T) -> None:
         self.ended = True

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..packs.threads import named_for
+from .crossing import Crossing
 
 log = logging.getLogger("mcp_host.packs")
 
@@ -38,11 +39,17 @@ def new_asyncio_loop() -> asyncio.AbstractEventLoop:
 
 
 class PackLoop:
-    """One event loop in one thread, for one pack."""
+    """One event loop in one thread, for one pack; made on the host's loop.
+
+    `way_there` and `way_back` are those of calls, of which so many `jobs` are waited for.
+    """
 
     def __init__(self, name: str) -> None:
         self.loop = new_asyncio_loop()
         self.stopping = False
+        self.jobs = 0
+        self.way_there = Crossing(self.loop)
+        self.way_back = Crossing(asyncio.get_running_loop())
         self._name = name
 
     def start(self) -> None:

@@ -279,14 +279,16 @@ class ThreadWorker:
     ) -> Awaitable[T]:
         """Do a piece of work on the pack's loop; `told` is called before it is cancelled."""
         loop = self._open_loop()
-        job: Job[T] = Job(self._came_back, told)
-        loop.post(job.begin, loop, work, closed)
+        job: Job[T] = Job(loop.way_back, self._came_back, told)
+        # Where others are waited for as well, more may come in this turn.
+        after = asyncio.get_running_loop() if loop.jobs else None
+        loop.way_there.post(job.begin, loop, work, closed, after=after)
         return self._outcome(job, loop)
 
     def _in_new_thread(self, work: Callable[[], T], closed: T, told: Told) -> Awaitable[T]:
         """Do a piece of work in one of the pack's threads, as `_on_loop`."""
         loop = self._open_loop()
-        job: Job[T] = Job(self._came_back, told)
+        job: Job[T] = Job(loop.way_back, self._came_back, told)
         self._threads.post(lambda: job.call(work, closed))
         return self._outcome(job, loop)
 
@@ -301,6 +303,7 @@ class ThreadWorker:
         return self._loop
 
     async def _outcome(self, job: Job[T], loop: PackLoop) -> T:
+        loop.jobs += 1
         try:
             return await job.outcome
         except asyncio.CancelledError:
@@ -308,9 +311,11 @@ class ThreadWorker:
                 job.abandoned = True
                 self._abandoned += 1
                 job.tell()
-                loop.post(job.cancel)
+                loop.way_there.post(job.cancel)
                 self._on_abandoned(self._abandoned)
             raise
+        finally:
+            loop.jobs -= 1
 
     def _came_back(self) -> None:
         self._abandoned -= 1
