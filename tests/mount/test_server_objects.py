@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from mcp_host.testing import hosted
+from mcp_host.testing import Person, hosted
 
 LOW = """
 from mcp.server.lowlevel import Server
@@ -15,7 +15,11 @@ async def tools(context, params):
 
 
 async def call(context, params):
-    return CallToolResult(content=[TextContent(type="text", text=params.arguments["words"])])
+    text = params.arguments["words"]
+    if text.endswith("?"):
+        asked = await context.session.elicit_form(text, {"type": "object", "properties": {}})
+        text = asked.action
+    return CallToolResult(content=[TextContent(type="text", text=text)])
 
 
 async def made():
@@ -44,7 +48,14 @@ async def test_a_server_of_the_sdk_is_mounted_and_what_is_none_is_named(
     async with hosted({}, {"packs": packs}, root=tmp_path) as host:
         conditions = {name: host.host.packs[name].condition for name in packs}
         echoed = await host.value("low_echo", words="hello")
+        refused = await host.error("low_echo", words="sure?")
+    async with hosted({}, {"packs": {"low": packs["low"]}}, root=tmp_path) as host:
+        person = Person()
+        asked = await host.seen_by(person=person).value("low_echo", words="sure?")
 
+    assert (refused["code"], refused["details"]["reason"]) == ("unsupported", "asks_as_before")
+    assert asked == "accept"  # a server of both eras is spoken with in that which it asks in
+    assert person.asked[0]["params"]["message"] == "low: sure?"
     assert echoed == "hello"
     assert "must be a server of FastMCP or of the MCP SDK" in conditions["numbers"].reason
     assert "not list" in conditions["numbers"].reason

@@ -10,7 +10,7 @@ from .chores import Chores
 from .entries import Shaped, shape
 from .learned import Learned, changes
 from .links import LinkError
-from .model import Mount
+from .model import HANDSHAKE, Mount
 from .peer import ServerError
 from .server import Server
 
@@ -41,6 +41,7 @@ class Lists:
         self._say = say
         self._learned = Learned(mount)
         self._will_look = False
+        self._asks_as_before = False
 
     @property
     def spoken(self) -> str:
@@ -54,8 +55,18 @@ class Lists:
     def read(self) -> Shaped:
         """Ask the server for its lists, and keep them. Raises `LinkError` and `ServerError`."""
         found = shape(self._server.lists(LISTING), self._server.greeting, self._mount)
-        self._learned.write(found, self._server.greeting.version)
+        self._keep(found)
         return found
+
+    def asks_as_before(self) -> None:
+        """Remember that the server's questions come in the handshake era alone."""
+        if not self._asks_as_before:
+            self._asks_as_before = True
+            self._keep(self.shaped)
+
+    def _keep(self, found: Shaped) -> None:
+        spoken = HANDSHAKE if self._asks_as_before else self._server.greeting.version
+        self._learned.write(found, spoken)
 
     def take(self, found: Shaped) -> None:
         """Go by these lists from now on."""

@@ -12,6 +12,8 @@ from .written import write
 
 Reply = tuple[dict[str, Any], bytes]
 
+INVALID_REQUEST, NO_WAY_BACK = -32600, "no back-channel"
+"""How the SDK refuses a question that its server asks while a call of 2026-07-28 runs."""
 INVALID_PARAMS, RESOURCE_NOT_FOUND, REQUEST_TIMEOUT = -32602, -32002, -32001
 MISSING_CAPABILITY = -32021
 CODES = {
@@ -39,6 +41,12 @@ def of_message(
 ) -> Reply:
     """Return the reply to a call that a server's message makes."""
     if "error" in message:
+        if asks_as_before(message):
+            words = (
+                "The server asks as servers of the handshake era do; from its next start it is "
+                "spoken with in that era, and its questions are passed on"
+            )
+            return failed("unsupported", words, {"reason": "asks_as_before"})
         return of_error(message["error"], call)
     result = message.get("result")
     if not isinstance(result, dict):
@@ -64,6 +72,13 @@ def _asked(result: Mapping[str, Any], call: Mapping[str, Any], mount: Mount) -> 
             return {"cannot_ask": needs}, b""
         questions[name] = question(mount.pack, method, params)
     return {"asked": questions, "state": str(result.get("requestState") or "")}, b""
+
+
+def asks_as_before(message: Message) -> bool:
+    """Whether a server has failed because it asks in the way of the handshake era."""
+    error = message.get("error")
+    is_it = isinstance(error, dict) and error.get("code") == INVALID_REQUEST
+    return is_it and NO_WAY_BACK in str(error.get("message"))
 
 
 def of_error(error: Any, call: Mapping[str, Any]) -> Reply:

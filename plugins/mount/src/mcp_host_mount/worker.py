@@ -80,7 +80,9 @@ class Worker:
         )
         self._chores = Chores(say)
         self._lists = Lists(mount, self._server, self._chores, self._send, say)
-        self._calls = Calls(mount, self._server, self._lists.names, self._send)
+        self._calls = Calls(
+            mount, self._server, self._lists.names, self._send, self._lists.asks_as_before
+        )
         self._early = EarlyCalls(self._calls)
         self._watching = Watching(self._server, self._lists.look_soon)
         self._hearing = Hearing(mount, self._server, self._calls, self._lists, self._tell, say)

@@ -10,7 +10,7 @@ from typing import Any
 from ..links import Message
 from ..model import Mount, needed, question
 from ..peer import METHOD_NOT_FOUND
-from ..replies import Reply, failed, of_message
+from ..replies import Reply, asks_as_before, failed, of_message
 from ..server import Server
 from ..turns import Turns
 from .names import Names
@@ -29,10 +29,19 @@ AFTER_THE_LIMIT = 5.0
 class Calls:
     """Runs calls at a server; `send` is the worker's end of the border. Safe in any thread.
 
-    `told` passes on what the server tells of them.
+    `told` passes on what the server tells of them. `on_asks_as_before` hears that the server cannot
+    ask in the era that it is spoken with in.
     """
 
-    def __init__(self, mount: Mount, server: Server, names: Names, send: Send) -> None:
+    def __init__(
+        self,
+        mount: Mount,
+        server: Server,
+        names: Names,
+        send: Send,
+        on_asks_as_before: Callable[[], None],
+    ) -> None:
+        self._on_asks_as_before = on_asks_as_before
         self._mount = mount
         self._server = server
         self._names = names
@@ -129,6 +138,8 @@ class Calls:
         return {"name": name, "arguments": call["arguments"]}
 
     def _replied(self, running: Running, message: Message) -> None:
+        if "error" in message and asks_as_before(message):
+            self._on_asks_as_before()
         reply = of_message(message, running.call, self._mount, self._server.greeting.is_stateless)
         with self._lock:
             if running.ticket:
