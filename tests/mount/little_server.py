@@ -21,9 +21,14 @@ EXTRA: list[dict[str, Any]] = [
 FORM = {"type": "object", "properties": {"name": {"type": "string"}}}
 
 
+def described() -> str:
+    words = STATE / "words"
+    return words.read_text() if words.exists() else "Say it; see {tool:echo}."
+
+
 def tools() -> list[dict[str, Any]]:
     return [
-        {"name": "echo", "description": "Say it; see {tool:echo}.", "inputSchema": ANY},
+        {"name": "echo", "description": described(), "inputSchema": ANY},
         {"name": "read.it", "inputSchema": ANY, "annotations": {"readOnlyHint": True, "of": 1}},
         {"name": "ask", "inputSchema": ANY},
         {"name": "environment", "inputSchema": ANY},
@@ -32,6 +37,7 @@ def tools() -> list[dict[str, Any]]:
         {"name": "leave", "inputSchema": ANY},
         {"name": "wait", "inputSchema": ANY},
         {"name": "sample", "inputSchema": ANY},
+        {"name": "roots", "inputSchema": ANY},
         {"name": "broken", "inputSchema": {"oneOf": [{"properties": {"a": {"type": "string"}}}]}},
         {"name": "odd", "inputSchema": ANY, "outputSchema": {"type": "string"}},
         *EXTRA,
@@ -69,7 +75,10 @@ def call(name: str, given: dict[str, Any], token: Any) -> dict[str, Any]:
         return text(json.dumps(answer.get("result", answer.get("error"))))
     if name == "sample":
         params = {"messages": [], "maxTokens": 5}
-        return text(json.dumps(ask("sampling/createMessage", params).get("error")))
+        answer = ask("sampling/createMessage", params)
+        return text(json.dumps(answer.get("result", answer.get("error"))))
+    if name == "roots":
+        return text(json.dumps(ask("roots/list", {}).get("result")))
     if name == "environment":
         return text(json.dumps(sorted({**os.environ})))
     if name == "grow":

@@ -1,6 +1,7 @@
 """A person logs in at a mounted server; the host shows the token there, and nowhere else."""
 
 import json
+import socket
 import stat
 import subprocess
 import urllib.error
@@ -11,9 +12,13 @@ from pathlib import Path
 import pytest
 from core_home import Done, Home
 from core_web import Web
+from mcp.shared.auth import OAuthClientInformationFull
 from oauth_servers import People, two_servers
+from pydantic import AnyUrl
 
 LONGEST = 60.0
+KEYRINGS = Path(__file__).parent / "keyrings"
+SECRET = "the-secret-of-a-known-client"
 
 
 @pytest.fixture(scope="module")
@@ -99,8 +104,36 @@ def test_a_person_logs_in_and_the_token_is_kept_renewed_and_forgotten(
     assert kept["tokens"]["access_token"] not in everything
 
 
-async def test_a_callers_token_is_not_passed_on(home: Home, people: People) -> None:
-    assert log_in(home).code == 0
+@pytest.fixture
+def known(home: Home, people: People, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The server knows the host as a client, whose login goes into the keyring: a file."""
+    file = home.folder / "keyring.json"
+    home.packs.append(KEYRINGS)
+    monkeypatch.setenv("PYTHON_KEYRING_BACKEND", "file_keyring.FileKeyring")
+    monkeypatch.setenv("FILE_KEYRING", str(file))
+    monkeypatch.setenv("TRACKER_SECRET", SECRET)
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    people.clients["known"] = OAuthClientInformationFull(
+        client_id="known",
+        client_secret=SECRET,
+        redirect_uris=[AnyUrl(f"http://127.0.0.1:{port}/callback")],
+        token_endpoint_auth_method="client_secret_basic",
+    )
+    home.write(
+        f'[packs.tracker]\nurl = "{people.url}"\n[packs.tracker.oauth]\nkeyring = true\n'
+        f'client_id = "known"\nclient_secret = {{ env = "TRACKER_SECRET" }}\nport = {port}\n'
+    )
+    return file
+
+
+async def test_a_login_in_the_keyring_is_shown_and_no_callers_token_is_passed_on(
+    home: Home, people: People, known: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    logged_in = log_in(home)
+    assert logged_in.code == 0, logged_in.err
+    kept = known.read_text()
     settings = (home.project / "mcp-host.toml").read_text()
     home.write(
         f'{settings}[http]\ntokens = [{{ token = {{ env = "ANN" }}, subject = "ann", '
@@ -113,8 +146,18 @@ async def test_a_callers_token_is_not_passed_on(home: Home, people: People) -> N
         Web(server.url, token) as ann,
     ):
         answer = await ann.value("tracker_whoami")
+    monkeypatch.setenv("ANN", token)
+    monkeypatch.setenv("PYTHON_KEYRING_BACKEND", "keyring.backends.fail.Keyring")
+    refused = run(home, "logout", "tracker")
+    monkeypatch.setenv("PYTHON_KEYRING_BACKEND", "file_keyring.FileKeyring")
+    forgotten = run(home, "logout", "tracker")
 
     assert answer == "somebody who is logged in"
+    assert list(people.clients) == ["known"]  # the host did not register itself
+    assert not list((home.folder / "data/mcp-host/logins").glob("*.json"))
+    assert "access_token" in kept and known.read_text() == "{}"
+    assert refused.code == 1 and "the system's keyring refuses" in refused.err
+    assert forgotten.out == "tracker is logged out.\n"
     shown = {given.get("authorization", "") for given in people.heard}
     assert shown and all(each.startswith("Bearer access-") for each in shown), shown
     assert token not in json.dumps(people.heard)

@@ -77,8 +77,9 @@ def _asked(result: Mapping[str, Any], call: Mapping[str, Any], mount: Mount) -> 
 def asks_as_before(message: Message) -> bool:
     """Whether a server has failed because it asks in the way of the handshake era."""
     error = message.get("error")
-    is_it = isinstance(error, dict) and error.get("code") == INVALID_REQUEST
-    return is_it and NO_WAY_BACK in str(error.get("message"))
+    if not isinstance(error, dict) or error.get("code") != INVALID_REQUEST:
+        return False
+    return NO_WAY_BACK in str(error.get("message"))
 
 
 def of_error(error: Any, call: Mapping[str, Any]) -> Reply:
