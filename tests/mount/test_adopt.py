@@ -1,8 +1,11 @@
 """Servers of a client become packs: nothing is lost on the way, and no secret is shown."""
 
 import json
+import signal
 import stat
+import subprocess
 import sys
+import time
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -15,6 +18,9 @@ from mcp_host_mount.adopt.translate import Adopted, Translation, pack_name
 
 SERVER = Path(__file__).with_name("little_server.py")
 TOKEN = "ghp_aBcD1234567890"
+
+
+LONGEST = 30.0
 
 
 def client_file(home: Home, servers: dict[str, Any]) -> Path:
@@ -324,3 +330,28 @@ def test_a_name_becomes_the_nearest_that_a_pack_may_have(name: str, pack: str) -
 def test_ordinary_words_are_no_secrets(value: str) -> None:
     assert not looks_secret(value)
     assert not is_secret("ROOT", value)
+
+
+def test_what_is_not_locked_when_somebody_stops_it_is_named(home: Home) -> None:
+    state = {"STATE": str(home.project)}
+    (home.project / "hangs").touch()
+    client_file(home, {"slow": {"command": sys.executable, "args": [str(SERVER)], "env": state}})
+
+    with subprocess.Popen(
+        home.argv("adopt", "cursor", "--all"),
+        cwd=home.project,
+        env=home.environment(),
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        ends = time.monotonic() + LONGEST
+        while not (home.project / "processes").exists() and time.monotonic() < ends:
+            time.sleep(0.02)
+        process.send_signal(signal.SIGINT)
+        _, said = process.communicate(timeout=LONGEST)
+
+    assert process.returncode == 130
+    assert "Starting slow once" in said
+    assert "Not locked, and enabled: slow." in said
+    assert "mcp-host lock slow --config" in said

@@ -229,11 +229,18 @@ def _ticked(good: list[Adopted]) -> list[Adopted]:
 def _locked(new: Sequence[Adopted], settings: Path) -> dict[str, str]:
     """Lock each pack, which starts its server and learns what it lists; return what went wrong."""
     wrong = {}
-    for one in new:
+    for number, one in enumerate(new):
+        _say(f"Starting {one.server.name} once, to lock what it lists.")
         command = [sys.executable, "-P", "-m", "mcp_host", "lock", one.pack]
-        done = subprocess.run(
-            [*command, "--config", str(settings)], capture_output=True, text=True, check=False
-        )
+        try:
+            done = subprocess.run(
+                [*command, "--config", str(settings)], capture_output=True, text=True, check=False
+            )
+        except KeyboardInterrupt:
+            names = " ".join(each.pack for each in new[number:])
+            _say(f"Not locked, and enabled: {names}. To lock what they list now:")
+            _say(f"  mcp-host lock {names} --config {settings}")
+            raise
         if done.returncode:
             lines = (done.stderr or done.stdout).strip().splitlines()
             wrong[one.pack] = lines[-1].removeprefix("error: ") if lines else "it did not end well"
