@@ -32,6 +32,8 @@ LAST_WORDS = 0.3
 """Seconds in which the last that an ended server wrote is still heard."""
 PORTION = 64 * 1024
 """Bytes that are read at once; more would be mapped anew by the system for each answer."""
+MUCH = 4096
+"""Bytes that may be work for long, when they have come at once."""
 TURN, REST = 0.005, 2.0
 """Seconds of work that a server makes without a pause, and how much longer a pause is."""
 PATIENCE = 2.0
@@ -154,7 +156,8 @@ class StdioLink:
         output, rest = self._program.output, b""
         with suppress(OSError):
             while data := os.read(output, PORTION):
-                began = time.thread_time()
+                is_much = len(data) >= MUCH
+                began = time.thread_time() if is_much else 0.0
                 *lines, rest = (rest + data).split(b"\n") if b"\n" in data else (rest + data,)
                 for line in lines:
                     self._take(line)
@@ -162,9 +165,8 @@ class StdioLink:
                     self._why = f"it wrote a line of more than {LONGEST_LINE} bytes"
                     break
                 self._border.breathe()
-                spent = time.thread_time() - began
-                if spent > TURN:  # others need the interpreter as well
-                    time.sleep(REST * spent)
+                if is_much and (spent := time.thread_time() - began) > TURN:
+                    time.sleep(REST * spent)  # others need the interpreter as well
         os.close(output)
         if self._why or not self._has_ended_within(PATIENCE):
             self._why = self._why or "it closed its output"
