@@ -1,6 +1,7 @@
 """Workers of other distributions: what they say wrong is a reason, and hurts nobody else."""
 
 import json
+from pathlib import Path
 
 import pytest
 from core_home import Home
@@ -45,6 +46,37 @@ if __name__ == "__main__":
             break
 """
 
+IN_THREADS = """
+import os, sys
+from mcp_host import WorkerThread
+
+def program(place):
+    return WorkerThread(fails if place.value == "fails" else serve)
+
+def fails(border):
+    raise ValueError("nothing to serve")
+
+def serve(border):
+    border.receive()
+    tool = {"name": "quote", "wire": {"inputSchema": {"type": "object"}}}
+    border.send({"border": border.version, "declared": {"tools": [tool]}})
+    answers = [sys.executable, "-c", "import os; input(); print(os.getpid(), flush=True); input()"]
+    cat = border.start(answers, {"PATH": "/usr/bin"}, "/")
+
+    def heard(message):
+        if "open" in message:
+            border.send({"opened": None})
+        elif "call" in message:
+            os.write(cat.input, b"one\\n")
+            text = os.read(cat.output, 100).decode().strip()
+            body = b'{"content": [{"type": "text", "text": "%s"}]}' % text.encode()
+            border.send({"reply": message["number"], "answered": "ok"}, body)
+        elif "close" in message:
+            border.send({"closed": True})
+
+    border.hear(heard, lambda: None)
+"""
+
 
 @pytest.fixture
 def quotes(home: Home) -> Home:
@@ -60,6 +92,20 @@ def test_a_worker_serves_with_the_environment_that_it_asked_for(quotes: Home) ->
     done = quotes.run("call", "wisdom_quote", "--config", settings(quotes, "well"))
 
     assert (done.code, done.out) == (0, "yes\n")
+
+
+def test_a_worker_in_threads_of_the_host_serves_and_its_program_ends_with_the_host(
+    home: Home,
+) -> None:
+    home.install("quotes", GROUP, "quotes", IN_THREADS, "program")
+
+    done = home.run("call", "wisdom_quote", "--config", settings(home, "well"))
+    failed = home.run("packs", "--json", "--config", settings(home, "fails"))
+
+    assert done.code == 0, done.err
+    assert not Path("/proc", done.out.strip()).exists()
+    (pack,) = (pack for pack in failed.json["packs"] if pack["name"] == "wisdom")
+    assert (pack["state"], pack["code"]) == ("failed", "crashed")
 
 
 @pytest.mark.parametrize("says", ["no json", "no object"])
