@@ -339,6 +339,10 @@ class DeclaredApart(Declared):
         return place if isinstance(place, str) else None
 
     @property
+    def is_apart(self) -> bool:
+        return True
+
+    @property
     def is_brought(self) -> bool:
         return self.process.is_brought
 

@@ -90,6 +90,11 @@ class Declared:
         return getattr(module, "__file__", None)
 
     @property
+    def is_apart(self) -> bool:
+        """Whether the pack has a process of its own."""
+        return False
+
+    @property
     def is_brought(self) -> bool:
         """Whether what another distribution brings stands for it, such as a mounted server."""
         return False

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ..declarations.handle import PackHandle
-from ..packs.apart import DeclaredApart
 from ..packs.conditions import Condition
 from ..packs.declared import Declared
 from ..packs.inventory import Inventory, Pack
@@ -22,7 +21,6 @@ from .lifecycle import Lifecycle, Limits
 from .mailbox import Listener, Mailbox
 from .offered import OfferedEntries
 from .offers import Offers
-from .process.worker import ProcessWorker
 from .programs import ProgramRunner
 from .thread_worker import ThreadWorker
 from .turns import open_in_turn
@@ -85,12 +83,15 @@ class RunningPacks:
 
     def _tell_skills(self) -> None:
         """Let packs in processes of their own know the skills of all packs."""
-        workers = [lifecycle.worker for lifecycle in self.lifecycles.values()]
-        apart = [worker for worker in workers if isinstance(worker, ProcessWorker)]
-        if apart:
-            skills = [asdict(one) for one in self._inventory.skills]
-            for worker in apart:
-                worker.tell_skills(skills)
+        packs = self._inventory.packs.values()
+        if not any(pack.declared is not None and pack.declared.is_apart for pack in packs):
+            return
+        from .process.worker import ProcessWorker  # a host without such packs starts without
+
+        skills = [asdict(one) for one in self._inventory.skills]
+        for lifecycle in self.lifecycles.values():
+            if isinstance(lifecycle.worker, ProcessWorker):
+                lifecycle.worker.tell_skills(skills)
 
     def replace(self, name: str) -> asyncio.Task[None] | None:
         """Let a pack end with its last call; return what ends then, where there is anything."""
@@ -186,17 +187,15 @@ class RunningPacks:
             declared,
             naming,
             lambda key: worker.forget(key),
-            may_replace=isinstance(declared, DeclaredApart) and declared.process.is_brought,
+            may_replace=declared.is_brought,
         )
         listener = self._listener(pack, health, entries)
         mailbox = Mailbox(listener, asyncio.get_running_loop())
         self._offers[pack.name] = _Offers(entries, mailbox)
         folder = (Path(folders.data()) / pack.name, Path(folders.cache()) / pack.name)
         worker: Worker
-        if isinstance(declared, DeclaredApart):
-            worker = ProcessWorker(
-                declared, declared.process, folder, mailbox, health.abandoned, let_go=host.grace
-            )
+        if declared.is_apart:
+            worker = _in_process(declared, folder, mailbox, health, host.grace)
         else:
             offers = Offers(declared, mailbox.list_change)
             handle = self._handle(declared, naming, offers, mailbox, folder)
@@ -258,3 +257,15 @@ async def _after(
     """Go on once a task has ended, or so many seconds later."""
     await asyncio.wait({other}, timeout=seconds)
     await following()
+
+
+def _in_process(
+    declared: Declared, folder: tuple[Path, Path], mailbox: Mailbox, health: Health, grace: float
+) -> Worker:
+    """What runs a pack in a process of its own."""
+    from ..packs.apart import DeclaredApart  # a host without such packs starts without
+    from .process.worker import ProcessWorker
+
+    assert isinstance(declared, DeclaredApart)
+    process = declared.process
+    return ProcessWorker(declared, process, folder, mailbox, health.abandoned, let_go=grace)

@@ -34,7 +34,8 @@ class AllReports:
         kept = None if known is not None else self._kept
         digest = None if kept is None else kept.digest(kind, str(notes))
         if kept is not None and digest is not None and (found := kept.read(digest)) is not None:
-            self._remember(key, state, found)
+            if state is not None:  # an edit since then is seen the next time
+                self._known[key] = (state, found)
             return list(found)
         reports = work_out()
         if self._remember(key, state, tuple(reports)) and kept is not None and digest is not None:
