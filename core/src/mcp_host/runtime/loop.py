@@ -39,9 +39,9 @@ def new_asyncio_loop() -> asyncio.AbstractEventLoop:
 
 
 class PackLoop:
-    """One event loop in one thread, for one pack; made on the host's loop.
+    """One event loop in one thread, for one pack.
 
-    `way_there` and `way_back` are those of calls, of which so many `jobs` are waited for.
+    `way_there` is that of calls, of which so many `jobs` are waited for.
     """
 
     def __init__(self, name: str) -> None:
@@ -49,7 +49,6 @@ class PackLoop:
         self.stopping = False
         self.jobs = 0
         self.way_there = Crossing(self.loop)
-        self.way_back = Crossing(asyncio.get_running_loop())
         self._name = name
 
     def start(self) -> None:

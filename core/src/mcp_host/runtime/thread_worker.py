@@ -22,6 +22,7 @@ from ..packs.flight import Flight, NoFlight
 from . import bounds
 from .bus_side import BusSide
 from .channel import SideChannel
+from .crossing import Crossing
 from .driver import drive, drive_on_loop, run
 from .jobs import Job, Told
 from .loop import MOMENT, PackLoop
@@ -77,6 +78,7 @@ class ThreadWorker:
         self._sends = declared.sends
         self._abandoned = 0
         self._loop: PackLoop | None = None
+        self._way_back: Crossing
         self._service_task: ServiceTask | None = None
         self._bus: BusSide | None = None
         self._threads = WorkerThreads(declared.name)
@@ -102,6 +104,7 @@ class ThreadWorker:
     async def open(self) -> None:
         """As `Worker.open`."""
         self._offers.clear()
+        self._way_back = Crossing(asyncio.get_running_loop())
         self._loop = PackLoop(self._name)
         self._loop.start()
         opens = self._declared.opens
@@ -279,7 +282,7 @@ class ThreadWorker:
     ) -> Awaitable[T]:
         """Do a piece of work on the pack's loop; `told` is called before it is cancelled."""
         loop = self._open_loop()
-        job: Job[T] = Job(loop.way_back, self._came_back, told)
+        job: Job[T] = Job(self._way_back, self._came_back, told)
         # Where others are waited for as well, more may come in this turn.
         after = asyncio.get_running_loop() if loop.jobs else None
         loop.way_there.post(job.begin, loop, work, closed, after=after)
@@ -288,7 +291,7 @@ class ThreadWorker:
     def _in_new_thread(self, work: Callable[[], T], closed: T, told: Told) -> Awaitable[T]:
         """Do a piece of work in one of the pack's threads, as `_on_loop`."""
         loop = self._open_loop()
-        job: Job[T] = Job(loop.way_back, self._came_back, told)
+        job: Job[T] = Job(self._way_back, self._came_back, told)
         self._threads.post(lambda: job.call(work, closed))
         return self._outcome(job, loop)
 
