@@ -75,6 +75,15 @@ async def test_each_of_our_packs_ships_a_skill_whose_digests_and_sizes_are_right
         listed = (await host.method("skills/list"))["skills"]
 
         assert {entry["uri"] for entry in listed} == OURS
+        shown = {one["uri"]: one for one in host.host.visible("resources", Caller())}
+        for entry in listed:
+            about = entry["frontmatter"]
+            assert shown[entry["uri"]] == {
+                "uri": entry["uri"],
+                "name": about["name"],
+                "description": about["description"],
+                "mimeType": "text/markdown",
+            }
         for file in (file for entry in listed for file in entry["resources"]):
             content = (await host.text(file["uri"])).encode()
             assert len(content) == file["size"]
@@ -88,6 +97,7 @@ async def test_a_skill_is_told_with_all_its_files_and_its_front_matter_as_writte
     async with hosted(travel, root=tmp_path, isolation=isolation) as host:
         uri = "skill://travel/plan-a-trip/SKILL.md"
         entry = (await host.method("skills/get", uri=uri))["skill"]
+        assert uri in {one["uri"] for one in host.host.visible("resources", Caller())}
 
         assert entry["frontmatter"] == {
             "name": "plan-a-trip",
@@ -134,5 +144,10 @@ async def test_what_is_not_served_is_refused_and_other_peoples_skills_are_not_to
 
         other = host.seen_by(Caller(subject="ada", scopes=frozenset({"skills:read"})))
         assert (await other.method("skills/list"))["skills"] == []
+        for scopes in ({"skills:read"}, {"travel:read"}):
+            caller = Caller(subject="ada", scopes=frozenset(scopes))
+            assert "plan-a-trip" not in str(host.host.visible("resources", caller))
+        both = Caller(subject="ada", scopes=frozenset({"skills:read", "travel:read"}))
+        assert "plan-a-trip" in str(host.host.visible("resources", both))
         with pytest.raises(CallFailed):
             await other.read("skill://travel/plan-a-trip/SKILL.md")

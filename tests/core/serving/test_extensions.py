@@ -244,6 +244,7 @@ def test_what_cannot_be_an_extension_is_refused() -> None:
     wrong = {
         "must be like 'com.example/weather'": Extension("weather"),
         "settings must be an object of JSON": Extension(WEATHER, {"a": object()}),
+        "skills_at must name {pack} and {name}": Extension(WEATHER, skills_at="skill://x"),
         "must have a name of its own": Extension(WEATHER, methods=[shadow]),
         "are made with @method": Extension(WEATHER, methods=["x"]),  # type: ignore[list-item]
     }

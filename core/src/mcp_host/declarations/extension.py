@@ -105,6 +105,8 @@ class Extension:
     they send without waiting for an answer. `sends` names the notifications that running calls
     send to clients that have the extension, by `Context.notify`. `long_calls` lets it give handles
     to calls of tools that run long; the first pack of the settings that has it does so for all.
+    `skills_at` is the URI at which the pack's resources give the SKILL.md of a skill of any pack,
+    with `{pack}` and `{name}`: by it the host lists each skill among the resources.
     """
 
     identifier: str
@@ -113,6 +115,7 @@ class Extension:
     notifications: Sequence[Method] = ()
     sends: Sequence[str] = ()
     long_calls: LongCalls | None = None
+    skills_at: str = ""
 
     @property
     def functions(self) -> tuple[Method, ...]:
@@ -135,6 +138,11 @@ class Extension:
             ) from error
         if self.long_calls is not None and not isinstance(self.long_calls, LongCalls):
             raise DeclarationError(f"{self.identifier}: long_calls must be a LongCalls")
+        if self.skills_at and not all(part in self.skills_at for part in ("{pack}", "{name}")):
+            raise DeclarationError(
+                f"{self.identifier}: skills_at must name {{pack}} and {{name}}, as in "
+                "'skill://{pack}/{name}/SKILL.md'"
+            )
         for one in self.functions:
             if not isinstance(one, Method):
                 raise DeclarationError(

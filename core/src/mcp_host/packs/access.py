@@ -71,9 +71,14 @@ def _is_offered(entry: Entry, caller: Caller) -> bool:
 
 
 def _covers(scopes: frozenset[str], entry: Entry) -> bool:
-    return bool(scopes & {"*", entry.scope, f"{entry.pack}:write"})
+    covered = bool(scopes & {"*", entry.scope, f"{entry.pack}:write"})
+    return covered and (not entry.reader or _reads(scopes, entry.reader))
+
+
+def _reads(scopes: frozenset[str], pack: str) -> bool:
+    return bool(scopes & {"*", f"{pack}:read", f"{pack}:write"})
 
 
 def may_read(pack: str, caller: Caller) -> bool:
     """Whether the caller may know of this pack."""
-    return caller.scopes is None or bool(caller.scopes & {"*", f"{pack}:read", f"{pack}:write"})
+    return caller.scopes is None or _reads(caller.scopes, pack)

@@ -43,6 +43,7 @@ class Catalog:
         self.methods: dict[str, Entry] = {}
         self.extensions: dict[str, tuple[str, Mapping[str, Any]]] = {}
         self.long_calls: dict[str, tuple[str, LongCalls]] = {}
+        self.skills_at: dict[str, str] = {}
         self._warnings: list[tuple[str, str]] = []
         self._owned: dict[tuple[What, str, str], Entry] = {}
         self._owners: Counter[tuple[What, str]] = Counter()
@@ -83,6 +84,8 @@ class Catalog:
             self.extensions[extension.identifier] = declared.name, extension.settings
             if extension.long_calls is not None:
                 self.long_calls[declared.name] = extension.identifier, extension.long_calls
+            if extension.skills_at:
+                self.skills_at[declared.name] = extension.skills_at
 
     def remove(self, pack: str) -> None:
         """Take out all that a pack declares; what it offers is withdrawn one by one."""
@@ -91,6 +94,7 @@ class Catalog:
             for name in [name for name, entry in table.items() if entry.pack == pack]:
                 del table[name]
         self.long_calls.pop(pack, None)
+        self.skills_at.pop(pack, None)
         for identifier in [one for one, (whose, _) in self.extensions.items() if whose == pack]:
             del self.extensions[identifier]
         self._warnings = [(whose, said) for whose, said in self._warnings if whose != pack]

@@ -25,7 +25,8 @@ class Entry:
     `refusal` says why the settings keep a tool from everybody; empty when they do not. `target` is
     what the pack's side finds it by. `whose` is the identity of the one caller that it is for, None
     where it is for everybody. `transform` is what the settings make of a tool. `withheld` says in a
-    word why a lock keeps it back, empty where none does.
+    word why a lock keeps it back, empty where none does. `reader` is the pack that gives it to
+    callers, where that is another.
     """
 
     pack: str
@@ -38,6 +39,7 @@ class Entry:
     whose: str | None = None
     transform: Transform | None = None
     withheld: str = ""
+    reader: str = ""
 
     @property
     def is_hidden(self) -> bool:

@@ -24,6 +24,7 @@ from .conditions import (
     Condition,
 )
 from .declared import Declared, LoadError, Offer, Outcome
+from .entry import Entry
 from .flight import Flight, NoFlight, leaves_traces, owner, settings_word
 from .lists import Lists
 from .loading import Loading
@@ -148,6 +149,7 @@ class Inventory:
             lambda pack: pack in self.packs and self.packs[pack].condition.listed,
             order=[RESERVED_PACK_NAME, *settings.packs],
             exposed=self.search_tools.exposed if self.search_tools else None,
+            skills=self._listed_skills,
         )
 
     def load(self) -> None:
@@ -371,6 +373,19 @@ class Inventory:
             if pack.declared is not None and pack.condition.listed
             for skill in pack.declared.skills.skills
         ]
+
+    def _listed_skills(self) -> list[Entry]:
+        """The skills of every pack as resources, where a pack that is listed gives their texts."""
+        readers = {
+            reader: at
+            for reader, at in list(self.catalog.skills_at.items())
+            if self.packs[reader].condition.listed
+        }
+        if not readers:
+            return []
+        from .listed_skills import listed_skills  # as rarely needed as it is
+
+        return list(listed_skills(self.skills, readers, self.settings.secrets))
 
     @property
     def warnings(self) -> list[str]:

@@ -22,7 +22,8 @@ class Lists:
 
     `is_listed` says of a pack, by its name, whether its entries stand in the lists now; `order` has
     the packs as the lists have them, whichever was loaded first. `exposed` says which
-    tools stand in their list, of all that there are.
+    tools stand in their list, of all that there are. `skills` gives entries of the packs' skills,
+    which stand among the resources.
     """
 
     def __init__(
@@ -32,12 +33,14 @@ class Lists:
         is_listed: Callable[[str], bool],
         order: Sequence[str],
         exposed: Callable[[Sequence[Entry]], Sequence[Entry]] | None = None,
+        skills: Callable[[], Iterable[Entry]] = tuple,
     ) -> None:
         self.order(order)
         self._catalog = catalog
         self._page_size = page_size
         self._is_listed = is_listed
         self.exposed = exposed
+        self._skills = skills
         self._whole: dict[What, list[Entry]] = {}
         self._made: dict[What, Sequence[Entry]] = {}
         self._turn = 0
@@ -92,9 +95,10 @@ class Lists:
 
     def _listed(self, what: What) -> list[Entry]:
         place = self._place
+        skills = self._skills() if what == "resources" else ()
         entries = [
             entry
-            for entry in self._catalog.entries(what)
+            for entry in (*self._catalog.entries(what), *skills)
             if entry.pack in place and self._is_listed(entry.pack) and not entry.refusal
         ]
         entries.sort(key=lambda entry: place[entry.pack])

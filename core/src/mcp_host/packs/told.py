@@ -137,6 +137,7 @@ def tell(declared: Declared) -> dict[str, Any]:
                 "notifications": [tell_one(method) for method in one.notifications],
                 "sends": list(one.sends),
                 "long_calls": _tell_long_calls(one.long_calls),
+                "skills_at": one.skills_at,
             }
             for one in declared.extensions
         ],
@@ -239,6 +240,7 @@ def extensions(told: Sequence[Mapping[str, Any]]) -> tuple[Extension, ...]:
             methods(one.get("notifications", ())),
             tuple(map(str, one.get("sends", ()))),
             _long_calls(one.get("long_calls")),
+            str(one.get("skills_at", "")),
         )
         for one in told
     )

@@ -12,6 +12,7 @@ import yaml
 
 SCHEME = "skill://"
 FILE = "SKILL.md"
+SKILL_AT = SCHEME + "{pack}/{name}/" + FILE
 FOLDER = "inode/directory"
 MOST_FILES = 512
 MOST_BYTES = 16 * 1024 * 1024

@@ -7,7 +7,7 @@ from pathlib import Path
 from mcp_host import Extension, Needs, PackHandle, Resource, hookimpl
 
 from . import errors, methods, resources
-from .model import Served, Skills
+from .model import SKILL_AT, Served, Skills
 
 IDENTIFIER = "io.modelcontextprotocol/skills"
 
@@ -26,7 +26,7 @@ def mcp_host_resources() -> Sequence[Resource]:
 @hookimpl
 def mcp_host_extensions() -> Sequence[Extension]:
     own = [methods.list_skills, methods.get_skill, methods.read_directory]
-    return [Extension(IDENTIFIER, {"directoryRead": True}, methods=own)]
+    return [Extension(IDENTIFIER, {"directoryRead": True}, methods=own, skills_at=SKILL_AT)]
 
 
 @hookimpl
