@@ -159,6 +159,11 @@ async def test_a_long_call_goes_on_as_a_task_of_its_caller(code, tmp_path, isola
                 with pytest.raises(CallFailed) as refused:
                     await kit.seen_by(caller).method(f"tasks/{method}", taskId=task_id, **more)
                 assert refused.value.code == "not_found"
+        followed = kit.host.catalog.subscriptions["tasks"][1].agree
+        for caller, agreed in ((ANNA, [task_id]), (BERT, [])):
+            asked = {"names": [task_id]}
+            told = await kit.host.own_methods.ask("tasks", followed, asked, caller, "one")
+            assert told["names"] == agreed
         context = kit.host.context(replace(ANNA, extensions={}))
         with pytest.raises(MissingCapability) as lacks:
             await kit.host.call_method("tasks/get", {"taskId": task_id}, context)
@@ -377,3 +382,42 @@ async def test_a_later_format_is_refused(tmp_path):
         async with open_engine(TasksSettings(), tmp_path):
             pass
     assert Path(tmp_path / "tasks.db").exists()
+
+
+@pytest.mark.parametrize("isolation", ["thread", "process"])
+async def test_a_stream_is_told_what_becomes_of_the_tasks_that_its_client_may_follow(
+    code, tmp_path, isolation
+):
+    settings = tmp_path / "mcp-host.toml"
+    settings.write_text(f'{SERVED}\nisolation = "{isolation}"\n')
+    serve = [sys.executable, "-m", "mcp_host", "serve", "--config", str(settings)]
+    own = {"io.modelcontextprotocol/clientCapabilities": {"extensions": {IDENTIFIER: {}}}}
+    gate = tmp_path / "gate"
+    async with stdio_client(serve, protocol=MODERN) as client:
+        call = {"name": "jobs_dig", "arguments": {"gate": str(gate)}, "_meta": own}
+        made = await client.request("tools/call", call)
+        mine = made["taskId"]
+        wanted = {"notifications": {"taskIds": [mine, "another's", mine]}}
+
+        refused = (await client.raw_request("subscriptions/listen", wanted))["error"]
+        assert refused["code"] == -32021
+        assert refused["data"]["requiredCapabilities"] == {"extensions": {IDENTIFIER: {}}}
+
+        await client.send(
+            client.frame("listening", "subscriptions/listen", {**wanted, "_meta": own})
+        )
+        (agreed,) = await client.notified("notifications/subscriptions/acknowledged")
+        assert agreed["params"]["notifications"] == {"taskIds": [mine]}
+        (told,) = await client.notified("notifications/tasks")
+        assert (told["params"]["taskId"], told["params"]["status"]) == (mine, "working")
+        gate.touch()
+        notices = await until(
+            lambda: client.notified("notifications/tasks"),
+            lambda notices: notices[-1]["params"]["status"] != "working",
+        )
+        told = notices[-1]["params"]
+        asked = await client.request("tasks/get", {"taskId": mine, "_meta": own})
+        assert told.pop("_meta")["io.modelcontextprotocol/subscriptionId"] == "listening"
+        for only_of_the_answer in ("_meta", "resultType"):
+            del asked[only_of_the_answer]
+        assert told == asked and told["result"]["structuredContent"] == {"result": 7}

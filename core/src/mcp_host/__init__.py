@@ -50,6 +50,7 @@ if TYPE_CHECKING:  # the same as in the mapping below, for type checkers and edi
     from .declarations.extension import (
         Extension as Extension,
         LongCalls as LongCalls,
+        Subscriptions as Subscriptions,
         Method as Method,
         method as method,
     )
@@ -139,7 +140,7 @@ _NAMES = {
     "declarations.context": ("Caller", "Context"),
     "declarations.contribution": ("Icon",),
     "declarations.demo": ("Demo",),
-    "declarations.extension": ("Extension", "LongCalls", "Method", "method"),
+    "declarations.extension": ("Extension", "LongCalls", "Method", "Subscriptions", "method"),
     "declarations.handle": ("CompletedProgram", "Finding", "PackHandle", "PackSkill"),
     "declarations.markers": ("Ask", "Complete", "Header"),
     "declarations.needs": ("Needs",),

@@ -36,6 +36,7 @@ from .middleware.long_calls import Keeper, LongCallHandles
 from .middleware.names import Names
 from .middleware.opening import Opening, unavailable, wait_until_open
 from .middleware.outcomes import Listener as OutcomeListener, Outcomes
+from .middleware.own_methods import OwnMethods
 from .middleware.policy import policy
 from .middleware.questions import Questions
 from .middleware.rates import Rates
@@ -105,12 +106,12 @@ class Host:
             self._accounts.append(Audit(self._audit.write))
         self._rates = Rates()
         self.feed = Feed(self.settings.secrets)
+        self.own_methods = OwnMethods(self._running.lifecycles.__getitem__, host.max_answer_bytes)
         self._long_calls = LongCallHandles(
             self._keeper_of_long_calls,
-            self._running.lifecycles.__getitem__,
+            self.own_methods,
             self.settings.secrets,
             host.asking_timeout,
-            host.max_answer_bytes,
         )
         self._chain = self._made_chain()
 

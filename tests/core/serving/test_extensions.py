@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from core_home import Hosting
-from mcp_host import Caller, Extension, method
+from mcp_host import Caller, Extension, Subscriptions, method
 from mcp_host.declarations.errors import DeclarationError
 from mcp_host.errors import ProtocolError
 from mcp_host.testing import CallFailed, StdioClient
@@ -241,11 +241,25 @@ def test_what_cannot_be_an_extension_is_refused() -> None:
     def shadow() -> dict[str, Any]:
         return {}
 
+    @method("com.example/place", named_by="place")
+    def named(place: str) -> dict[str, Any]:
+        return {"place": place}
+
     wrong = {
         "must be like 'com.example/weather'": Extension("weather"),
         "settings must be an object of JSON": Extension(WEATHER, {"a": object()}),
         "skills_at must name {pack} and {name}": Extension(WEATHER, skills_at="skill://x"),
         "must have a name of its own": Extension(WEATHER, methods=[shadow]),
+        "a @method with named_by": Extension(
+            WEATHER, subscriptions=Subscriptions("places", "notifications/x", shadow, shadow)
+        ),
+        "must be a new name": Extension(
+            WEATHER,
+            subscriptions=Subscriptions("resourceSubscriptions", "notifications/x", named, named),
+        ),
+        "must be one of its methods": Extension(
+            WEATHER, subscriptions=Subscriptions("places", "notifications/x", named, named)
+        ),
         "are made with @method": Extension(WEATHER, methods=["x"]),  # type: ignore[list-item]
     }
     for words, extension in wrong.items():

@@ -97,6 +97,38 @@ class LongCalls:
 
 
 @dataclass(frozen=True)
+class Subscriptions:
+    """What clients follow by `subscriptions/listen`, beside lists and resources.
+
+    Under `key` a client lists names of its own choice, such as ids. The host asks `agree(names)`
+    which of them this caller may follow, `{"names": [...]}`; no client can call it. For each that
+    is agreed to, it calls `get`, a method of the extension that takes the name as its `named_by`,
+    and sends what that returns as `notification`: once at first, and whenever the pack says
+    `pack.changed(f"{key}:{name}")`. A client without the extension is refused.
+    """
+
+    key: str
+    notification: str
+    agree: Method
+    get: Method
+
+    def verify(self) -> None:
+        """`DeclarationError` where it cannot be served."""
+        if not isinstance(self.get, Method) or self.get.named_by is None:
+            raise DeclarationError("get of Subscriptions must be a @method with named_by")
+        if not isinstance(self.key, str) or self.key in _FILTER or not self.key.isidentifier():
+            raise DeclarationError(f"key of Subscriptions must be a new name, not {self.key!r}")
+
+
+_FILTER = (
+    "toolsListChanged",
+    "promptsListChanged",
+    "resourcesListChanged",
+    "resourceSubscriptions",
+)
+
+
+@dataclass(frozen=True)
 class Extension:
     """A protocol extension that a pack serves.
 
@@ -107,6 +139,7 @@ class Extension:
     to calls of tools that run long; the first pack of the settings that has it does so for all.
     `skills_at` is the URI at which the pack's resources give the SKILL.md of a skill of any pack,
     with `{pack}` and `{name}`: by it the host lists each skill among the resources.
+    `subscriptions` has clients follow what is named by `subscriptions/listen`.
     """
 
     identifier: str
@@ -116,12 +149,14 @@ class Extension:
     sends: Sequence[str] = ()
     long_calls: LongCalls | None = None
     skills_at: str = ""
+    subscriptions: Subscriptions | None = None
 
     @property
     def functions(self) -> tuple[Method, ...]:
         """Everything of the extension that is called in the pack."""
         own = self.long_calls.methods if self.long_calls is not None else ()
-        return (*self.methods, *self.notifications, *own)
+        followed = (self.subscriptions.agree,) if self.subscriptions is not None else ()
+        return (*self.methods, *self.notifications, *own, *followed)
 
     def verify(self) -> None:
         """`DeclarationError` where it cannot be served; its methods verify themselves."""
@@ -143,6 +178,15 @@ class Extension:
                 f"{self.identifier}: skills_at must name {{pack}} and {{name}}, as in "
                 "'skill://{pack}/{name}/SKILL.md'"
             )
+        if self.subscriptions is not None:
+            if not isinstance(self.subscriptions, Subscriptions):
+                raise DeclarationError(f"{self.identifier}: subscriptions must be a Subscriptions")
+            self.subscriptions.verify()
+            self._verify_name(self.subscriptions.notification)
+            if self.subscriptions.get not in self.methods:
+                raise DeclarationError(
+                    f"{self.identifier}: get of subscriptions must be one of its methods"
+                )
         for one in self.functions:
             if not isinstance(one, Method):
                 raise DeclarationError(

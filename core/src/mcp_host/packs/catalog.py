@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from ..declarations.context import Caller
 from ..declarations.contribution import Contribution
-from ..declarations.extension import LongCalls
+from ..declarations.extension import LongCalls, Subscriptions
 from ..declarations.resource import Resource
 from ..declarations.tool import Tool
 from ..errors import nearest
@@ -44,6 +44,7 @@ class Catalog:
         self.extensions: dict[str, tuple[str, Mapping[str, Any]]] = {}
         self.long_calls: dict[str, tuple[str, LongCalls]] = {}
         self.skills_at: dict[str, str] = {}
+        self.subscriptions: dict[str, tuple[str, Subscriptions]] = {}
         self._warnings: list[tuple[str, str]] = []
         self._owned: dict[tuple[What, str, str], Entry] = {}
         self._owners: Counter[tuple[What, str]] = Counter()
@@ -84,6 +85,9 @@ class Catalog:
             self.extensions[extension.identifier] = declared.name, extension.settings
             if extension.long_calls is not None:
                 self.long_calls[declared.name] = extension.identifier, extension.long_calls
+            if extension.subscriptions is not None:
+                own = extension.identifier, extension.subscriptions
+                self.subscriptions[declared.name] = own
             if extension.skills_at:
                 self.skills_at[declared.name] = extension.skills_at
 
@@ -95,6 +99,7 @@ class Catalog:
                 del table[name]
         self.long_calls.pop(pack, None)
         self.skills_at.pop(pack, None)
+        self.subscriptions.pop(pack, None)
         for identifier in [one for one, (whose, _) in self.extensions.items() if whose == pack]:
             del self.extensions[identifier]
         self._warnings = [(whose, said) for whose, said in self._warnings if whose != pack]

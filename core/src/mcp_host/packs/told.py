@@ -16,7 +16,7 @@ from ..declarations.arguments import SchemaArguments
 from ..declarations.asked import AskedParameter
 from ..declarations.content import Wire
 from ..declarations.contribution import Contribution, Resolve
-from ..declarations.extension import Extension, LongCalls, Method
+from ..declarations.extension import Extension, LongCalls, Method, Subscriptions
 from ..declarations.markers import Ask
 from ..declarations.prompt import Prompt
 from ..declarations.resource import Resource
@@ -138,6 +138,7 @@ def tell(declared: Declared) -> dict[str, Any]:
                 "sends": list(one.sends),
                 "long_calls": _tell_long_calls(one.long_calls),
                 "skills_at": one.skills_at,
+                "subscriptions": _tell_subscriptions(one.subscriptions),
             }
             for one in declared.extensions
         ],
@@ -175,6 +176,13 @@ def _tell_long_calls(long_calls: LongCalls | None) -> dict[str, Any] | None:
     plain = {name: getattr(long_calls, name) for name in LONG_CALLS}
     globs = {name: list(getattr(long_calls, name)) for name in GLOBS}
     return {**plain, **globs, "methods": [tell_one(one) for one in long_calls.methods]}
+
+
+def _tell_subscriptions(told: Subscriptions | None) -> dict[str, Any] | None:
+    if told is None:
+        return None
+    own = [tell_one(told.agree), tell_one(told.get)]
+    return {"key": told.key, "notification": told.notification, "methods": own}
 
 
 def contribution_of(told: Mapping[str, Any]) -> Contribution:
@@ -241,6 +249,7 @@ def extensions(told: Sequence[Mapping[str, Any]]) -> tuple[Extension, ...]:
             tuple(map(str, one.get("sends", ()))),
             _long_calls(one.get("long_calls")),
             str(one.get("skills_at", "")),
+            _subscriptions(one.get("subscriptions")),
         )
         for one in told
     )
@@ -253,6 +262,13 @@ def _long_calls(told: Mapping[str, Any] | None) -> LongCalls | None:
     globs: dict[str, Any] = {name: tuple(map(str, told[name])) for name in GLOBS}
     begin, tell_of, steer = methods(told["methods"])
     return LongCalls(begin, tell_of, steer, **plain, **globs)
+
+
+def _subscriptions(told: Mapping[str, Any] | None) -> Subscriptions | None:
+    if told is None:
+        return None
+    agree, get = methods(told["methods"])
+    return Subscriptions(str(told["key"]), str(told["notification"]), agree, get)
 
 
 def methods(told: Sequence[Mapping[str, Any]]) -> tuple[Method, ...]:

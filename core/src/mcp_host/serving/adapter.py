@@ -19,6 +19,7 @@ from mcp.server.caching import CacheHint
 from mcp.server.request_state import RequestStateBoundary, RequestStateSecurity
 from mcp.shared.exceptions import MCPDeprecationWarning
 
+from ..declarations.context import Caller
 from ..errors import Busy, CallError
 from ..host import LISTS_CHANGED, Host
 from ..middleware.call import Asking
@@ -30,7 +31,8 @@ from .changes import Changes
 from .channel import CallChannel
 from .connections import Connection, Connections
 from .extensions import Extensions
-from .handlers import add_handler, as_mcp_error
+from .following import Following
+from .handlers import add_handler, as_mcp_error, as_protocol_errors
 from .lane.lane import is_traced, lane_of
 from .lane.sessions import BEGUN, BegunCall
 from .questions import LiveQuestions
@@ -93,6 +95,7 @@ class Adapter:
         security = RequestStateSecurity(keys=[key]) if key else RequestStateSecurity.ephemeral()
         self.server.middleware.append(RequestStateBoundary(security, default_audience=name))
         self._extensions = Extensions(host, self.server, self.connections)
+        self._following = Following(host)
         self._register(stateless)
         self._extensions.serve()
         self.lane = lane_of(host, self.server.server_info_stamp)
@@ -115,6 +118,7 @@ class Adapter:
             self._extensions.serve()
             self._changes.lists_changed()
         else:
+            self._following.changed(what)
             self._changes.resource_changed(what)
 
     def _register(self, stateless: bool) -> None:
@@ -222,6 +226,17 @@ class Adapter:
                 self.host.check_access(str(uri), caller)
             except CallError as error:
                 raise as_mcp_error(error, str(uri)) from None
+        with as_protocol_errors():
+            wanted = self._following.wanted(ctx, caller)
+            if not wanted:
+                return await self._listen_to(ctx, params, caller)
+            stream, ctx = await self._following.begin(ctx, caller, wanted)
+        with self._following.telling(stream):
+            return await self._listen_to(ctx, params, caller)
+
+    async def _listen_to(
+        self, ctx: Ctx, params: types.SubscriptionsListenRequestParams, caller: Caller
+    ) -> Any:
         watched: set[str] = set()
         for uri in params.notifications.resource_subscriptions or ():
             self._watching.begin(watched, str(uri), caller)

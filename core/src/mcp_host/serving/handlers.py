@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import logging
 import uuid
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, TypeAlias
 
 import mcp_types as types
@@ -28,11 +29,8 @@ def add_handler(
 
     async def guarded(ctx: Ctx, given: Any) -> dict[str, Any]:
         try:
-            result = await handle(ctx, given)
-        except ProtocolError as error:
-            raise MCPError(error.number, str(error), error.data) from None
-        except CallError as error:
-            raise as_mcp_error(error) from None
+            with as_protocol_errors():
+                result = await handle(ctx, given)
         except MCPError:
             raise
         except Exception:  # the handshake era would send its text to the client
@@ -43,6 +41,17 @@ def add_handler(
         return result
 
     server.add_request_handler(method, params, guarded)
+
+
+@contextmanager
+def as_protocol_errors() -> Iterator[None]:
+    """Raise the errors of calls and of the protocol as those of the SDK."""
+    try:
+        yield
+    except ProtocolError as error:
+        raise MCPError(error.number, str(error), error.data) from None
+    except CallError as error:
+        raise as_mcp_error(error) from None
 
 
 def as_mcp_error(error: CallError, uri: str | None = None) -> MCPError:

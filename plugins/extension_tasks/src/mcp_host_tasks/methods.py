@@ -36,6 +36,12 @@ async def cancel(tasks: Tasks, /, taskId: str, context: Context) -> dict[str, An
     return {}
 
 
+@method("tasks.agree")
+async def agree(tasks: Tasks, /, names: list[str], context: Context) -> dict[str, Any]:
+    """Say which of these tasks this caller may follow: own ones that this server tells of."""
+    return {"names": await tasks.told_here(names, context.caller.identity)}
+
+
 @method("tasks.begin")
 async def begin(
     tasks: Tasks, /, tool: str, limit: float, has_output_schema: bool, context: Context

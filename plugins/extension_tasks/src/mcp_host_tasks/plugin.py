@@ -4,12 +4,15 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
 
-from mcp_host import Extension, LongCalls, Needs, PackHandle, Tool, hookimpl
+from mcp_host import Extension, LongCalls, Needs, PackHandle, Subscriptions, Tool, hookimpl
 
 from . import errors, methods, tools
 from .engine.installed import installed_engine
 from .service import Tasks
 from .settings import TasksSettings
+
+KEY = "taskIds"
+"""What clients name the tasks under that they follow."""
 
 
 @hookimpl
@@ -22,7 +25,8 @@ def mcp_host_settings() -> type[TasksSettings]:
 async def mcp_host_open(settings: TasksSettings, pack: PackHandle) -> AsyncIterator[Tasks]:
     opened = installed_engine(settings.engine)
     async with opened(settings, pack.data_dir) as engine:
-        yield Tasks(engine, settings, partial(pack.public_name, tools.result.name))
+        named = partial(pack.public_name, tools.result.name)
+        yield Tasks(engine, settings, named, lambda task: pack.changed(f"{KEY}:{task}"))
 
 
 @hookimpl
@@ -44,7 +48,10 @@ def mcp_host_extensions(settings: TasksSettings) -> Sequence[Extension]:
         never=settings.never,
     )
     own = [methods.get, methods.update, methods.cancel]
-    return [Extension(methods.IDENTIFIER, methods=own, long_calls=long_calls)]
+    followed = Subscriptions(KEY, "notifications/tasks", methods.agree, methods.get)
+    return [
+        Extension(methods.IDENTIFIER, methods=own, long_calls=long_calls, subscriptions=followed)
+    ]
 
 
 @hookimpl

@@ -18,14 +18,20 @@ class Tasks:
     """The tasks of every caller; each caller sees the own ones alone.
 
     `result_tool` gives the public name of the tool that clients without the extension use.
+    `changed` hears the id of each task that is not as it was.
     """
 
     def __init__(
-        self, engine: Engine, settings: TasksSettings, result_tool: Callable[[], str]
+        self,
+        engine: Engine,
+        settings: TasksSettings,
+        result_tool: Callable[[], str],
+        changed: Callable[[str], None],
     ) -> None:
         self._engine = engine
         self._settings = settings
         self.result_tool = result_tool
+        self._changed = changed
 
     async def begin(self, tool: str, limit: float, whose: str | None) -> Task:
         """Keep a new task of a caller. Raises `TooManyTasksError`."""
@@ -52,6 +58,21 @@ class Tasks:
             return task
 
         await self._engine.change(task_id, follow)
+        self._changed(task_id)
+
+    async def told_here(self, task_ids: Sequence[str], whose: str | None) -> list[str]:
+        """Which of these tasks a caller began, and this server knows of when they change.
+
+        What another server runs is not among them: its changes are not heard of here.
+        """
+        found = [await self._engine.get(task_id) for task_id in task_ids]
+        return [
+            task.id
+            for task in found
+            if task is not None
+            and task.whose == whose
+            and (task.has_ended or task.owner == self._engine.owner)
+        ]
 
     async def get(self, task_id: str, whose: str | None) -> Task:
         """Find a task that this caller began. Raises `NoSuchTaskError`."""
@@ -81,6 +102,7 @@ class Tasks:
             return replace(task, status="working", message="", questions={}, answers={})
 
         task = await self._engine.change(task_id, take)
+        self._changed(task_id)
         if task is not None and complete:
             await self._engine.wish(task, Wish(task_id, answers=dict(complete)))
 

@@ -14,17 +14,14 @@ from typing import Any
 
 from ...declarations.context import Caller
 from ...declarations.extension import Method
-from ...errors import EXTENSIONS, McpHostError, MissingCapability, Unavailable
+from ...errors import EXTENSIONS, McpHostError, MissingCapability
 from ...packs.access import allows, may_read
-from ...runtime.lifecycle import Lifecycle
-from ...runtime.messages import Answered, CallMessage, Failed
-from ...runtime.side import as_call_error
 from ...settings.secrets import Secrets
 from ...settings.tables import RESERVED_PACK_NAME
 from ...startup.protocol import MODERN_VERSION
 from ..answer import ErrorEnvelope
 from ..call import Call, Next, Result
-from ..opening import wait_until_open
+from ..own_methods import TIME, OwnMethods
 from ..request_id import new_request_id
 from .movable import Keeper, MovableCall
 
@@ -32,8 +29,6 @@ log = logging.getLogger("mcp_host.calls")
 
 SOON = 0.1
 """Seconds after which a call gets its handle where the extension is required."""
-TIME = 30.0
-"""Seconds that the keeping pack has for one of its methods."""
 WAIT = 60.0
 """Seconds that it has for `steer`; it may return before with nothing."""
 
@@ -41,24 +36,22 @@ WAIT = 60.0
 class LongCallHandles:
     """Has long calls of tools go on behind handles, as the pack wants it that keeps them.
 
-    `keeper` finds that pack, None where there is none; `packs` finds how a pack runs. A person has
-    `asking_timeout` seconds for a question. An answer of a method may have `max_answer_bytes`.
+    `keeper` finds that pack, None where there is none; `own` calls its methods. A person has
+    `asking_timeout` seconds for a question.
     """
 
     def __init__(
         self,
         keeper: Callable[[], Keeper | None],
-        packs: Callable[[str], Lifecycle],
+        own: OwnMethods,
         secrets: Secrets,
         asking_timeout: float,
-        max_answer_bytes: int,
     ) -> None:
         self._keeper = keeper
-        self._packs = packs
+        self._own = own
         self._envelope = ErrorEnvelope(secrets)
         self.secrets = secrets
         self.asking_timeout = asking_timeout
-        self._max_answer_bytes = max_answer_bytes
         self._moved: dict[str, MovableCall] = {}
         self._steering: asyncio.Task[None] | None = None
 
@@ -101,28 +94,7 @@ class LongCallHandles:
         seconds: float = TIME,
     ) -> dict[str, Any]:
         """Call a method of the pack that keeps the calls; `McpHostError` where that fails."""
-        async with asyncio.timeout(seconds + TIME):
-            pack = self._packs(keeper.pack)
-            await wait_until_open(pack)
-            message = CallMessage(
-                kind="method",
-                key=method.name,
-                target=method.name,
-                arguments=arguments,
-                request_id=request_id,
-                caller=caller,
-                seconds=seconds,
-                max_answer_bytes=self._max_answer_bytes,
-            )
-            reply = await pack.worker.call(message, lambda _: None)
-        if isinstance(reply, Answered):
-            return reply.data
-        if isinstance(reply, Failed):
-            if reply.traceback:
-                extra = {"traceback": reply.traceback}
-                log.error("%s of the pack '%s' failed", method.name, keeper.pack, extra=extra)
-            raise as_call_error(reply)
-        raise Unavailable(f"{method.name} asks what nobody can be asked")
+        return await self._own.ask(keeper.pack, method, arguments, caller, request_id, seconds)
 
     async def close(self) -> None:
         """Cancel every call behind a handle; that they were cut off is for their keeper to say."""
