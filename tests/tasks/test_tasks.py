@@ -297,16 +297,22 @@ async def test_a_handle_keeps_its_own_result_type_on_stdio(code, tmp_path, lane)
     own = {"io.modelcontextprotocol/clientCapabilities": {"extensions": {IDENTIFIER: {}}}}
     environment = {"MCP_HOST_LANE": lane}
     async with stdio_client(serve, protocol=MODERN, environment=environment) as client:
-        call = {"name": "jobs_dig", "arguments": {"gate": str(tmp_path / "gate")}, "_meta": own}
-        made = await client.request("tools/call", call)
-        assert made["resultType"] == "task"
+        arguments = {"gate": str(tmp_path / "gate")}
+        made = []
+        for name in ("jobs_dig", "jobs_briefly"):  # one says something before its answer
+            call = {"name": name, "arguments": arguments, "_meta": own}
+            made.append(await client.request("tools/call", call))
+            assert made[-1]["resultType"] == "task"
         (tmp_path / "gate").touch()
-        done = await until(
-            lambda: client.request("tasks/get", {"taskId": made["taskId"], "_meta": own}),
-            lambda task: task["status"] != "working",
-        )
-        assert done["resultType"] == "complete"
-        assert done["result"]["structuredContent"] == {"result": 7}
+        for handle, value in zip(made, (7, 3), strict=True):
+            done = await until(
+                lambda asked={"taskId": handle["taskId"], "_meta": own}: client.request(
+                    "tasks/get", asked
+                ),
+                lambda task: task["status"] != "working",
+            )
+            assert done["resultType"] == "complete"
+            assert done["result"]["structuredContent"] == {"result": value}
 
 
 async def post(url, who, method, headers=None, **params):

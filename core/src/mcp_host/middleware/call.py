@@ -103,9 +103,12 @@ class Call:
     is_answered: bool = False
 
     def answer_at_once(self, answered: Answered) -> bool:
-        """Give the client the answer of the pack's side, in the thread that made it."""
-        assert self.at_once is not None
-        self.is_answered = self.at_once(answered)
+        """Give the client the answer of the pack's side, in the thread that made it.
+
+        False where the client has another by now: the handle of the call.
+        """
+        at_once = self.at_once
+        self.is_answered = at_once is not None and at_once(answered)
         return self.is_answered
 
     @property

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from ...declarations.context import ClientChannel, Level
 from ...declarations.extension import LongCalls
 from ...errors import REQUEST_ID_KEY, CallError, McpHostError, ProtocolError, Unavailable
+from ...runtime import eager
 from ...runtime.alarms import Alarms, TimeLimit
 from ...runtime.messages import Answered, Asked
 from ...startup.protocol import MODERN_VERSION
@@ -39,10 +40,11 @@ class Keeper(NamedTuple):
 class MovableCall:
     """One call that can be moved behind a handle, and what it does there; the call's channel.
 
-    Invariants: `_handle` and `_answer` are there from when the call has moved, which sets `_moved`;
-    `_task` runs the call, and nobody cancels it then but who asks by the handle, or the host at its
-    end. `_moving` is the one try to move, `_answers` what is waited for while the call asks. What
-    it does is noted in `_news`, and told by `_telling` once it has moved.
+    Invariants: `_handle` and `_answer` are there from when the call has moved. `_task` runs the
+    call, and nobody cancels it then but who asks by the handle, or the host at its end. `_settled`
+    is done when the client can have its answer, by one or the other. `_moving` is the one try to
+    move, `_answers` what is waited for while the call asks. What it does is noted in `_news`, and
+    told by `_telling` once it has moved.
     """
 
     def __init__(self, handles: LongCallHandles, keeper: Keeper, call: Call) -> None:
@@ -56,7 +58,7 @@ class MovableCall:
         self._client: ClientChannel = call.context.channel
         self._task: asyncio.Task[Result] | None = None
         self._moving: asyncio.Task[bool] | None = None
-        self._moved = asyncio.Event()
+        self._settled: asyncio.Future[None] | None = None
         self._deadline = MovableDeadline(self.limit, self.move)
         self._answers: asyncio.Future[Mapping[str, Any]] | None = None
         self._news = News(self._tell)
@@ -71,13 +73,18 @@ class MovableCall:
 
     async def outcome(self, following: Next, after: float | None) -> Result:
         """The call's result, or the answer with its handle where that comes first."""
-        self._task = asyncio.create_task(self._run(following))
-        moved = asyncio.ensure_future(self._moved.wait())
+        loop = asyncio.get_running_loop()
+        self._settled = loop.create_future()
+        self._task = eager.start(self._run(following))
+        if self.is_moved:  # before it began
+            self._settle()
+        elif self._task.done():
+            return self._task.result()
+        timer = loop.call_later(after, self._begin_to_move) if after is not None else None
         try:
-            await asyncio.wait({self._task, moved}, timeout=after, return_when="FIRST_COMPLETED")
-            if not self._task.done() and not self.is_moved:
-                await self.move()
-                await asyncio.wait({self._task, moved}, return_when="FIRST_COMPLETED")
+            await self._settled
+            if self._moving is not None:  # its handle is being made
+                await asyncio.shield(self._moving)
         except asyncio.CancelledError:
             if not self.is_moved:
                 self._task.cancel()
@@ -87,17 +94,27 @@ class MovableCall:
                     await self._moving
             raise
         finally:
-            moved.cancel()
+            if timer is not None:
+                timer.cancel()
             if self.is_moved:
                 self._task.add_done_callback(self._ended)
         if self._answer is not None:
             return self._answer
-        return self._task.result()
+        return await self._task
+
+    def _begin_to_move(self) -> None:
+        if self._moving is None:
+            self._moving = asyncio.create_task(self._move())
+
+    def _settle(self) -> None:
+        """Let the client have its answer: the call has ended or has its handle."""
+        if self._settled is not None and not self._settled.done():
+            self._settled.set_result(None)
 
     async def move(self) -> bool:
         """Move the call behind a handle; False where its keeper refuses, which `refusal` tells."""
-        if self._moving is None:
-            self._moving = asyncio.create_task(self._move())
+        self._begin_to_move()
+        assert self._moving is not None
         return await asyncio.shield(self._moving)
 
     async def _move(self) -> bool:
@@ -127,19 +144,22 @@ class MovableCall:
         if call.leave_host is not None:
             call.leave_host()
         self._deadline.extend()
-        self._moved.set()
+        self._settle()
         log.info("%s %s goes on behind a handle", call.kind, call.name[:200])
         return True
 
     async def _run(self, following: Next) -> Result:
         """Run the call; behind its handle, ask its questions there and run it with the answers."""
-        result = await following(self._call)
-        while isinstance(result, Asked) and await self._is_behind():
-            answers = await self._ask(result.questions)
-            self._call.asking = Asking(answers, result.state)
-            self._call.context.redirect(self)  # as it was when the call began
+        try:
             result = await following(self._call)
-        return result
+            while isinstance(result, Asked) and await self._is_behind():
+                answers = await self._ask(result.questions)
+                self._call.asking = Asking(answers, result.state)
+                self._call.context.redirect(self)  # as it was when the call began
+                result = await following(self._call)
+            return result
+        finally:
+            self._settle()
 
     async def _is_behind(self) -> bool:
         return self._moving is not None and await asyncio.shield(self._moving)
