@@ -92,15 +92,15 @@ class DeclaredArguments(Arguments):
 
     def __init__(self, owner: str, parameters: Mapping[str, inspect.Parameter]) -> None:
         self._owner = owner
-        self._parameters = parameters
+        self.parameters = parameters
 
     @cached_property
     def names(self) -> list[str]:
-        return list(self._parameters)
+        return list(self.parameters)
 
     @cached_property
     def schema(self) -> Schema:
-        if not self._parameters:  # most resources: a client waits for every schema that is made
+        if not self.parameters:  # most resources: a client waits for every schema that is made
             return {"additionalProperties": False, "properties": {}, "type": "object"}
         try:
             return input_schema(self._adapter)
@@ -139,7 +139,7 @@ class DeclaredArguments(Arguments):
     ) -> core_schema.CoreSchema:
         """A dict with a key for each parameter; no model, which takes pydantic thrice as long."""
         fields: dict[str, core_schema.TypedDictField] = {}
-        for name, parameter in self._parameters.items():
+        for name, parameter in self.parameters.items():
             hint: Any = parameter.annotation
             default = parameter.default
             if isinstance(default, FieldInfo):  # `x: int = Field(1, description="…")`
@@ -153,7 +153,7 @@ class DeclaredArguments(Arguments):
 
     @cached_property
     def _nullable(self) -> frozenset[str]:
-        return frozenset(n for n, p in self._parameters.items() if allows_none(p.annotation))
+        return frozenset(n for n, p in self.parameters.items() if allows_none(p.annotation))
 
     def _checked(self, given: Mapping[str, Any]) -> dict[str, Any]:
         text = _written(given)

@@ -151,6 +151,8 @@ def words_of(
     meta: Mapping[str, Any] | None,
 ) -> Words:
     """The fields that every contribution has, those not given read from the function."""
+    if not hasattr(function, "__name__"):  # as of a partial, or an object that can be called
+        raise DeclarationError(f"write a `def`: a name and words are read of it, not of {function}")
     return {
         "function": function,
         "name": function.__name__ if name is None else name,

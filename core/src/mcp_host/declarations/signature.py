@@ -10,6 +10,8 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import Annotated, Any, get_args, get_origin
 
+from pydantic.errors import PydanticInvalidForJsonSchema, PydanticSchemaGenerationError
+
 from .arguments import Arguments, DeclaredArguments, SchemaArguments
 from .asked import AskedParameter, rounds
 from .context import Context
@@ -58,8 +60,18 @@ class Signature:
 
     @cached_property
     def output(self) -> OutputSchema | None:
-        """What is said of a returned value; None where it is content or a text."""
-        return OutputSchema.of(self._returns)
+        """What is said of a returned value; None where it is content or a text.
+
+        Raises `DeclarationError` where the annotation has no JSON form.
+        """
+        try:
+            return OutputSchema.of(self._returns)
+        except (PydanticSchemaGenerationError, PydanticInvalidForJsonSchema) as error:
+            shown = getattr(self._returns, "__qualname__", None) or str(self._returns)
+            raise DeclarationError(
+                f"{self.function.__qualname__}: the return annotation {shown} has no JSON form; "
+                "return a model, a dataclass, a TypedDict or plain data, and annotate that"
+            ) from error
 
 
 def read_signature(function: Callable[..., Any], input_schema: Schema | None = None) -> Signature:

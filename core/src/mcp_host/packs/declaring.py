@@ -84,8 +84,18 @@ def _imported(offer: Offer) -> Any:
         raise LoadError(
             "import_failed",
             f"importing {offer.file or offer.module} raised {told(error)}",
-            f"the fault is in {offer.source}; the log of `mcp-host serve` has the traceback",
+            _cure(error, offer),
         ) from error
+
+
+def _cure(error: BaseException, offer: Offer) -> str:
+    """What to do about an import that failed."""
+    if isinstance(error, ModuleNotFoundError) and error.name:
+        own = offer.module.partition(":")[0].partition(".")[0]
+        top = error.name.partition(".")[0]
+        if top != own:
+            return f"install {top}, and name its distribution among the dependencies of the pack"
+    return f"the fault is in {offer.source}; the log of `mcp-host serve` has the traceback"
 
 
 def _own_settings(name: str, model: type[Any] | None, settings: Settings) -> Any:

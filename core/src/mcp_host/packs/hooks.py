@@ -104,6 +104,9 @@ class Hooks:
                     "mcp_host_open must return an async context manager; put "
                     "@asynccontextmanager under @hookimpl"
                 )
+            if inspect.iscoroutine(returned := getattr(manager, "gen", None)):
+                returned.close()
+                raise TypeError("mcp_host_open must yield the service once, and not return it")
             return cast(AbstractAsyncContextManager[Any], manager)
 
         return opens

@@ -97,9 +97,13 @@ class Tracebacks(logging.Handler):
         self.last = getattr(record, "traceback", "") or self.last
 
     def cause(self) -> str:
-        """The last line of the last traceback: the exception and its text."""
-        lines = [line for line in self.last.splitlines() if line.strip()]
+        """The last line of the last traceback that says something: the exception and its text."""
+        lines = [line for line in self.last.splitlines() if line.strip() and _SEE not in line]
         return lines[-1].strip()[:300] if lines else ""
+
+
+_SEE = "For further information visit"
+"""What pydantic ends its errors with."""
 
 
 @contextmanager

@@ -6,6 +6,9 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from pydantic import TypeAdapter, ValidationError
+
+from ...declarations.arguments import DeclaredArguments
 from ...declarations.contribution import Contribution
 from ...declarations.tool import Tool
 from ...packs.declared import Declared
@@ -25,6 +28,17 @@ _SECRET = re.compile(
 _NO_SECRET = re.compile(
     r"(?i)(max|min|page|next|cursor|count|limit|budget|number)_?tokens?|tokens$"
 )
+_OF_MODULE = (
+    "make the tool of a function of the module, without it; the pack's service is the first "
+    "parameter, before '/'"
+)
+_ANNOTATED = {
+    "self": _OF_MODULE,
+    "cls": _OF_MODULE,
+    "context": "annotate it `context: Context`, and the host fills it in",
+    "ctx": "annotate it `ctx: Context`, and the host fills it in",
+}
+"""What to do with parameters that have no annotation and a name that says what is meant."""
 
 
 def said(declared: Declared, inventory: Inventory, max_tokens: int) -> Iterator[ContractFinding]:
@@ -72,6 +86,21 @@ def _described(kind: str, one: Contribution) -> Iterator[ContractFinding]:
             yield from _parameter(one, name, schema)
 
 
+def _fits_default(one: Contribution, name: str) -> bool:
+    """Whether a parameter's default is a value that a caller could give."""
+    arguments = one.signature.arguments
+    if not isinstance(arguments, DeclaredArguments):
+        return True
+    parameter = arguments.parameters[name]
+    if parameter.default in (parameter.empty, None):
+        return True
+    try:
+        TypeAdapter(parameter.annotation).validate_python(parameter.default)
+    except ValidationError:
+        return False
+    return True
+
+
 def _parameter(one: Contribution, name: str, schema: Any) -> Iterator[ContractFinding]:
     about = schema if isinstance(schema, Mapping) else {}
     where = f"{one.name}({name})"
@@ -80,7 +109,14 @@ def _parameter(one: Contribution, name: str, schema: Any) -> Iterator[ContractFi
             "schemas",
             where,
             f"the parameter '{name}' has no type, and some clients refuse the whole tool for it",
-            f"annotate it, such as `{name}: str`",
+            _ANNOTATED.get(name, f"annotate it, such as `{name}: str`"),
+        )
+    if not _fits_default(one, name):
+        yield ContractFinding(
+            "schemas",
+            where,
+            f"the default of '{name}' is not of the kind that its annotation says",
+            "give a default that fits, or correct the annotation",
         )
     if not str(about.get("description", "")).strip():
         yield ContractFinding(
