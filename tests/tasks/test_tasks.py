@@ -390,12 +390,11 @@ async def test_a_later_format_is_refused(tmp_path):
     assert Path(tmp_path / "tasks.db").exists()
 
 
-@pytest.mark.parametrize("isolation", ["thread", "process"])
 async def test_a_stream_is_told_what_becomes_of_the_tasks_that_its_client_may_follow(
-    code, tmp_path, isolation
+    code, tmp_path
 ):
     settings = tmp_path / "mcp-host.toml"
-    settings.write_text(f'{SERVED}\nisolation = "{isolation}"\n')
+    settings.write_text(SERVED)
     serve = [sys.executable, "-m", "mcp_host", "serve", "--config", str(settings)]
     own = {"io.modelcontextprotocol/clientCapabilities": {"extensions": {IDENTIFIER: {}}}}
     gate = tmp_path / "gate"
