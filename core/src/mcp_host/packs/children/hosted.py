@@ -135,7 +135,7 @@ class HostedChild:
         self._inbox = Inbox()
         border = ThreadBorder(self._inbox, self._hear, self._run, lambda: self.unheard())
         threading.Thread(
-            target=self._serve, args=(serve, border), name=f"worker of {name}", daemon=True
+            target=self._serve, args=(serve, border), name=f"pack-{name}-worker", daemon=True
         ).start()
 
     @property
