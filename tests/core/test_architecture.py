@@ -291,7 +291,6 @@ LONGER = {
     "core/src/mcp_host/clients/known.py": "one client after the other",
     "core/src/mcp_host/host.py": "what a host is for; all it does is done by others",
     "core/src/mcp_host/packs/inventory.py": ONE,
-    "core/src/mcp_host/settings/tables.py": "one table after the other, as in the file",
     "plugins/cortex_tasks/src/mcp_host_cortex_tasks/service/work.py": ONE,
     "plugins/openspec/src/mcp_host_openspec/service/merge.py": "one algorithm",
     "plugins/openspec/src/mcp_host_openspec/service/service.py": ONE,
