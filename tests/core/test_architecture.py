@@ -1,5 +1,6 @@
 """The directions of docs/explanation/architecture.md, read from the folders."""
 
+import ast
 import re
 import subprocess
 import sys
@@ -303,6 +304,10 @@ LONGER = {
 """Modules that are longer than `LONG`, each with the reason why it stays one."""
 
 
+WRITTEN = ("core/src", "plugins/*/src/*", "benchmarks", "tools")
+"""Where the code stands, as git matches paths."""
+
+
 def written(*folders: str) -> list[Path]:
     """The Python files below folders that are kept with the code."""
     listed = subprocess.check_output(["git", "ls-files", *folders], cwd=ROOT, text=True)
@@ -323,8 +328,40 @@ def test_no_file_needs_rulers_to_be_read() -> None:
 def test_a_module_is_short_or_has_a_reason_not_to_be() -> None:
     long = {
         str(file.relative_to(ROOT))
-        for file in written("core/src", "plugins/*/src", "benchmarks", "tools")
+        for file in written(*WRITTEN)
         if len(file.read_text("utf-8").splitlines()) > LONG
     }
 
-    assert long - LONGER.keys() == set(), f"longer than {LONG} lines: split it by its nouns"
+    assert long == LONGER.keys(), f"split what is longer than {LONG} lines, or is no more"
+
+
+MANY = 10
+"""Attributes of a class, beyond which its docstring says what always holds between them."""
+
+
+def attributes(defined: ast.ClassDef) -> set[str]:
+    """What instances have: fields of a dataclass, slots, and what the constructor sets."""
+    is_dataclass = any("dataclass" in ast.dump(one) for one in defined.decorator_list)
+    found = set[str]()
+    for node in defined.body:
+        if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name) and is_dataclass:
+            found.add(node.target.id)
+        elif isinstance(node, ast.Assign) and "__slots__" in ast.dump(node.targets[0]):
+            found |= {str(one.value) for one in ast.walk(node) if isinstance(one, ast.Constant)}
+        elif isinstance(node, ast.FunctionDef) and node.name == "__init__":
+            named = (one for one in ast.walk(node) if isinstance(one, ast.Attribute))
+            found |= {one.attr for one in named if isinstance(one.ctx, ast.Store)}
+    return found
+
+
+def test_a_class_with_many_attributes_says_what_always_holds_between_them() -> None:
+    silent = [
+        f"{file.relative_to(ROOT)}: {node.name}"
+        for file in written(*WRITTEN)
+        for node in ast.parse(file.read_text("utf-8")).body
+        if isinstance(node, ast.ClassDef)
+        and len(attributes(node)) > MANY
+        and "Invariants:" not in (ast.get_docstring(node) or "")
+    ]
+
+    assert silent == [], f"a class with more than {MANY} attributes states its invariants"

@@ -80,6 +80,10 @@ class Host:
     Every pack of the inventory that has been loaded is among the running ones from `open` on; one
     that is imported late from when it arrives. All methods belong to the loop that `open` was
     called on.
+
+    Invariants: `packs`, `catalog` and `settings` are those of the `inventory`, and `_chain` is made
+    of them; `renew` alone changes settings and chain, both at once. Once `fatal` says why the host
+    must end, `_fatal` is set. `is_closing` never changes back.
     """
 
     def __init__(self, inventory: Inventory, *, retries: bool = True) -> None:

@@ -50,8 +50,8 @@ class Client:
 
     `refer` is how the client writes the value of a variable, with NAME in it; `names` is the key of
     an entry that lists variables to pass on; `inputs` says that the client asks for values and
-    keeps them. Of these three a client has one or none. `begins` is what the client needs in a file
-    beside the servers, written where there was no file or an empty one.
+    keeps them. `begins` is what the client needs in a file beside the servers, written where there
+    was no file or an empty one.
 
     `projects` is a table of the client's own file with projects by their folders, each of which has
     servers of its own; they are read and taken out, never put in.
@@ -59,6 +59,9 @@ class Client:
     `by_bundle` says that entries come from bundles, and are read alone. `folder` is where the
     client starts a server, `inherits` that it passes on all of its own environment, and `seconds`
     how long it waits for a server to begin.
+
+    Invariants: it never changes. At most one of `refer`, `names` and `inputs` is set; one that is
+    `by_bundle` is only read.
     """
 
     name: str

@@ -26,6 +26,9 @@ class ClientServer:
     Either `command` or `url` is set. `environment` and `headers` are as the file has them, with
     references where it has them (`${env:NAME}`), and `entry` is the whole of it. `project` is the
     folder of the project that it belongs to, where the file has servers of several.
+
+    Invariants: it never changes. `repr` shows nothing of `environment`, `headers` and `entry`,
+    which may hold secrets.
     """
 
     client: str

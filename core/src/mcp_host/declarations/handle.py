@@ -60,7 +60,11 @@ class Programs(Protocol):
 
 
 class PackHandle:
-    """The one thing of the host that a pack holds; every method may be called in any thread."""
+    """The one thing of the host that a pack holds; every method may be called in any thread.
+
+    Invariants: nothing in it changes once it is made, and each function that it was made with may
+    be called in any thread.
+    """
 
     def __init__(
         self,

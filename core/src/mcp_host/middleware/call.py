@@ -85,6 +85,10 @@ class Call:
     nothing to be done before; `is_answered` says that it was given so. `movable` is there where the
     call may go on behind a handle, and `leave_host` gives its place in the host back, once it has
     one.
+
+    Invariants: past `names` there is an `entry`, past `opening` a `pack`. `at_once` is taken away
+    and never given back. All changes on the host's loop but `is_answered`, which the thread sets
+    that gives the answer.
     """
 
     kind: Kind

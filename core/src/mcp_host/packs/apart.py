@@ -45,6 +45,9 @@ class Apart:
 
     `offer` is None where the pack's own environment knows it. `prefixed` says that public names
     have a prefix.
+
+    Invariants: `told` is what the first child has declared; a later child that declares otherwise
+    is refused. That child is in `_first` until `take` or `end` has it, once, in whatever thread.
     """
 
     def __init__(

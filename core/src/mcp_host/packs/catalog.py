@@ -31,6 +31,10 @@ class Catalog:
     """Everything that is contributed, in the order of the settings file; `secrets` are masked.
 
     What `lock` does not agree to is refused.
+
+    Invariants: no two entries of one list that one caller can see have the same `key`. An entry
+    stands in the table of its list, or, where it was offered to one caller, in `_owned`; `_owners`
+    counts the keys of those. What a pack declares is taken in as a whole, or not at all.
     """
 
     def __init__(self, secrets: Secrets, lock: Lock | None = None) -> None:

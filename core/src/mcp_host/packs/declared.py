@@ -56,7 +56,11 @@ class Offer:
 
 @dataclass(frozen=True, eq=False)
 class Declared:
-    """What a loaded pack has declared; plain data and functions, nothing is open yet."""
+    """What a loaded pack has declared; plain data and functions, nothing is open yet.
+
+    Invariants: it never changes. Of a pack in a process of its own, the functions only stand for
+    those that are there, and `settings` and `opens` are None.
+    """
 
     name: str
     offer: Offer

@@ -108,6 +108,11 @@ class Inventory:
     the packs are, in place of the metadata of what is installed. Where it `is_recorded`, a flight
     record tells a later start how the process ended, and packs that ended an earlier one get a
     process of their own.
+
+    Invariants: from `load` on, `packs` has every pack of `settings`, and the host's own unless it
+    is `alone`; `catalog` has the entries of those that are `declared`. `_late` are the outcomes
+    that nobody has taken yet, and there are none once there is a `_follower`; both change under
+    `_arrival`.
     """
 
     def __init__(

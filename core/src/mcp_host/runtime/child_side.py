@@ -67,6 +67,8 @@ def main(end: socket.socket) -> NoReturn:
 class PackSide:
     """One pack that has declared, until its end.
 
+    Invariants:
+
     - `_begun` are the calls that run, by the host's number, each as what tells it that nobody waits
       any more; `_tasks` is the other work that the host waits for. No number is in both.
     - `_worker` is there from `open` on, before which the host asks for nothing but that.

@@ -125,6 +125,10 @@ class Mailbox:
     """One pack's mailbox. The methods that put something in may be called in any thread.
 
     Nothing is taken out while `may_take` says no, but before an answer.
+
+    Invariants: what waits changes under `_lock`, and is taken out as a whole, on the loop. Unless
+    `_is_woken`, nothing waits. `_changed` and `_heard` have `CHANGED` at most, and `_dropped`
+    counts what was too much.
     """
 
     def __init__(

@@ -19,6 +19,9 @@ class ServiceTask:
     `opened` and `closed` are futures of the host's loop, which never waits for the pack itself.
     Both give None where all went well, and else why it did not: in words, made on the pack's side.
     `service` belongs to the pack's side alone.
+
+    Invariants: `opened` and `closed` are settled once each, and `opened` first. `_release`, `_task`
+    and `_is_entered` change on the pack's loop alone.
     """
 
     def __init__(

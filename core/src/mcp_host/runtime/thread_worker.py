@@ -57,6 +57,10 @@ class ThreadWorker:
     `on_abandoned` hears how many cancelled calls still run, whenever that changes. What the pack
     does is noted in `flight`, as long as it does it. The loop is new
     at each opening; the threads and the mailbox serve as long as the worker.
+
+    Invariants: `_contributions` are those that were declared, and never change; `_offers` has the
+    others. From `open` on there is a `_loop`, and a `_service_task` where the pack has something to
+    open. `_abandoned` changes on the host's loop alone, and `on_abandoned` hears of each change.
     """
 
     def __init__(

@@ -38,6 +38,10 @@ class Watchdog:
     seconds later, or on a second signal, the process ends with `code`, whatever hangs. `modules`
     tells which pack a module and all below it belong to. SIGUSR1 calls `reload` on the loop, where
     it is given.
+
+    Invariants: `_ends_at` is set once, and never put off. `_asked_at` and `_has_told` are set by
+    the thread, and cleared by the loop's answer. From `watch` on there is a `_loop`, which alone
+    runs `stop` and `reload`.
     """
 
     def __init__(

@@ -27,6 +27,10 @@ class SdkSide:
     `catalogue` tells what is shown now. `is_stale` says that the client was shown lists which have
     changed since, and `on_stale` is called when that comes about before there is an adapter. It is
     made on the loop that serves.
+
+    Invariants: there is one adapter at most, made once `_loading` has ended. `_detach` ends what
+    hears of the host's changes: this object, and the adapter from when it is there. `is_stale`
+    never changes back.
     """
 
     def __init__(

@@ -44,6 +44,9 @@ class Settings:
     those of other distributions, by the packs that have chosen one. `digest` is that of the file's
     bytes, where there is one. `locked` are the packs of the lock file, with what was agreed to.
     `listening` is the descriptor of the socket that one of several workers serves at.
+
+    Invariants: they never change, and neither do their tables: other settings are another object.
+    Whatever text came from a variable or a file is known to `secrets`.
     """
 
     host: HostTable = field(default_factory=HostTable)

@@ -38,6 +38,9 @@ class FirstAnswers:
     a list. `era` is that of the opening, None until one was answered; `handshake` are the protocol
     version, the client's name and the capabilities that a handshake has agreed on, and `extensions`
     those that the client then told.
+
+    Invariants: every line that was not answered here is in `replay`, in its order, and of the
+    others the first alone. Once `_given_up`, no further line is answered.
     """
 
     def __init__(self, catalogue: Catalogue) -> None:

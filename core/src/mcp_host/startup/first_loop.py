@@ -31,6 +31,10 @@ class FirstLoop:
     competes with the answers: it is called once, when a list has been answered, when something
     waits for the rest, or when the client says nothing for a moment. Once `stopping` is set,
     nothing more is read. `before` is what was begun by another process, and `answers` have seen.
+
+    Invariants: `_out` are the bytes of answers that the client has not taken yet, in order. `_kept`
+    counts the bytes of lines that were not answered here. `_ended` and `stopping` never change
+    back.
     """
 
     def __init__(

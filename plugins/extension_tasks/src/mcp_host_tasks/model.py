@@ -18,6 +18,9 @@ class Task:
     `owner` is the opening of an engine whose host runs it. `questions` are those that wait for an
     answer, and `answers` those that are there while others wait. `result` is that of the call,
     `error` the JSON-RPC error that it ended with.
+
+    Invariants: it never changes: what happens makes another of the same `id`. Once it `has_ended`,
+    there is no other.
     """
 
     id: str

@@ -38,6 +38,10 @@ class HttpLink:
 
     `headers` and the token of `login` go to that address alone: the SDK's transports follow no
     redirect to another origin.
+
+    Invariants: `_loop` runs in `_thread` alone, which changes `_status` and `_why`; from when it is
+    made, `_write` takes messages. `_is_closing` never changes back. `on_end` is called once, and
+    nothing is heard after it.
     """
 
     def __init__(

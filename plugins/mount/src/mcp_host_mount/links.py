@@ -49,6 +49,10 @@ class StdioLink:
 
     `hear` gets every message, in one thread; `say` every line that the server writes for people.
     `on_end` hears once why no more will come.
+
+    Invariants: `_unsent`, `_is_writing` and `_input` change under `_lock`. While something is
+    `_unsent`, one thread writes it, and every further message waits behind it. Once closed,
+    `_input` is -1.
     """
 
     def __init__(

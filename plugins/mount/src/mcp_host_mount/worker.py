@@ -53,6 +53,9 @@ class Worker:
 
     `_is_open` says that the host was told so, and `_is_there` that the server has answered. Once it
     `_is_closing`, nobody hears any more that the server has ended; `_ended` says why it has.
+
+    Invariants: `_is_open`, `_is_there` and `_is_closing` never change back, and the first two
+    change under `_opening`. Whoever holds `_sending` writes one message whole.
     """
 
     def __init__(

@@ -48,6 +48,10 @@ class SupervisorProgram:
 
     `_groups` are those whose memory the kernel holds; that of others is looked at. `_left` are
     groups that could not be removed at once.
+
+    Invariants: while there is a host, `_numbers` and `_limits` have every child from its start
+    until it is reaped, and `_over` and `_groups` none but those. `_descriptors` are those whose
+    `start` has not been read yet, in order. There is one thread.
     """
 
     def __init__(self, host: socket.socket, preloaded: str, entry: str) -> None:

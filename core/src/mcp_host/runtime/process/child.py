@@ -35,6 +35,8 @@ NAMED = 3
 class ConnectedChild:
     """One child, as the host hears it; every method belongs to the host's loop.
 
+    Invariants:
+
     - `is_up` until the child has ended or is given up, which never changes back. Then nothing is
       sent, `calls` are lost, and the child has nothing more to say but that it has closed.
     - `declared`, `opened` and `lost` are settled once each: by the child's word, or by its end,

@@ -43,6 +43,8 @@ NOTICES = 64
 class ProcessWorker:
     """A pack's side in a child process; the next opening starts another where one has ended.
 
+    Invariants:
+
     - `_child` is the last child that was connected, whether it is up or not; None before the first.
     - `_watched` and `_skills` are what the pack should know now. A child that is up was told each
       change of them, and one that is opened is told both.

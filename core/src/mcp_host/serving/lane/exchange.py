@@ -54,9 +54,11 @@ class Exchange:
     """One request and its response: JSON, or a stream of events.
 
     It becomes a stream when the call says something, or has run for `patience`. When the client
-    goes, the call is cancelled. Whoever has the claim gives the answer: the thread of the pack that
-    makes it, by `at_once`, the stream from its first event on, or else the loop. `_events` and
-    `_writing` are set from the first event on.
+    goes, the call is cancelled.
+
+    Invariants: whoever has the claim gives the answer: the thread of the pack that makes it, by
+    `at_once`, the stream from its first event on, or else the loop. `_events` and `_writing` are
+    set from the first event on.
     """
 
     def __init__(

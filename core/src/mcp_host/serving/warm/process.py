@@ -33,6 +33,8 @@ VARIABLE = "MCP_HOST_WARM_IDLE"
 class WarmProcess:
     """One process that serves sessions, until nobody needs it.
 
+    Invariants:
+
     - `_lock` is the lock of its `name`, and `_listening` where fronts connect, for as long as new
       sessions may come; from `withdraw` on, `_lock` is None, `_listening` closed, and another
       process may have the name. Copies of the process hold neither.

@@ -62,7 +62,9 @@ class Front:
     """One session's front.
 
     `request` is what is to be served, and `saved` the catalogue of that `identity` which was found
-    good. What holds at every moment:
+    good.
+
+    Invariants:
 
     - `before` is what has come before the next host, for it or for this process to go on with.
     - `_peer` is the socket of the host that has the streams, None while none has them; `_records`

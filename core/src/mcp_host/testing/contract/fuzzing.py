@@ -58,7 +58,12 @@ async def fuzz(
 
 
 class _Tool:
-    """One tool of an open pack that is called again and again, from a thread beside the host's."""
+    """One tool of an open pack that is called again and again, from a thread beside the host's.
+
+    Invariants: `_views` is how the pack's views looked after the last call that may have changed
+    something, and None until they are looked at again; `_restless` are views that change by
+    themselves, and only grows. All but `attempts` runs on the host's loop.
+    """
 
     def __init__(
         self, host: Hosted, of: Subject, entry: Entry, package: Path | None, log: Tracebacks

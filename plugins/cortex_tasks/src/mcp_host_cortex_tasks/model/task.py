@@ -8,7 +8,11 @@ from .rules import MAX_DESCRIPTION, MAX_TITLE, PRIORITIES, TYPES, iso_date, one_
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """A task as the backend tells it. Dates and times stay the ISO 8601 texts they came as."""
+    """A task as the backend tells it. Dates and times stay the ISO 8601 texts they came as.
+
+    Invariants: it never changes: after a change there is another. `new_branch` depends on `id`,
+    `type`, `created_at` and `project_id` alone.
+    """
 
     id: int
     title: str

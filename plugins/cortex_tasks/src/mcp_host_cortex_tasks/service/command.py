@@ -80,6 +80,9 @@ class Service:
     `changed` hears the address of what a call has changed, `noticed` how every call ended, and
     `watch` what was read of a resource. `missing` tells what is not set up, after a
     call that ended so. `named` gives the name that clients know a tool by.
+
+    Invariants: what it was made with never changes. `_starting` counts the starts of each session
+    that run now. All methods belong to one event loop.
     """
 
     def __init__(

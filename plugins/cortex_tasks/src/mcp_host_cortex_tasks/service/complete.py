@@ -128,6 +128,10 @@ class _Completion:
 
     `proven`: the tip that an interrupted run had proof for; `elsewhere`: that of a branch which is
     not here.
+
+    Invariants: at most one of `proven` and `elsewhere` is given, and what is asked for never
+    changes. `run` is called once; before it carries `_plan` out, neither branches nor tasks are
+    changed.
     """
 
     def __init__(

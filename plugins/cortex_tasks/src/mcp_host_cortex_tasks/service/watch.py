@@ -52,6 +52,9 @@ class Watch:
     While nobody does, nothing is looked at, on disk or on the network. A forge is asked only about
     tasks that are watched, and those that the watched state of the working tree is about, and
     answers what is new. `every` 0 never asks for tasks.
+
+    Invariants: `_requests` and `_read_alone` have `REMEMBERED_TASKS` at most, the newest. All
+    belongs to one event loop.
     """
 
     def __init__(

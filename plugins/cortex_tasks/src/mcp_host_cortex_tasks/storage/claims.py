@@ -24,6 +24,8 @@ class Claim:
 
     `on` is the branch of the task that this one stands on, `pending` what its last command had
     still to do, as `COMMAND STEP`. `id` is the tag object it was read from.
+
+    Invariants: it never changes. Two claims are equal where all but the tag is.
     """
 
     task_id: int

@@ -19,6 +19,9 @@ class Running:
     `question` is what the server waits for an answer to, and `ticket` what the host brings back
     with it. `reply` is how the call ended while nobody waited. One that `is_out` has left its turn:
     while the server waits for its answer, no other question can be this call's.
+
+    Invariants: while there is a `ticket`, the call waits for the answer to its `question`. The
+    calls change it under their lock.
     """
 
     number: int

@@ -168,7 +168,12 @@ def _contradictions(delta: Delta) -> Iterator[str]:
 
 
 class _Merge:
-    """One merge under way: the blocks by name, in the order they will be written."""
+    """One merge under way: the blocks by name, in the order they will be written.
+
+    Invariants: `_blocks` has what will be written, by name. `_order` has the main spec's blocks in
+    their old places, under their new names where they are renamed; who is not in `_blocks` any more
+    is removed, and who is not in `_order` was added. No file is touched.
+    """
 
     def __init__(
         self,

@@ -49,6 +49,9 @@ class OpenSpec:
     Safe to use from several threads. Whatever was read is kept until its file changes; what was
     worked out from several files too, unless the tree is looked at `once`. `kept` is where reports
     on the whole tree lie for other processes.
+
+    Invariants: every part reads the one `tree`, and none is exchanged. Each method that changes the
+    tree holds `_writing`, but for `recover`, which nothing else may run beside.
     """
 
     def __init__(

@@ -36,7 +36,12 @@ _DEEPEST: Final = 3
 
 
 class Tree:
-    """Reads one tree. What was parsed is kept until its file changes."""
+    """Reads one tree. What was parsed is kept until its file changes.
+
+    Invariants: what it was made with never changes. All that is read lies below `openspec`, but for
+    the user's schemas in `_outside`. What is kept is `files`' and `schemas`' to forget when it
+    changes on disk.
+    """
 
     def __init__(self, root: Root, files: Files, user_schemas: Path | None = None) -> None:
         self.root: Final = root

@@ -99,6 +99,9 @@ class Task:
     `done_when` names conditions that must hold when the task is completed; `discovered_from` is the
     task during which this one was found, which may be gone since.
     `revision` counts changes of the content, `claims` how often the task was claimed.
+
+    Invariants: it never changes: after a change there is another, of the same `task_id`, `number`
+    and `created_at`. There is no `due_at` without a `due_date`. `revision` and `claims` never fall.
     """
 
     task_id: str
@@ -184,6 +187,9 @@ class Event:
     `previous` is the event that made the content before this one. `caller` is the name that is
     shown; `actor` is what proves who it was (see `Actor`), and empty where nothing does: then
     `undo_key`, the SHA-256 of a token that only the caller was told, stands in its place.
+
+    Invariants: it never changes, but that `undone_by` is set when it is undone. `undoes` is set in
+    an `undo` alone. `event_id` is at least `batch`.
     """
 
     event_id: int
@@ -233,6 +239,9 @@ class Wanted:
     an empty key holds nothing. `claimed_by` is a claimant's name, `held_by` an actor's key, whose
     agents count as well; `held` is by anybody; `waiting` is pending and cannot be begun, because it
     or one that it is part of waits; `now` and `latest_lease` bound the leases that run.
+
+    Invariants: it never changes. A task matches that meets every condition; None, what is empty,
+    and False ask for nothing. `now` and `latest_lease` are no conditions.
     """
 
     status: Status | None = None

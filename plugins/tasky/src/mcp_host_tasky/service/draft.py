@@ -29,7 +29,12 @@ class Stamp:
 
 
 class Draft:
-    """Tasks as they would be, over a reading of how they are."""
+    """Tasks as they would be, over a reading of how they are.
+
+    Invariants: `_before` and `_now` have the same tasks, as the reading has them and as they would
+    be; `changes` is the difference. The ids of `_events` follow each other from `_first_event` on,
+    and `_recorded` has the last of each task and operation. Nothing is written here.
+    """
 
     def __init__(self, reading: Reading) -> None:
         self.reading = reading

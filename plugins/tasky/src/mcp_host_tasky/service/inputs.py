@@ -108,7 +108,9 @@ class NewTask:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Operation:
     """One edit. `fields` holds what an update gives; a field that is not given is not there.
-    `tags` narrow what `next` chooses from."""
+    `tags` narrow what `next` chooses from.
+
+    Invariants: it never changes; texts are within `LIMITS`; `fields` is empty but for `update`."""
 
     action: str
     task_id: str = ""

@@ -74,6 +74,9 @@ class Work:
     """A call's work: the draft that it changes, who asks, when, and how the items fared.
 
     `results` names the touched task of each operation, and what its answer says besides the task.
+
+    Invariants: `moment` is `at` as text. There is an `undo_token` where nothing proves who the
+    caller is. Where there is a failure, nothing of the call is kept.
     """
 
     draft: Draft

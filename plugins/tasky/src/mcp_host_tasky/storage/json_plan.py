@@ -23,7 +23,13 @@ VERSION = "3.0"
 @dataclass(slots=True)
 class JsonPlan:
     """The values of a plan, and the lines of what stands beside its tasks. Once handed out it never
-    changes; a write works on a copy."""
+    changes; a write works on a copy.
+
+    Invariants: `order` has every task once, by its place in lists. `waiting` and `subtasks` are the
+    blockers and parents of `tasks`, seen from the other end. `events` and `event_lines` have the
+    same keys in the same order, and so have `answers` and `answer_lines`. No task has a `number`
+    above `last_number`.
+    """
 
     tasks: dict[str, Task] = field(default_factory=dict)
     texts: dict[str, str] = field(default_factory=dict)

@@ -16,7 +16,11 @@ FOLDER = ".tasky"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Project:
-    """A project as its files describe it."""
+    """A project as its files describe it.
+
+    Invariants: it never changes. The file of a `location` lies in `folder`, or, of a worktree, in
+    that of the main one; `conditions` are from the person's own settings alone.
+    """
 
     folder: Path
     id: str

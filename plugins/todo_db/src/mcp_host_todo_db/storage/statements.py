@@ -66,6 +66,9 @@ class Statements:
     task stand between. All others give the columns of a task alone. Changes take their time as
     `now` and as `at`, and who makes them as `actor`; keyed ones take `request_key` and `body`, and
     whose it is as `kept_owner`.
+
+    Invariants: nothing in it changes once it is made, so threads share it. Every statement that
+    reads or changes a todo asks whose it is.
     """
 
     def __init__(self, table: Table, dialect: Dialect, keeping: Keeping) -> None:

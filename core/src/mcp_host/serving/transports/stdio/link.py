@@ -29,7 +29,7 @@ class StdioLink:
     `limit` is the longest line in bytes; `before` is what was begun already. `lines` gives what
     came in, in order; None is the end of input, or of our interest in it.
 
-    What holds at every moment:
+    Invariants:
 
     - All but the two threads' `os.read` and `os.write` and `answer_at_once` runs on the loop, and
       all counts but `_unheard` change there; a thread tells `_gone` and `_moved` alone.

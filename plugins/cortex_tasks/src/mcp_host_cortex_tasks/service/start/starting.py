@@ -20,6 +20,10 @@ class Starting:
     whether the task was begun before, `reached` whether the base remote was, `apart` whether the
     task gets a worktree, `made` whether its branch is new, `claim` who keeps the claim, `claimed`
     whether it is ours, and `carried` which uncommitted files go along.
+
+    Invariants: what was asked for never changes. `already`, `reached` and `claimed` are false until
+    git or the backend has shown otherwise. `plan` says what is to be done, of which nothing is done
+    here.
     """
 
     def __init__(

@@ -8,6 +8,8 @@ class PullRequest:
     """A request to merge a branch into `base`; `head` is the last commit it holds.
 
     `landed` is the commit of `base` that brought it, `refs` where the forge's git has its head.
+
+    Invariants: it never changes. One that is `merged` is not `open`.
     """
 
     number: int

@@ -10,6 +10,10 @@ class State:
 
     `changed` has every tracked file that differs from HEAD, `staged` those that differ in the
     index, and `unstaged` those that differ from the index.
+
+    Invariants: it never changes. What is `staged`, `unstaged` or `deleted` is `changed` as well; no
+    path is both `changed` and `untracked` or `conflicted`. Without an `upstream`, `ahead` and
+    `behind` are 0.
     """
 
     head: str | None

@@ -16,7 +16,11 @@ _MARK = re.compile(r"\s*<!-- tasky:([0-9a-f-]{36}) -->")
 class Record:
     """A task of another tool. `id` names it there, and so do `blockers`, `parent` and
     `discovered_from` other tasks; `rest` is what has no field here, as the other tool says it;
-    `task_id` is our own id, where the other tool kept it for us."""
+    `task_id` is our own id, where the other tool kept it for us.
+
+    Invariants: it never changes. `id`, `blockers`, `parent` and `discovered_from` are ids of the
+    other tool, `task_id` alone is one of ours.
+    """
 
     id: str
     name: str
