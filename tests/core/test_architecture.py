@@ -6,6 +6,7 @@ import subprocess
 import sys
 import tomllib
 from collections.abc import Iterator
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 import grimp
@@ -34,7 +35,6 @@ CORE_RANKS = {
     "testing": 9,
     "standalone": 9,
     "serving": 8,
-    "pages": 8,
     "host": 7,
     "middleware": 6,
     "runtime": 5,
@@ -113,6 +113,16 @@ def test_the_rooms_of_the_core_point_one_way(graph: grimp.ImportGraph) -> None:
     ]
 
     assert upwards == []
+
+
+@pytest.mark.parametrize("name", ["core", *FOUND])
+def test_no_module_leads_back_to_itself(graph: grimp.ImportGraph, name: str) -> None:
+    tops = ["mcp_host"] if name == "core" else FOUND[name]
+    follows: dict[str, list[str]] = {}
+    for module, imported in imports(graph, *tops):
+        follows.setdefault(module, []).append(imported)
+
+    TopologicalSorter(follows).prepare()  # raises a CycleError that names the circle
 
 
 def test_the_core_imports_no_pack(graph: grimp.ImportGraph) -> None:

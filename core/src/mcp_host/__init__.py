@@ -101,13 +101,13 @@ if TYPE_CHECKING:  # the same as in the mapping below, for type checkers and edi
         Unsupported as Unsupported,
     )
     from .hookspecs import hookimpl as hookimpl
-    from .pages.events import PageEvents as PageEvents
-    from .pages.messages import (
+    from .serving.pages.events import PageEvents as PageEvents
+    from .serving.pages.messages import (
         PageRequest as PageRequest,
         PageResponse as PageResponse,
     )
-    from .pages.server import PageServer as PageServer
-    from .pages.styles import PAGE_STYLES as PAGE_STYLES
+    from .serving.pages.server import PageServer as PageServer
+    from .serving.pages.styles import PAGE_STYLES as PAGE_STYLES
     from .packs.children.border import WorkerBorder as WorkerBorder
     from .packs.children.child import Program as Program
     from .packs.children.hosted import ThreadBorder as ThreadBorder
@@ -166,10 +166,10 @@ _NAMES = {
         "Unsupported",
     ),
     "hookspecs": ("hookimpl",),
-    "pages.events": ("PageEvents",),
-    "pages.messages": ("PageRequest", "PageResponse"),
-    "pages.server": ("PageServer",),
-    "pages.styles": ("PAGE_STYLES",),
+    "serving.pages.events": ("PageEvents",),
+    "serving.pages.messages": ("PageRequest", "PageResponse"),
+    "serving.pages.server": ("PageServer",),
+    "serving.pages.styles": ("PAGE_STYLES",),
     "packs.children.border": ("WorkerBorder",),
     "packs.children.child": ("Program",),
     "packs.children.hosted": ("ThreadBorder",),

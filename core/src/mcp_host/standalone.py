@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from typing import Any, NoReturn
 
     from .packs.declared import Offer
-    from .serving.start import Serving
+    from .serving.serving import Serving
     from .settings.loading import Settings
     from .startup.options import Given, TransportName
 
@@ -99,7 +99,7 @@ class Standalone(Record):
         self, given: Given, source: str | None, digest: str | None
     ) -> tuple[Serving, Callable[[], Settings]]:
         """What is served, and what reads its settings; `source` is the file that was named."""
-        from .serving.start import Serving
+        from .serving.serving import Serving
 
         transport: TransportName = given.transport
         what = Serving(

@@ -8,7 +8,8 @@ from typing import Annotated, NoReturn
 import typer
 
 from ..errors import SettingsError
-from ..serving.start import EXIT_ERROR, EXIT_OK, leave
+from ..serving.serving import EXIT_ERROR, EXIT_OK
+from ..serving.start import leave
 from ..startup.printable import shown
 from ..startup.version import VERSION
 from .commands import Commands

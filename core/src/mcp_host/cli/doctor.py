@@ -15,9 +15,9 @@ import typer
 from ..errors import Unavailable
 from ..host import Host
 from ..packs.conditions import NOT_SET_UP
+from ..packs.costs import over_budget
 from ..packs.inventory import Pack
 from ..packs.lock import see_and_agree, withheld_line
-from ..packs.tokens import over_budget
 from ..settings.loading import Settings
 from ..startup.version import VERSION
 from .common import (

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import NoReturn
 
-    from ..serving.start import Serving
+    from ..serving.serving import Serving
     from ..settings.loading import Settings
     from ..startup.options import Given
     from ..startup.worker import Worker
@@ -72,7 +72,7 @@ def serving(
     given: Given, source: str | None, digest: str | None, worker: Worker | None = None
 ) -> tuple[Serving, Callable[[], Settings]]:
     """What is served, and what reads its settings from the file that was chosen."""
-    from ..serving.start import Serving
+    from ..serving.serving import Serving
 
     choice, no_packs = Choice(source, digest=digest), is_safe_mode()
     what = Serving(

@@ -8,7 +8,8 @@ from typing import Annotated
 import typer
 
 from ..errors import SettingsError
-from ..packs.tokens import Cost, costs, counter, over_budget
+from ..packs.costs import Cost, costs, over_budget
+from ..packs.tokens import counter
 from .common import ConfigOption, JsonOption, Output, chosen_settings, loaded, quiet_logs, say
 from .completion import installed_packs
 

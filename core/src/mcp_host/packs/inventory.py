@@ -184,7 +184,7 @@ class Inventory:
 
     def load_again(self, settings: Settings, names: Collection[str]) -> dict[str, Outcome]:
         """Load packs by other settings, beside those that are served; waits for the slow ones."""
-        from .renewal import Late
+        from .late import Late
 
         late = Late()
         packs = {name: table for name, table in settings.packs.items() if name in names}
@@ -264,7 +264,7 @@ class Inventory:
         """What a caller's model has been given: its costliest answers, and the lists it sees."""
         from .tokens import usage  # as rarely needed as it is
 
-        return usage(self, caller)
+        return usage(list(self.packs), self.lists, self.usage, caller)
 
     def _the_supervisor(self) -> Supervisor:
         """Return what starts the packs' processes; there is none before a pack needs one."""

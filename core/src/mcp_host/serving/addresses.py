@@ -11,6 +11,9 @@ from ..errors import SettingsError
 if TYPE_CHECKING:
     from ..settings.tables import HttpTable
 
+PATH = "/mcp"
+"""Where HTTP clients find the server at its address."""
+
 
 def is_loopback(host: str) -> bool:
     """Whether an address can be reached from this machine alone."""

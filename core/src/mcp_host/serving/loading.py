@@ -6,23 +6,19 @@ It is imported once the first answers need it, so it imports at its top what it 
 from __future__ import annotations
 
 import faulthandler
-import gc
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from ..declarations.context import Caller
-from ..packs.importing import once_more, take_turns
+from ..packs.importing import take_turns
 from ..packs.inventory import Inventory
 from ..settings.borrowed import spare_plugin_search
 from ..settings.loading import Settings
 from ..startup.catalogue import Catalogue
 from ..startup.protocol import LISTS
 from . import logs, prints
+from .serving import Serving
 from .transports import Transport
-
-if TYPE_CHECKING:
-    from .start import Serving
 
 LOADING = 10.0
 """Seconds of loading after which the stacks of all threads are written, should nothing else be."""
@@ -31,14 +27,11 @@ LOADING = 10.0
 class Loaded:
     """The packs that a start has loaded; it `began` to at this time of `time.time()`."""
 
-    def __init__(
-        self, what: Serving, transport: Transport, inventory: Inventory, version: str, began: float
-    ) -> None:
+    def __init__(self, what: Serving, inventory: Inventory, version: str, began: float) -> None:
         self.inventory = inventory
         self.version = version
         self.began = began
         self._what = what
-        self._transport = transport
 
     @property
     def settings(self) -> Settings:
@@ -64,33 +57,6 @@ class Loaded:
             inventory.extensions,
         )
 
-    def import_sdk(self) -> None:
-        """Import what serving needs, also where a pack that loads late imports the same."""
-        from ..runtime.collector import Collector  # the lists do without
-
-        once_more(self._import_all)
-        logs.keep_ours()
-        gc.freeze()
-        Collector().start()
-
-    def _import_all(self) -> None:
-        from . import (
-            sdk,  # noqa: F401 - loaded here, used later
-            served_host,  # noqa: F401 - as above
-        )
-
-        settings = self.settings
-        if settings.host.telemetry or (self._what.transport == "http" and settings.http.metrics):
-            from . import telemetry
-
-            telemetry.set_up(settings)
-        from .lane.lane import is_lane_on
-
-        if not is_lane_on(settings):
-            from . import adapter  # noqa: F401 - every call needs it
-
-        self._transport.load()
-
 
 def load(what: Serving, read_settings: Callable[[], Settings], transport: Transport) -> Loaded:
     """Read the settings and load the packs."""
@@ -110,4 +76,4 @@ def load(what: Serving, read_settings: Callable[[], Settings], transport: Transp
     inventory.load()
     if not inventory.is_loading:
         faulthandler.cancel_dump_traceback_later()
-    return Loaded(what, transport, inventory, version, began)
+    return Loaded(what, inventory, version, began)

@@ -13,7 +13,7 @@ from ..startup.saved import Saved
 from .loading import Loaded
 
 if TYPE_CHECKING:
-    from .start import Serving
+    from .serving import Serving
 
 
 class Saving:

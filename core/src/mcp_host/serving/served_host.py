@@ -17,11 +17,11 @@ from .event_loop import new_event_loop
 from .loading import Loaded
 from .saving import Saving
 from .sdk import SdkSide
-from .start import EXIT_ERROR, EXIT_OK, EXIT_REQUIRED_PACK, PATIENCE, SWITCH_INTERVAL, failed
+from .serving import EXIT_ERROR, EXIT_OK, EXIT_REQUIRED_PACK, PATIENCE, SWITCH_INTERVAL, failed
 from .transports import Transport
 
 if TYPE_CHECKING:
-    from .start import Serving
+    from .serving import Serving
 
 log = logging.getLogger("mcp_host")
 

@@ -13,57 +13,20 @@ import sys
 import threading
 
 from ..startup import saved, signals
-from ..startup.records import Record
 from ..startup.saved import Saved
 from . import transports
+from .serving import EXIT_ERROR, EXIT_OK, EXIT_REQUIRED_PACK, SWITCH_INTERVAL, Serving, failed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable
     from typing import NoReturn
 
-    from ..packs.declared import Offer
     from ..settings.loading import Settings
     from ..startup.catalogue import Catalogue
-    from ..startup.handover import Handover
-    from ..startup.options import TransportName
-    from ..startup.saved import Identity
     from .loading import Loaded
     from .saving import Saving
     from .transports import Transport
-
-EXIT_OK, EXIT_ERROR, EXIT_REQUIRED_PACK = 0, 1, 3
-PATIENCE = 5.0
-"""Seconds that the end of the process may take beside what `grace` allows."""
-SWITCH_INTERVAL = 0.0005
-"""Seconds that a thread which computes may hold the interpreter while a client's answer is due."""
-
-
-class Serving(Record):
-    """What is to be served, and as whom; `version` is asked once the first answers are out.
-
-    `identity` finds the saved catalogue; None does without. `alone` names the one pack of a
-    stand-alone server, and `offers` where packs are without asking the metadata of all that is
-    installed. `started` is the line that is written to standard error once requests can be taken.
-    `variables` are the names of the environment that the command itself reads. `saved` is the saved
-    catalogue where it was read already, and `before` what another process has begun to serve.
-    `read_again` reads the settings while they are served; None where that cannot be. A server that
-    `watches` heeds changes of its settings file.
-    """
-
-    name: str
-    version: Callable[[], str]
-    transport: TransportName = "stdio"
-    alone: str | None = None
-    title: str | None = None
-    offers: Mapping[str, Sequence[Offer]] | None = None
-    started: str | None = None
-    identity: Identity | None = None
-    variables: tuple[str, ...] = ()
-    saved: Saved | None = None
-    before: Handover | None = None
-    read_again: Callable[[], Settings] | None = None
-    watches: bool = False
 
 
 def serve(what: Serving, read_settings: Callable[[], Settings]) -> NoReturn:
@@ -116,7 +79,7 @@ class _Start:
         """Claim what the transport needs, load and answer at once, then serve."""
         self._transport.claim(self._read_settings)
         if not self._transport.answers_first:
-            self._load().import_sdk()
+            self._import_sdk(self._load())
         elif not self._answer_while_loading():
             return EXIT_OK
         from .served_host import ServedHost
@@ -170,11 +133,39 @@ class _Start:
                 loaded = self._load()
             elif self._saving is not None:
                 self._saving.save()
-            loaded.import_sdk()
+            self._import_sdk(loaded)
         except BaseException as error:
             self._error = error
         os.write(done, b".")
         os.close(done)
+
+    def _import_sdk(self, loaded: Loaded) -> None:
+        """Import what serving needs, also where a pack that loads late imports the same."""
+        from ..packs.importing import once_more
+        from ..runtime.collector import Collector  # the lists do without
+        from . import logs
+
+        once_more(lambda: self._import_all(loaded.settings))
+        logs.keep_ours()
+        gc.freeze()
+        Collector().start()
+
+    def _import_all(self, settings: Settings) -> None:
+        from . import (
+            sdk,  # noqa: F401 - loaded here, used later
+            served_host,  # noqa: F401 - as above
+        )
+
+        if settings.host.telemetry or (self._what.transport == "http" and settings.http.metrics):
+            from . import telemetry
+
+            telemetry.set_up(settings)
+        from .lane.lane import is_lane_on
+
+        if not is_lane_on(settings):
+            from . import adapter  # noqa: F401 - every call needs it
+
+        self._transport.load()
 
     def _may_leave(self) -> bool:
         """Whether the process may end before it has loaded: not when a pack must open first."""
@@ -197,11 +188,3 @@ def _explained(error: BaseException) -> int:
     if isinstance(error, KeyboardInterrupt):
         return EXIT_OK
     raise error
-
-
-def failed(code: int, reason: str) -> int:
-    """Say why the process ends, and return its exit code."""
-    from . import logs
-
-    logs.write(f"error: {reason}")  # the one clear line
-    return code

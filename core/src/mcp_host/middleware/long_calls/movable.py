@@ -7,21 +7,19 @@ import json
 import logging
 from collections.abc import Mapping
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
-from ...declarations.context import ClientChannel, Level
-from ...declarations.extension import LongCalls
+from ...declarations.context import Caller, ClientChannel, Level
+from ...declarations.extension import LongCalls, Method
 from ...errors import REQUEST_ID_KEY, CallError, McpHostError, ProtocolError, Unavailable
 from ...runtime import eager
 from ...runtime.alarms import Alarms, TimeLimit
 from ...runtime.messages import Answered, Asked
+from ...settings.secrets import Secrets
 from ...startup.protocol import MODERN_VERSION
 from ..call import Asking, Call, Next, Result
 from .deadline import MovableDeadline
 from .news import Event, News
-
-if TYPE_CHECKING:
-    from .handles import LongCallHandles
 
 log = logging.getLogger("mcp_host.calls")
 
@@ -37,6 +35,29 @@ class Keeper(NamedTuple):
     how: LongCalls
 
 
+class Handles(Protocol):
+    """What a call asks of those that have moved, which is `LongCallHandles`."""
+
+    secrets: Secrets
+    asking_timeout: float
+
+    async def ask(
+        self,
+        keeper: Keeper,
+        method: Method,
+        arguments: Mapping[str, Any],
+        caller: Caller,
+        request_id: str,
+    ) -> dict[str, Any]:
+        """Call a method of the pack that keeps the calls; `McpHostError` where that fails."""
+
+    def add(self, movable: MovableCall, handle: str) -> None:
+        """Keep a call that has got its handle."""
+
+    def remove(self, handle: str) -> None:
+        """Forget a call that has ended."""
+
+
 class MovableCall:
     """One call that can be moved behind a handle, and what it does there; the call's channel.
 
@@ -47,7 +68,7 @@ class MovableCall:
     told by `_telling` once it has moved.
     """
 
-    def __init__(self, handles: LongCallHandles, keeper: Keeper, call: Call) -> None:
+    def __init__(self, handles: Handles, keeper: Keeper, call: Call) -> None:
         self.keeper = keeper
         self.limit = keeper.how.limit
         self.refusal: Exception | None = None

@@ -10,7 +10,8 @@ from typing import Any
 
 from ...errors import McpHostError
 from ...host import Host
-from ...packs.renewal import Renewal, discard, prepare
+from ...packs.preparing import discard, prepare
+from ...packs.renewal import Renewal
 from ...settings.loading import Settings
 from ...settings.lock_place import lock_file
 from ...startup import trust

@@ -25,7 +25,7 @@ from ...startup.protocol import LISTS
 from ...startup.saved import FILES, Identity, look
 from ...startup.warm.wire import Request
 from ..reload.reloading import Reloading, states
-from ..start import Serving
+from ..serving import Serving
 from .logs import WarmLog
 
 OF_SESSION = {"log_level": None, "log_format": None}

@@ -18,7 +18,7 @@ from ...startup.warm.hosts import BACKLOG
 from ...startup.warm.place import Place
 from .. import logs as all_logs
 from ..reload.control import Control
-from ..start import EXIT_OK, PATIENCE, SWITCH_INTERVAL
+from ..serving import EXIT_OK, PATIENCE, SWITCH_INTERVAL
 from .fronts import Fronts
 from .hosts import OpenHosts
 from .logs import WarmLog

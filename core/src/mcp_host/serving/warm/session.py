@@ -23,7 +23,7 @@ from ...startup.warm.unfinished import is_kept
 from ...startup.warm.wire import Request
 from ..connections import Connection
 from ..sdk import SdkSide
-from ..start import EXIT_ERROR, EXIT_OK, EXIT_REQUIRED_PACK
+from ..serving import EXIT_ERROR, EXIT_OK, EXIT_REQUIRED_PACK
 from ..transports.stdio.conversation import serve
 from . import logs
 from .hosts import OpenHost

@@ -11,10 +11,11 @@ from pydantic import TypeAdapter, ValidationError
 from ...declarations.arguments import DeclaredArguments
 from ...declarations.contribution import Contribution
 from ...declarations.tool import Tool
+from ...packs.costs import costs
 from ...packs.declared import Declared
 from ...packs.entry import What
 from ...packs.inventory import Inventory
-from ...packs.tokens import costs, counter
+from ...packs.tokens import counter
 from .finding import ContractFinding
 
 LONGEST_NAME = 49

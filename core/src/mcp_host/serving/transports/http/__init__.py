@@ -7,7 +7,7 @@ from importlib.util import find_spec
 
 from ....errors import SettingsError
 from ....startup.descriptors import close_in_forks
-from ...addresses import is_loopback, listening_socket, refuse_open_address
+from ...addresses import PATH, is_loopback, listening_socket, refuse_open_address
 from .. import Transport
 
 TYPE_CHECKING = False
@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from ....host import Host
     from ....settings.loading import Settings
     from ...sdk import SdkSide
-
-PATH = "/mcp"
 
 
 class Http(Transport):

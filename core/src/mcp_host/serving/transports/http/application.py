@@ -19,8 +19,8 @@ from starlette.types import ASGIApp
 
 from ....settings.tables import HttpTable
 from ...adapter import Adapter
+from ...addresses import PATH
 from ...lane.http import HttpLane
-from . import PATH
 from .challenges import IssuersAnswer, ProtectedResource, RequireToken, ScopeCheck
 from .guard import Guard
 from .handshake import session_manager

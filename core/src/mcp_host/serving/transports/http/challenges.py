@@ -26,9 +26,10 @@ from ....packs.entry import Entry
 from ....packs.search_tools import CALL, CALL_READ_ONLY
 from ....settings.tables import RESERVED_PACK_NAME, HttpTable
 from ....startup.protocol import LISTS
+from ...addresses import PATH
 from ...lane.requests import message as parsed
-from . import PATH
-from .tokens import IssuerUnreachableError, KnownToken
+from .errors import IssuerUnreachableError
+from .tokens import KnownToken
 
 if TYPE_CHECKING:
     from .issuers import Issuers

@@ -12,8 +12,8 @@ import jwt
 
 from ....settings.tables import IssuerTable
 from ...lane.identity import Identity
+from .errors import IssuerUnreachableError
 from .keys import Key, Keys
-from .tokens import IssuerUnreachableError
 
 log = logging.getLogger("mcp_host.server")
 

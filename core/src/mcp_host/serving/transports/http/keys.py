@@ -17,7 +17,7 @@ import jwt
 
 from ....startup.dataclass import dataclass
 from ....startup.version import VERSION
-from .tokens import IssuerUnreachableError
+from .errors import IssuerUnreachableError
 
 log = logging.getLogger("mcp_host.server")
 

@@ -7,7 +7,7 @@ import asyncio
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from ....errors import Unavailable
-from . import PATH
+from ...addresses import PATH
 from .refusals import come_again
 from .routes import RETRY_AFTER
 

@@ -17,10 +17,6 @@ if TYPE_CHECKING:
     from .issuers import Issuers
 
 
-class IssuerUnreachableError(Exception):
-    """An issuer does not give its keys, so that nobody can say whose a token is."""
-
-
 class KnownToken(AccessToken):
     """What a token proves, as the SDK takes it; `offered` as in `Identity`."""
 

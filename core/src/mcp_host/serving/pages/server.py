@@ -12,7 +12,7 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
-from ..errors import SettingsError
+from ...errors import SettingsError
 from .events import PageEvents
 from .guard import PageGuard
 from .messages import PageRequest, PageResponse
