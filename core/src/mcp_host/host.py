@@ -35,7 +35,7 @@ from .middleware.log import log as log_calls
 from .middleware.long_calls import Keeper, LongCallHandles
 from .middleware.names import Names
 from .middleware.opening import Opening, unavailable, wait_until_open
-from .middleware.outcomes import Listener as OutcomeListener, Outcomes
+from .middleware.outcomes import OutcomeListener, Outcomes
 from .middleware.own_methods import OwnMethods
 from .middleware.policy import policy
 from .middleware.questions import Questions
@@ -68,7 +68,7 @@ COMPLETION_LIMIT = 100
 COMPLETION_TIMEOUT = 5.0
 LISTS_CHANGED = "lists"
 
-Listener = Callable[[str], None]
+ChangeListener = Callable[[str], None]
 """Hears the URI of a resource that changed, or `LISTS_CHANGED`; called on the host's loop."""
 
 
@@ -97,7 +97,7 @@ class Host:
         )
         self._notices = Notices(self._running.publish, self._running.has_bus)
         self._fatal = asyncio.Event()
-        self._listeners: list[Listener] = []
+        self._listeners: list[ChangeListener] = []
         self._loop: asyncio.AbstractEventLoop | None = None
         host = self.settings.host
         self.is_closing = False
@@ -326,7 +326,7 @@ class Host:
 
     # What changes
 
-    def listen(self, listener: Listener) -> Callable[[], None]:
+    def listen(self, listener: ChangeListener) -> Callable[[], None]:
         """Hear of changes, until the returned function is called."""
         self._listeners.append(listener)
         return partial(self._listeners.remove, listener)

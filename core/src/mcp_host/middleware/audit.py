@@ -10,7 +10,7 @@ from typing import Any
 from ..declarations.resource import Resource
 from ..packs.naming import NAME
 from .call import Call
-from .outcomes import Ended
+from .outcomes import CallEnd
 
 Write = Callable[[bytes], None]
 KINDS: Mapping[type, str] = {
@@ -32,12 +32,12 @@ class Audit:
     def __init__(self, write: Write) -> None:
         self._write = write
 
-    def __call__(self, call: Call, ended: Ended) -> None:
+    def __call__(self, call: Call, ended: CallEnd) -> None:
         record = _record(call, ended)
         self._write(json.dumps(record, ensure_ascii=False, separators=(",", ":")).encode() + b"\n")
 
 
-def _record(call: Call, ended: Ended) -> dict[str, Any]:
+def _record(call: Call, ended: CallEnd) -> dict[str, Any]:
     caller, entry = call.context.caller, call.entry
     return {
         "time": datetime.now(UTC).isoformat(timespec="milliseconds"),

@@ -5,12 +5,12 @@ from __future__ import annotations
 import logging
 
 from .call import Call
-from .outcomes import Ended
+from .outcomes import CallEnd
 
 logger = logging.getLogger("mcp_host.calls")
 
 
-def log(call: Call, ended: Ended) -> None:
+def log(call: Call, ended: CallEnd) -> None:
     """Write the line, at the level `info`."""
     logger.info(
         "%s %s: %s in %.1f ms",

@@ -15,7 +15,7 @@ from .call import Call, Next, Result
 log = logging.getLogger("mcp_host.calls")
 
 
-class Ended(NamedTuple):
+class CallEnd(NamedTuple):
     """How a call ended: `code` is "ok", "input_required", "cancelled", or that of its error.
 
     `answer_bytes` is the length of what the client gets, 0 where the call has no result.
@@ -33,13 +33,13 @@ def code_of(error: BaseException) -> str:
     return "cancelled" if isinstance(error, asyncio.CancelledError) else "internal_error"
 
 
-Listener: TypeAlias = Callable[[Call, Ended], None]
+OutcomeListener: TypeAlias = Callable[[Call, CallEnd], None]
 
 
 class Outcomes:
     """Tells every listener once the answer is out: now, or in the loop's next turn."""
 
-    def __init__(self, listeners: Sequence[Listener]) -> None:
+    def __init__(self, listeners: Sequence[OutcomeListener]) -> None:
         self._listeners = listeners
 
     async def __call__(self, call: Call, following: Next) -> Result:
@@ -56,13 +56,13 @@ class Outcomes:
             code = code_of(error)
             raise
         finally:
-            ended = Ended(code, 1000 * (perf_counter() - start), size)
+            ended = CallEnd(code, 1000 * (perf_counter() - start), size)
             if call.is_answered:
                 self._tell(call, ended)
             else:
                 asyncio.get_running_loop().call_soon(self._tell, call, ended)
 
-    def _tell(self, call: Call, ended: Ended) -> None:
+    def _tell(self, call: Call, ended: CallEnd) -> None:
         for listener in self._listeners:
             try:
                 listener(call, ended)

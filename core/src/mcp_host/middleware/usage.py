@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..packs.usage import Usage
 from .call import Call
-from .outcomes import Ended
+from .outcomes import CallEnd
 
 
 class UsageAccount:
@@ -13,7 +13,7 @@ class UsageAccount:
     def __init__(self, usage: Usage) -> None:
         self._usage = usage
 
-    def __call__(self, call: Call, ended: Ended) -> None:
+    def __call__(self, call: Call, ended: CallEnd) -> None:
         entry, identity = call.entry, call.context.caller.identity
         if entry is None or identity is None or not ended.answer_bytes:
             return

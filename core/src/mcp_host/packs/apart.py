@@ -27,7 +27,7 @@ from .children.frames import BORDER, FrameError
 from .children.hosted import HostedChild
 from .children.supervisor import Supervisor
 from .declared import Declared, LoadError, Offer
-from .declaring import Step
+from .declaring import OnStep
 from .words import told as in_words
 
 STARTING = "starting its process"
@@ -122,7 +122,7 @@ class Apart:
             child.kill()
             child.close()
 
-    def declare(self, step: Step) -> Declared:
+    def declare(self, step: OnStep) -> Declared:
         """Start a child and have it declare; `LoadError` says why it does not."""
         try:
             child = self.start()

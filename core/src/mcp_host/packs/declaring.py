@@ -22,11 +22,11 @@ from .words import told, trace
 
 log = logging.getLogger("mcp_host.packs")
 
-Step: TypeAlias = Callable[[str], None]
+OnStep: TypeAlias = Callable[[str], None]
 """Hears what is done next, in words for people."""
 
 
-def declare(offer: Offer, settings: Settings, hooks: Hooks, step: Step) -> Declared:
+def declare(offer: Offer, settings: Settings, hooks: Hooks, step: OnStep) -> Declared:
     """Import a pack and ask it everything but to open; `LoadError` says what is wrong.
 
     What fails leaves nothing of the pack registered.

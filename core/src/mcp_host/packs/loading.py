@@ -13,7 +13,7 @@ from ..settings.tables import PackTable
 from ..startup.descriptors import Spare
 from .conditions import Condition
 from .declared import Declared, LoadError, Offer, Outcome
-from .declaring import Step, declare
+from .declaring import OnStep, declare
 from .discovery import chosen, discover
 from .flight import Flight
 from .hooks import Hooks
@@ -103,18 +103,18 @@ class Loading:
                 offer = chosen(name, table, offers)
         except LoadError as error:
             return error.condition
-        asking = self._asking(name, offer)
-        return Attempt(name, asking, self._settings.host.start_timeout)
+        declaring = self._declaring(name, offer)
+        return Attempt(name, declaring, self._settings.host.start_timeout)
 
-    def _asking(self, name: str, offer: Offer | None) -> Callable[[Step], Declared]:
-        """Return what asks a pack: here, or in a process of its own."""
+    def _declaring(self, name: str, offer: Offer | None) -> Callable[[OnStep], Declared]:
+        """Return what has a pack declare: here, or in a process of its own."""
         if offer is not None and not self._settings.is_apart(name):
             return lambda step: self._declare_here(offer, step)
         from .apart import Apart  # a host without such packs starts faster without
 
         return Apart(name, offer, self._settings, self._supervisor(), self._prefixed).declare
 
-    def _declare_here(self, offer: Offer, step: Step) -> Declared:
+    def _declare_here(self, offer: Offer, step: OnStep) -> Declared:
         slots = [self._flight.start(offer.name, "loading")]
 
         def noted(what: str) -> None:
@@ -160,7 +160,7 @@ class Attempt:
     A step that takes over `limit` seconds is given up.
     """
 
-    def __init__(self, pack: str, declare: Callable[[Step], Declared], limit: float) -> None:
+    def __init__(self, pack: str, declare: Callable[[OnStep], Declared], limit: float) -> None:
         self._pack = pack
         self._declare = declare
         self._limit = limit

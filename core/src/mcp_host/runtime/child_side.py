@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from ..declarations.environment import session_environment
-from ..declarations.handle import PackHandle, PackSkill
+from ..declarations.handle import PackSkill
 from ..errors import CallError
 from ..packs.conditions import Condition
 from ..packs.declared import Declared
@@ -40,7 +40,7 @@ from .mailbox import Mailbox, Said
 from .messages import Failed, ListChange, Proposed, Reason, Reply
 from .offers import Offers
 from .outlet import Outlet
-from .programs import ProgramRunner
+from .pack_handle import pack_handle
 from .threads import WorkerThreads
 from .worker import ServiceError
 
@@ -155,26 +155,15 @@ class PackSide:
         self._skills = tuple(PackSkill(**skill) for skill in about.get("skills", ()))
         mailbox = Mailbox(_Sending(self._outlet), asyncio.get_running_loop(), self._outlet.is_free)
         offers = Offers(declared, mailbox.list_change)
-        handle = PackHandle(
-            declared.name,
-            changed=mailbox.changed,
-            lists_changed=mailbox.lists_changed,
-            offer=offers.offer,
-            withdraw=offers.withdraw,
+        handle = pack_handle(
+            declared,
+            Naming(declared, self._prefixed),
+            offers,
+            mailbox,
+            (data, cache),
             watched=lambda: self._watched,
             skills=lambda: self._skills,
-            degraded=lambda code, reason, remedy: mailbox.report(
-                Condition(
-                    "degraded", bounds.text(code, 64), bounds.text(reason), bounds.text(remedy)
-                )
-            ),
-            recovered=lambda: mailbox.report(None),
-            public_name=Naming(declared, self._prefixed).public_tool,
-            folders=(data, cache),
-            programs=ProgramRunner(
-                lambda: self._secret_variables,
-                tuple(declared.needs.child_environment),
-            ),
+            secret_variables=lambda: self._secret_variables,
         )
         self._worker = ChildWorker(declared, handle, offers, mailbox, self._abandoned)
         why: Reason | None = None

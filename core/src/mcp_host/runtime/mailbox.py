@@ -110,7 +110,7 @@ class Repeatable:
 Said = ProgressMessage | LogMessage | NotificationMessage | CloseStream | Repeatable
 
 
-class Listener(Protocol):
+class PackListener(Protocol):
     """Hears what a pack says; every method is called on the host's loop."""
 
     def changed(self, uri: str) -> None: ...
@@ -133,7 +133,7 @@ class Mailbox:
 
     def __init__(
         self,
-        listener: Listener,
+        listener: PackListener,
         loop: asyncio.AbstractEventLoop,
         may_take: Callable[[], bool] = lambda: True,
     ) -> None:

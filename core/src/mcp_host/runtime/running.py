@@ -9,19 +9,17 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
-from ..declarations.handle import PackHandle
 from ..packs.conditions import Condition
 from ..packs.declared import Declared
 from ..packs.inventory import Inventory, Pack
 from ..packs.naming import Naming
 from ..startup import folders
-from .bounds import text
 from .health import Health
 from .lifecycle import Lifecycle, Limits
-from .mailbox import Listener, Mailbox
+from .mailbox import Mailbox, PackListener
 from .offered import OfferedEntries
 from .offers import Offers
-from .programs import ProgramRunner
+from .pack_handle import pack_handle
 from .thread_worker import ThreadWorker
 from .turns import open_in_turn
 from .worker import Worker
@@ -39,22 +37,22 @@ class _Offers(NamedTuple):
 class RunningPacks:
     """The loaded packs of an inventory, each with a lifecycle, and what runs it, by its name.
 
-    `listener` makes what hears one pack, and `changed` hears of another condition of one.
+    `listener` makes what hears one pack, and `on_condition` hears of another condition of one.
     `retries` opens a pack again that could not be opened. All methods belong to the host's loop.
     """
 
     def __init__(
         self,
         inventory: Inventory,
-        listener: Callable[[Pack, Health, OfferedEntries], Listener],
-        changed: Callable[[Pack, Condition], None],
+        listener: Callable[[Pack, Health, OfferedEntries], PackListener],
+        on_condition: Callable[[Pack, Condition], None],
         *,
         retries: bool,
     ) -> None:
         self.lifecycles: dict[str, Lifecycle] = {}
         self._inventory = inventory
         self._listener = listener
-        self._changed = changed
+        self._on_condition = on_condition
         self._retries = retries
         self._watched: dict[str, frozenset[str]] = {}
         self._offers: dict[str, _Offers] = {}
@@ -181,7 +179,7 @@ class RunningPacks:
     def _lifecycle(self, pack: Pack, declared: Declared) -> Lifecycle:
         inventory, host = self._inventory, self._inventory.settings.host
         naming = Naming(declared, inventory.alone is None)
-        health = Health(partial(self._changed, pack))
+        health = Health(partial(self._on_condition, pack))
         entries = OfferedEntries(
             inventory.catalog,
             declared,
@@ -198,7 +196,16 @@ class RunningPacks:
             worker = _in_process(declared, folder, mailbox, health, host.grace)
         else:
             offers = Offers(declared, mailbox.list_change)
-            handle = self._handle(declared, naming, offers, mailbox, folder)
+            handle = pack_handle(
+                declared,
+                naming,
+                offers,
+                mailbox,
+                folder,
+                watched=lambda: self._watched.get(declared.name, frozenset()),
+                skills=lambda: inventory.skills,
+                secret_variables=lambda: inventory.settings.secrets.variables,
+            )
             worker = ThreadWorker(
                 declared, handle, offers, mailbox, health.abandoned, inventory.flight
             )
@@ -210,34 +217,6 @@ class RunningPacks:
             health,
             Limits(host.start_timeout, host.grace, host.retry_after if is_retried else None),
             hint="" if inventory.alone else UNEXPECTED,
-        )
-
-    def _handle(
-        self,
-        declared: Declared,
-        naming: Naming,
-        offers: Offers,
-        mailbox: Mailbox,
-        folder: tuple[Path, Path],
-    ) -> PackHandle:
-        return PackHandle(
-            declared.name,
-            changed=mailbox.changed,
-            lists_changed=mailbox.lists_changed,
-            offer=offers.offer,
-            withdraw=offers.withdraw,
-            watched=lambda: self._watched.get(declared.name, frozenset()),
-            skills=lambda: self._inventory.skills,
-            degraded=lambda code, reason, remedy: mailbox.report(
-                Condition("degraded", text(code, 64), text(reason), text(remedy))
-            ),
-            recovered=lambda: mailbox.report(None),
-            public_name=naming.public_tool,
-            folders=folder,
-            programs=ProgramRunner(
-                lambda: self._inventory.settings.secrets.variables,
-                tuple(declared.needs.child_environment),
-            ),
         )
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from ..errors import SettingsError
 from ..host import Host
 from ..middleware.call import Call
-from ..middleware.outcomes import Ended
+from ..middleware.outcomes import CallEnd
 from ..startup.version import VERSION
 from .telemetry import BUCKETS, PACK
 
@@ -55,7 +55,7 @@ class Metrics:
             meter.create_observable_gauge(name, [callback], description=description)
         host.keep_account(self._ended)
 
-    def _ended(self, call: Call, ended: Ended) -> None:
+    def _ended(self, call: Call, ended: CallEnd) -> None:
         told = {"kind": call.kind, "code": ended.code}
         if call.entry is not None:
             told |= {"name": call.entry.name, PACK: call.entry.pack}
