@@ -11,7 +11,8 @@ from urllib.parse import parse_qs, unquote, urlsplit
 
 import pytest
 from mcp_host.cli.connect.printed import printed
-from mcp_host.cli.connect.rehearsal import NotStarted, environment, rehearse
+from mcp_host.cli.connect.references import NotStarted, environment
+from mcp_host.cli.connect.rehearsal import rehearse
 from mcp_host.cli.connect.sharing import project_launch
 from mcp_host.clients import yaml
 from mcp_host.clients.changes import apply, plan_install

@@ -9,7 +9,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
-from mcp_host.cli.connect.rehearsal import environment
+from mcp_host.cli.connect.references import environment
 from mcp_host.clients import yaml
 from mcp_host.clients.changes import apply, plan_install
 from mcp_host.clients.client import Client, Launch, files_of, is_on, this_host

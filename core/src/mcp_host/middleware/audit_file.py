@@ -1,22 +1,13 @@
-"""The file of the audit: appended to by a thread of its own, turned over when it is full."""
+"""The file of the audit, which a thread of its own writes."""
 
 from __future__ import annotations
 
 import logging
-import os
 import threading
 from collections import deque
-from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-try:
-    import fcntl
-except ImportError:  # Windows: one host alone may write there
-    fcntl = None  # type: ignore[assignment]
+from .turned_file import TurnedFile
 
 log = logging.getLogger("mcp_host")
 
@@ -31,15 +22,14 @@ LAST = 2.0
 class AuditFile:
     """Appends whole lines to a file that only its owner may read; several hosts may share one.
 
-    A file of more than `max_bytes` becomes `FILE.1`, the one before it `FILE.2`, and so on; the
-    newest `keep` of these stay. A disk that takes nothing stops nothing: the records are lost, and
-    the log says once how many when it takes some again, or at the end.
+    One of more than `max_bytes` is turned over, and the newest `keep` full ones stay. A disk that
+    takes nothing stops nothing: the records are lost, and the log says once how many when it takes
+    some again, or at the end.
     """
 
     def __init__(self, path: Path, max_bytes: int, keep: int) -> None:
         self._path = path
-        self._max_bytes = max_bytes
-        self._keep = keep
+        self._file = TurnedFile(path, max_bytes, keep)
         self._lines: deque[bytes] = deque()
         self._lost = 0
         self._is_failing = False
@@ -70,8 +60,7 @@ class AuditFile:
     def _run(self) -> None:
         while lines := self._next():
             try:
-                with self._opened() as file:
-                    _append(file, b"".join(lines))
+                self._file.append(b"".join(lines))
             except OSError as error:
                 self._failed(error, len(lines))
             else:
@@ -89,42 +78,6 @@ class AuditFile:
                 size += len(lines[-1])
             return lines
 
-    @contextmanager
-    def _opened(self) -> Iterator[int]:
-        """The file to append to, locked against other hosts; turned over where it is full."""
-        self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        while True:
-            file = os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
-            try:
-                if fcntl is not None:
-                    fcntl.flock(file, fcntl.LOCK_EX)
-                if not self._is_current(file):
-                    continue  # another host has turned it over meanwhile
-                if os.fstat(file).st_size >= self._max_bytes:
-                    self._turn_over()
-                    continue
-                yield file
-                return
-            finally:
-                os.close(file)
-
-    def _is_current(self, file: int) -> bool:
-        try:
-            return os.path.samestat(os.fstat(file), self._path.stat())
-        except FileNotFoundError:
-            return False
-
-    def _turn_over(self) -> None:
-        """Give every file the next number, the last of them up; the lock is held."""
-        for number in range(self._keep, 0, -1):
-            older = self._path if number == 1 else self._numbered(number - 1)
-            if older.exists():
-                older.replace(self._numbered(number))
-        self._path.unlink(missing_ok=True)  # where none are kept
-
-    def _numbered(self, number: int) -> Path:
-        return self._path.with_name(f"{self._path.name}.{number}")
-
     def _failed(self, error: OSError, records: int) -> None:
         with self._changed:
             self._lost += records
@@ -138,15 +91,3 @@ class AuditFile:
             with self._changed:
                 lost, self._lost = self._lost, 0
             log.warning("audit: %s is written again; %d records are lost", self._path, lost)
-
-
-def _append(file: int, data: bytes) -> None:
-    """Append all of the data or none of it, so that every line in the file is whole."""
-    before = os.fstat(file).st_size
-    try:
-        rest = memoryview(data)
-        while rest:
-            rest = rest[os.write(file, rest) :]
-    except OSError:
-        os.ftruncate(file, before)
-        raise

@@ -8,19 +8,17 @@ from __future__ import annotations
 import asyncio
 import faulthandler
 import os
-import selectors
 import signal
 import socket
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
-from pathlib import Path
+from collections.abc import Callable, Mapping
 from types import FrameType
 
-from ..packs.threads import ENTRY
 from ..startup.descriptors import private
 from ..startup.signals import NUMBERS, RELOAD, on_end, on_reload
+from .stacks import at_work, place
 from .threads import LAST_LONG
 
 BEAT = 1.0
@@ -141,7 +139,9 @@ class Watchdog:
         elif now - self._asked_at > NOTICE + BEAT and not self._has_told:
             self._has_told = True
             frame = sys._current_frames().get(self._main)
-            self._say(f"the host's loop has been busy for {now - self._asked_at:.1f} s{_at(frame)}")
+            self._say(
+                f"the host's loop has been busy for {now - self._asked_at:.1f} s{place(frame)}"
+            )
 
     def _answered(self) -> None:
         self._asked_at = None
@@ -151,21 +151,12 @@ class Watchdog:
         """Tell which packs were at work while no other thread came to run Python."""
         just_ended = time.monotonic() - NOTICE
         ended = [f"pack {name}" for name, at in LAST_LONG.items() if at > just_ended]
-        held = dict.fromkeys([*self._at_work(), *ended])
+        held = dict.fromkeys([*at_work(self._modules()), *ended])
         if held:
             self._say(
                 f"the interpreter was held for {seconds:.1f} s, and nothing else could run;"
                 f" at work {'was' if len(held) == 1 else 'were'} {', '.join(held)}"
             )
-
-    def _at_work(self) -> Iterator[str]:
-        modules = self._modules()
-        for frame in sys._current_frames().values():
-            if frame.f_code.co_filename in _WAITING or frame.f_code.co_name.startswith(ENTRY):
-                continue  # it waits for something to do
-            pack = _pack_of(frame, modules)
-            if pack is not None:
-                yield f"pack {pack}{_at(frame)}"
 
     def _say(self, text: str) -> None:
         try:
@@ -179,36 +170,6 @@ def _out_of_reach(side: socket.socket) -> socket.socket:
     copy = socket.socket(fileno=private(side.fileno()))
     side.close()
     return copy
-
-
-_WAITING = frozenset((selectors.__file__, threading.__file__, __file__))
-
-
-def _pack_of(frame: FrameType, modules: Mapping[str, str]) -> str | None:
-    """Return whose thread a stack belongs to: by its outermost function, or by a pack's module."""
-    found = None
-    inner: FrameType | None = frame
-    while inner is not None:
-        if inner.f_code.co_name.startswith(ENTRY):
-            return inner.f_code.co_name.removeprefix(ENTRY)
-        found = found or _owner(str(inner.f_globals.get("__name__")), modules)
-        inner = inner.f_back
-    return found
-
-
-def _owner(module: str, modules: Mapping[str, str]) -> str | None:
-    while module:
-        if module in modules:
-            return modules[module]
-        module = module.rpartition(".")[0]
-    return None
-
-
-def _at(frame: FrameType | None) -> str:
-    if frame is None:
-        return ""
-    code = frame.f_code
-    return f" ({Path(code.co_filename).name}:{frame.f_lineno} in {code.co_name})"
 
 
 def _do_nothing(_number: int, _frame: FrameType | None) -> None:

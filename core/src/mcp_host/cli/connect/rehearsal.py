@@ -10,8 +10,6 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import re
-import sys
 import tempfile
 import time
 from collections.abc import Mapping
@@ -25,23 +23,11 @@ from ...clients.client import Client, ClientFileError
 from ...clients.reading import ClientServer, server_of
 from ...testing import ServerExited, StdioClient
 from ...testing.hosting import CallFailed
+from .references import NotStarted, environment, resolved, variable
 from .web import WebClient
 
-PASSED_ON = ("HOME", "LOGNAME", "PATH", "SHELL", "TERM", "USER")
-PASSED_ON_WINDOWS = (
-    "APPDATA", "HOMEDRIVE", "HOMEPATH", "LOCALAPPDATA", "PATH", "PROCESSOR_ARCHITECTURE",
-    "SYSTEMDRIVE", "SYSTEMROOT", "TEMP", "USERNAME", "USERPROFILE", "PROGRAMFILES",
-)  # fmt: skip
-"""What clients give a server of their own environment: the list of the protocol's own SDKs."""
 TRIED = 3
 """How many tools are called until one answers."""
-REFERENCE = re.compile(
-    r"\$\{\{\s*secrets\.(\w+)\s*\}\}|\$\{(?:env:|input:)?(\w+)\}|\{env:(\w+)\}|\$(\w+)"
-)
-
-
-class NotStarted(Exception):
-    """The host did not begin as the client would need it; says why."""
 
 
 @dataclass(frozen=True)
@@ -104,9 +90,9 @@ async def _rehearsed(client: Client, server: ClientServer, project: Path | None)
         if server.command:
             speaker: StdioClient | WebClient = await _started(stack, client, server, project)
         else:
-            headers = {key: _resolved(value) for key, value in server.headers.items()}
+            headers = {key: resolved(value) for key, value in server.headers.items()}
             if token := server.entry.get(client.bearer or ""):
-                headers["Authorization"] = f"Bearer {_variable(str(token))}"
+                headers["Authorization"] = f"Bearer {variable(str(token))}"
             speaker = WebClient(server.url, headers)
         await speaker.handshake()
         tools = await _listed(speaker, "tools")
@@ -128,8 +114,8 @@ async def _started(
 ) -> StdioClient:
     folder = project or (Path(tempfile.gettempdir()) if client.folder == "project" else Path.home())
     process = await asyncio.create_subprocess_exec(
-        _resolved(server.command),
-        *map(_resolved, server.arguments),
+        resolved(server.command),
+        *map(resolved, server.arguments),
         cwd=server.folder or folder,
         env=environment(client, server, os.environ),
         stdin=asyncio.subprocess.PIPE,
@@ -140,38 +126,6 @@ async def _started(
     speaker = StdioClient(process, "2025-11-25", None)
     stack.push_async_callback(speaker.close)
     return speaker
-
-
-def environment(
-    client: Client, server: ClientServer, ours: Mapping[str, str], system: str = sys.platform
-) -> dict[str, str]:
-    """The variables that a client starts this server with, where it has those of `ours` itself.
-
-    Raises `NotStarted` for a reference to a variable that is not set.
-    """
-    passed = PASSED_ON_WINDOWS if system == "win32" else PASSED_ON
-    listed = server.entry.get(client.names) if client.names else ()
-    names = [*ours] if client.inherits else [*passed, *(listed if isinstance(listed, list) else ())]
-    given = {name: ours[name] for name in names if name in ours}
-    if missing := [name for name in listed or () if name not in ours]:
-        raise NotStarted(_unset(missing[0]))
-    return given | {key: _resolved(value, ours) for key, value in server.environment.items()}
-
-
-def _resolved(text: str, ours: Mapping[str, str] | None = None) -> str:
-    """A text of an entry with the values of the variables that it refers to."""
-    return REFERENCE.sub(lambda found: _variable(next(filter(None, found.groups())), ours), text)
-
-
-def _variable(name: str, ours: Mapping[str, str] | None = None) -> str:
-    given = os.environ if ours is None else ours
-    if name not in given:
-        raise NotStarted(_unset(name))
-    return given[name]
-
-
-def _unset(name: str) -> str:
-    return f"the entry refers to {name}, which is not set here: set it where the client is started"
 
 
 async def _listed(speaker: StdioClient | WebClient, what: str) -> list[dict[str, Any]]:

@@ -3,15 +3,14 @@
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
-from ..errors import OpenSpecError, OutsideTreeError
+from ..errors import OpenSpecError
 from ..model.assistants import ASSISTANTS, SKILLS, Assistant, Delivery, sharing
 from ..storage.files import exists, is_folder
 from ..storage.writes import disk_errors, write_whole
+from .assistant_paths import AssistantPaths, bytes_of
 from .skill_texts import command, skill
-
-_MARKER: Final = ".openspec-target"
 
 
 class Choice(NamedTuple):
@@ -47,7 +46,7 @@ class AssistantFiles:
 
     def __init__(self, project: Path, home: Path) -> None:
         self._project = project
-        self._home = home
+        self._paths = AssistantPaths(project, home)
 
     def present(self) -> tuple[Assistant, ...]:
         """The assistants that the project shows signs of."""
@@ -59,11 +58,13 @@ class AssistantFiles:
         found = [
             one
             for one in ASSISTANTS.values()
-            if self._skills_of(one, SKILLS) or self._commands_of(one, SKILLS)
-            or self._marked(one.folder) == one.id
+            if self._paths.skills_of(one, SKILLS) or self._paths.commands_of(one, SKILLS)
+            or self._paths.marked(one.folder) == one.id
         ]  # fmt: skip
         return tuple(
-            one for one in found if self._commands_of(one, SKILLS) or self._is_owner(one, found)
+            one
+            for one in found
+            if self._paths.commands_of(one, SKILLS) or self._is_owner(one, found)
         )
 
     def installed(self, assistants: Iterable[Assistant]) -> Installed | None:
@@ -71,8 +72,8 @@ class AssistantFiles:
         skills: set[str] = set()
         commands: set[str] = set()
         for one in assistants:
-            skills.update(self._skills_of(one, SKILLS))
-            commands.update(self._commands_of(one, SKILLS))
+            skills.update(self._paths.skills_of(one, SKILLS))
+            commands.update(self._paths.commands_of(one, SKILLS))
         workflows = tuple(name for name in SKILLS if name in skills | commands)
         if not workflows:
             return None
@@ -102,7 +103,7 @@ class AssistantFiles:
         """Whether an assistant has exactly what would be written for it."""
         is_owner = assistant in self._owners(among)
         wanted = self._wanted(assistant, choice, is_owner=is_owner)
-        if any(_bytes(path) != data for path, data in wanted.items()):
+        if any(bytes_of(path) != data for path, data in wanted.items()):
             return False
         return not self._unwanted(assistant, choice, is_owner=is_owner, tidy=True)
 
@@ -114,7 +115,7 @@ class AssistantFiles:
         """The assistants that shared folders belong to, and that are not among those given."""
         for folder in dict.fromkeys(one.folder for one in assistants):
             group = [one for one in assistants if one.folder == folder]
-            known = ASSISTANTS.get(self._marked(folder) or self._inferred(folder) or "")
+            known = ASSISTANTS.get(self._paths.marked(folder) or self._paths.inferred(folder) or "")
             if known is None or known.folder != folder or known in group:
                 continue
             wanting = [one for one in group if one.gets_skills(choice.delivery)]
@@ -126,7 +127,7 @@ class AssistantFiles:
         if len(group) == 1:
             return group[0]
         group = [one for one in group if one.commands is None] or group
-        for name in (self._marked(folder), self._inferred(folder), "codex"):
+        for name in (self._paths.marked(folder), self._paths.inferred(folder), "codex"):
             for one in group:
                 if one.id == name:
                     return one
@@ -136,13 +137,13 @@ class AssistantFiles:
         self, one: Assistant, choice: Choice, written: Written, *, is_owner: bool, tidy: bool
     ) -> None:
         for path, data in self._wanted(one, choice, is_owner=is_owner).items():
-            self._check_inside(path, one)
+            self._paths.check_inside(path, one)
             write_whole(path, data)
             written.files.append(path)
         if is_owner and len(sharing(one.folder)) > 1:
-            write_whole(self._skills(one) / _MARKER, f"{one.id}\n".encode())
+            write_whole(self._paths.marker(one), f"{one.id}\n".encode())
         for path in self._unwanted(one, choice, is_owner=is_owner, tidy=tidy):
-            self._check_inside(path, one)
+            self._paths.check_inside(path, one)
             with disk_errors(path):
                 path.unlink()
                 if path.name == "SKILL.md" and not any(path.parent.iterdir()):
@@ -155,11 +156,11 @@ class AssistantFiles:
         wanted = {}
         if is_owner and one.gets_skills(delivery):
             for name in chosen:
-                wanted[self._skill(one, name)] = skill(name, one, delivery, chosen).encode()
+                wanted[self._paths.skill(one, name)] = skill(name, one, delivery, chosen).encode()
         if one.commands is not None and one.gets_commands(delivery):
             for name in chosen:
                 text = command(name, one.commands, chosen)
-                wanted[self._command(one, name)] = text.encode()
+                wanted[self._paths.command(one, name)] = text.encode()
         return wanted
 
     def _unwanted(
@@ -173,14 +174,14 @@ class AssistantFiles:
             skills = SKILLS
         if not one.gets_commands(choice.delivery):
             commands = SKILLS
-        there = [self._command(one, name) for name in self._commands_of(one, commands)]
+        there = [self._paths.command(one, name) for name in self._paths.commands_of(one, commands)]
         if is_owner:
-            there += [self._skill(one, name) for name in self._skills_of(one, skills)]
+            there += [self._paths.skill(one, name) for name in self._paths.skills_of(one, skills)]
         return there
 
     def _shows(self, one: Assistant) -> bool:
         if one.is_global:
-            return bool(self._skills_of(one, SKILLS))
+            return bool(self._paths.skills_of(one, SKILLS))
         if one.signs:
             return any(exists(self._project / sign) for sign in one.signs)
         return is_folder(self._project / one.folder)
@@ -195,61 +196,10 @@ class AssistantFiles:
         group = [other for other in found if other.folder == one.folder]
         if len(group) == 1:
             return True
-        known = self._marked(one.folder) or self._inferred(one.folder) or "agents"
+        known = self._paths.marked(one.folder) or self._paths.inferred(one.folder) or "agents"
         names = [other.id for other in group]
         return one.id == (known if known in names else "agents" if "agents" in names else names[0])
-
-    def _marked(self, folder: str) -> str | None:
-        marker = self._below(folder) / "skills" / _MARKER
-        data = _bytes(marker)
-        return data.decode("utf-8", "replace").strip() or None if data else None
-
-    def _inferred(self, folder: str) -> str | None:
-        """Whose skills a shared folder holds, by how they call each other."""
-        generic = False
-        for name in SKILLS.values():
-            data = _bytes(self._below(folder) / "skills" / name / "SKILL.md") or b""
-            if b"$openspec-" in data:
-                return "codex"
-            generic = generic or bool(data)
-        return "agents" if generic else None
-
-    def _skills_of(self, one: Assistant, names: Iterable[str]) -> list[str]:
-        return [name for name in names if exists(self._skill(one, name))]
-
-    def _commands_of(self, one: Assistant, names: Iterable[str]) -> list[str]:
-        if one.commands is None:
-            return []
-        return [name for name in names if exists(self._command(one, name))]
-
-    def _skill(self, one: Assistant, name: str) -> Path:
-        return self._skills(one) / SKILLS[name] / "SKILL.md"
-
-    def _command(self, one: Assistant, name: str) -> Path:
-        assert one.commands is not None
-        return self._project / one.commands.path.format(id=name)
-
-    def _skills(self, one: Assistant) -> Path:
-        return self._below(one.folder) / "skills"
-
-    def _below(self, folder: str) -> Path:
-        if folder.startswith("~/"):
-            return self._home / folder.removeprefix("~/")
-        return self._project / folder
-
-    def _check_inside(self, path: Path, one: Assistant) -> None:
-        """Refuse to write through a link that leads out of the project."""
-        base = self._home if one.is_global else self._project
-        if not path.resolve().is_relative_to(base.resolve()):
-            raise OutsideTreeError(path)
 
 
 def _position(one: Assistant) -> int:
     return list(ASSISTANTS).index(one.id)
-
-
-def _bytes(path: Path) -> bytes | None:
-    try:
-        return path.read_bytes()
-    except OSError:
-        return None

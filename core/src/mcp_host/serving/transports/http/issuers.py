@@ -13,7 +13,8 @@ import jwt
 from ....settings.tables import IssuerTable
 from ...lane.identity import Identity
 from .errors import IssuerUnreachableError
-from .keys import Key, Keys
+from .key_set import Key
+from .keys import Keys
 
 log = logging.getLogger("mcp_host.server")
 
