@@ -1,6 +1,7 @@
 """What every forge can do about pull requests."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 
 import httpx2
 
@@ -77,6 +78,19 @@ class Forge(Speaker, ABC):
                 raise
             return found, False
 
+    def _opened(self, place: str, fields: Mapping[str, object]) -> PullRequest:
+        """Open a request at this place; as `_create`."""
+        try:
+            return self._item(self._call("POST", place, fields))
+        except RefusedError as error:
+            if self._is_there_already(error):
+                raise RefusedError(error.message, reason=ALREADY_THERE) from None
+            raise
+
+    def _is_there_already(self, error: RefusedError) -> bool:
+        """Whether a request was not opened because the branch has one."""
+        return error.details.get("status") == 409
+
     def _item(self, answer: httpx2.Response) -> PullRequest:
         return self._read(self._data(answer))
 
@@ -106,6 +120,11 @@ def marked(request: PullRequest, mark: str, title: str | None, draft: bool | Non
         return None
     plain = request.title if title is None else title
     return f"{mark}{plain}" if (request.draft if draft is None else draft) else plain
+
+
+def given(fields: Mapping[str, str | None]) -> dict[str, str]:
+    """Return the fields that are to change: those that have a value."""
+    return {key: value for key, value in fields.items() if value is not None}
 
 
 def state_of(word: object) -> str:

@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Mapping
 from urllib.parse import quote
 
-from ...errors import NotFoundError, RefusedError
-from .forge import ALREADY_THERE, SHOWN_TEXT, Forge, marked, shown, state_of
+from ...errors import NotFoundError
+from .forge import SHOWN_TEXT, Forge, given, marked, shown, state_of
 from .request import Feedback, PullRequest, Remark
 from .speaking import Fields
 
@@ -40,12 +40,7 @@ class Gitea(Forge):
     def _create(self, branch: str, base: str, title: str, body: str, *, draft: bool) -> PullRequest:
         shown_title = f"{_DRAFT}{title}" if draft else title
         fields = {"title": shown_title, "head": self._head_of(branch), "base": base, "body": body}
-        try:
-            return self._item(self._call("POST", f"repos/{self._path}/pulls", fields))
-        except RefusedError as error:
-            if error.details.get("status") == 409:
-                raise RefusedError(error.message, reason=ALREADY_THERE) from None
-            raise
+        return self._opened(f"repos/{self._path}/pulls", fields)
 
     def close(self, number: int) -> None:
         """See `Forge`."""
@@ -53,8 +48,8 @@ class Gitea(Forge):
 
     def _change(self, number: int, fields: Mapping[str, str | None]) -> None:
         """Change what is given of a request, where anything is."""
-        if given := {key: value for key, value in fields.items() if value is not None}:
-            self._call("PATCH", f"repos/{self._path}/pulls/{number}", given)
+        if changed := given(fields):
+            self._call("PATCH", f"repos/{self._path}/pulls/{number}", changed)
 
     def update(
         self,

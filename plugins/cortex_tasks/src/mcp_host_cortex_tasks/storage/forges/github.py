@@ -3,7 +3,7 @@
 from typing import Any
 
 from ...errors import CortexError, RefusedError
-from .forge import ALREADY_THERE, SHOWN_TEXT, Forge, shown, state_of
+from .forge import SHOWN_TEXT, Forge, given, shown, state_of
 from .request import Feedback, PullRequest, Remark
 from .speaking import Fields
 
@@ -30,13 +30,11 @@ class GitHub(Forge):
 
     def _create(self, branch: str, base: str, title: str, body: str, *, draft: bool) -> PullRequest:
         fields = {"title": title, "head": self._head_of(branch), "base": base, "body": body}
-        try:
-            sent = {**fields, "draft": True} if draft else fields
-            return self._item(self._call("POST", f"repos/{self._path}/pulls", sent))
-        except RefusedError as error:
-            if "already exists" in error.message:  # GitHub has no code for it but 422
-                raise RefusedError(error.message, reason=ALREADY_THERE) from None
-            raise
+        sent = {**fields, "draft": True} if draft else fields
+        return self._opened(f"repos/{self._path}/pulls", sent)
+
+    def _is_there_already(self, error: RefusedError) -> bool:
+        return "already exists" in error.message  # GitHub has no code for it but 422
 
     def close(self, number: int) -> None:
         """See `Forge`."""
@@ -52,9 +50,7 @@ class GitHub(Forge):
         draft: bool | None = None,
     ) -> None:
         """See `Forge`. Only GraphQL can make a draft ready."""
-        given = {"title": title, "body": body, "base": base}
-        fields = {key: value for key, value in given.items() if value is not None}
-        if fields:
+        if fields := given({"title": title, "body": body, "base": base}):
             self._call("PATCH", f"repos/{self._path}/pulls/{request.number}", fields)
         if draft is not None and draft != request.draft:
             how = "convertPullRequestToDraft" if draft else "markPullRequestReadyForReview"

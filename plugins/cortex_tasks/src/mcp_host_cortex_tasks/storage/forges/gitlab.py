@@ -4,8 +4,7 @@ from collections.abc import Mapping
 from functools import cached_property
 from urllib.parse import quote
 
-from ...errors import RefusedError
-from .forge import ALREADY_THERE, SHOWN_TEXT, Forge, marked, shown, state_of
+from .forge import SHOWN_TEXT, Forge, given, marked, shown, state_of
 from .request import Feedback, PullRequest, Remark
 from .speaking import Fields
 
@@ -57,12 +56,7 @@ class GitLab(Forge):
             there = self._data(self._call("GET", self._project))
             fields["target_project_id"] = int(there["id"])
             place = f"projects/{quote(self._head, safe='')}/merge_requests"
-        try:
-            return self._item(self._call("POST", place, fields))
-        except RefusedError as error:
-            if error.details.get("status") == 409:
-                raise RefusedError(error.message, reason=ALREADY_THERE) from None
-            raise
+        return self._opened(place, fields)
 
     def close(self, number: int) -> None:
         """See `Forge`."""
@@ -70,8 +64,8 @@ class GitLab(Forge):
 
     def _change(self, number: int, fields: Mapping[str, str | None]) -> None:
         """Change what is given of a request, where anything is."""
-        if given := {key: value for key, value in fields.items() if value is not None}:
-            self._call("PUT", f"{self._requests}/{number}", given)
+        if changed := given(fields):
+            self._call("PUT", f"{self._requests}/{number}", changed)
 
     def update(
         self,
