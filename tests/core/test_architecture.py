@@ -362,7 +362,13 @@ def attributes(defined: ast.ClassDef) -> set[str]:
             found |= {str(one.value) for one in ast.walk(node) if isinstance(one, ast.Constant)}
         elif isinstance(node, ast.FunctionDef) and node.name == "__init__":
             named = (one for one in ast.walk(node) if isinstance(one, ast.Attribute))
-            found |= {one.attr for one in named if isinstance(one.ctx, ast.Store)}
+            found |= {
+                one.attr
+                for one in named
+                if isinstance(one.ctx, ast.Store)
+                and isinstance(one.value, ast.Name)
+                and one.value.id == "self"
+            }
     return found
 
 

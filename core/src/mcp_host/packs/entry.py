@@ -27,6 +27,9 @@ class Entry:
     where it is for everybody. `transform` is what the settings make of a tool. `withheld` says in a
     word why a lock keeps it back, empty where none does. `reader` is the pack that gives it to
     callers, where that is another.
+
+    Invariants: it never changes: what settings or a lock make of it is another. One that is
+    `withheld` has a `refusal` as well.
     """
 
     pack: str
