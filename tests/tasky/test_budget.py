@@ -1,13 +1,16 @@
 """What answers cost a model: rows, short ids, cut texts, and the way to all of it."""
 
 import json
+import unicodedata
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given, strategies as st
 from mcp_host_tasky.model import snippet
+from mcp_host_tasky.model.words import fold
 from mcp_host_tasky.service import Caller, Listener, Plan, PlanSettings, Search, Service, Tasks
 from mcp_host_tasky.storage import Home, Location, open_store
 from tasky_lab import refusal
@@ -204,6 +207,13 @@ def test_a_count_ends_at_ten_thousand_and_says_so_on_every_page(tmp_path: Path) 
     assert (all_of_it.total, all_of_it.has_more) == (10_040, False)  # counters know it
     assert plan.search(Search(search="10039"), ANN).has_more is False
     plan.close()
+
+
+@given(st.text())
+def test_folded_letters_have_no_accents_in_any_script(text: str) -> None:
+    letters = unicodedata.normalize("NFKD", text).casefold()
+
+    assert fold(text) == "".join(one for one in letters if not unicodedata.combining(one))
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 import re
 import unicodedata
+from functools import cache
 
 _WORD = re.compile(r"[^\W_]+")
 _MARK = "**"
@@ -13,7 +14,21 @@ def fold(text: str) -> str:
     if text.isascii():
         return text.lower()
     spread = unicodedata.normalize("NFKD", text).casefold()
-    return "".join(letter for letter in spread if not unicodedata.combining(letter))
+    spread = _accents().sub("", spread)
+    for accent in filter(unicodedata.combining, set(_BEYOND.findall(spread))):
+        spread = spread.replace(accent, "")
+    return spread
+
+
+_BEYOND = re.compile("[\U00010000-\U0010ffff]")
+"""Emoji, and letters of scripts that few write: in the set of accents they would slow it down."""
+
+
+@cache
+def _accents() -> re.Pattern[str]:
+    """Return what finds accents: asking of each letter in Python takes four times as long."""
+    letters = map(chr, range(0x300, 0x10000))
+    return re.compile(f"[{''.join(filter(unicodedata.combining, letters))}]")
 
 
 def words_of(text: str) -> list[str]:
@@ -56,7 +71,8 @@ def _first_match(text: str, words: tuple[str, ...]) -> int | None:
         if found and not text[max(0, found.start() - 1) : found.start()].isalnum():
             return found.start()
     for block in re.finditer(rf".{{1,{_BLOCK}}}(?:\s|$)|\S+", text, re.DOTALL):
-        if any(_matches(one, words) for one in _WORD.findall(fold(block.group()))):
+        folded = fold(block.group())
+        if any(_first_beginning(folded, word) >= 0 for word in words):
             for match in _WORD.finditer(text, block.start(), block.end()):
                 if _is_match(match.group(), words):
                     return match.start()
