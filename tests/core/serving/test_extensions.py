@@ -1,5 +1,7 @@
 """Protocol extensions (SEP-2133): declared by packs, advertised, served, and known of clients."""
 
+import asyncio
+import os
 import sys
 from pathlib import Path
 from typing import Any
@@ -171,6 +173,25 @@ async def test_an_extension_is_advertised_and_served_in_both_eras(
         if protocol == "2026-07-28":
             told = (await client.request("server/discover"))["capabilities"]
             assert told["extensions"] == {WEATHER: {"units": ["C", "F"]}}
+
+
+@pytest.mark.skipif(os.name == "nt", reason="a named pipe holds the import up")
+@pytest.mark.parametrize("protocol", ["2025-11-25", "2026-07-28"])
+async def test_a_method_waits_for_its_pack_that_is_imported_late(
+    machine: Any, tmp_path: Path, protocol: str
+) -> None:
+    gate = tmp_path / "gate"
+    os.mkfifo(gate)
+    (tmp_path / "extended_pack.py").write_text(f"open({str(gate)!r}).close()\n{PACK}")
+    client: StdioClient
+    options = {"packs": [tmp_path], "protocol": protocol}
+    async with machine.serve(SETTINGS.format("thread"), **options) as client:
+        await client.raw_request("logging/setLevel", {"level": "info"})  # the SDK is loaded for it
+        asked = asyncio.create_task(client.request("com.example/forecast", {"city": "Rome"}))
+        assert (await client.request("tools/list"))["tools"] == []
+        assert not asked.done()
+        await asyncio.to_thread(lambda: gate.open("w").close())
+        assert (await asked)["degrees"] == 68.9
 
 
 @pytest.mark.parametrize("protocol", ["2025-11-25", "2026-07-28"])

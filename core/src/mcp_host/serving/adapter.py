@@ -95,6 +95,7 @@ class Adapter:
         security = RequestStateSecurity(keys=[key]) if key else RequestStateSecurity.ephemeral()
         self.server.middleware.append(RequestStateBoundary(security, default_audience=name))
         self._extensions = Extensions(host, self.server, self.connections)
+        self.server.middleware.append(self._extensions.wait_for_late)
         self._following = Following(host)
         self._register(stateless)
         self._extensions.serve()

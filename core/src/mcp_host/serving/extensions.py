@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
 import mcp_types as types
+from mcp.server.context import CallNext, HandlerResult
 from pydantic import ConfigDict
 
 from ..declarations.extension import Method
@@ -53,6 +56,18 @@ class Extensions:
                 for one in extension.notifications:
                     notified = partial(self._notified, one.name)
                     self._server.add_notification_handler(one.name, ExtensionNotice, notified)
+
+    async def wait_for_late(self, ctx: Ctx, call_next: CallNext) -> HandlerResult:
+        """Have a method that nobody serves wait for packs that are being imported; middleware.
+
+        It waits as long as a call may take. The handshake never waits: nothing is read meanwhile.
+        """
+        is_request = ctx.request_id is not None and ctx.method != "initialize"
+        if is_request and self._server.get_request_handler(ctx.method) is None:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(self._host.settings.host.timeout):
+                    await self._host.imported()
+        return await call_next(ctx)
 
     async def _call_method(self, method: Method, ctx: Ctx, params: Any) -> dict[str, Any]:
         given = {key: value for key, value in (ctx.params or {}).items() if key != "_meta"}
