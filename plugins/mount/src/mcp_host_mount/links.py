@@ -157,15 +157,23 @@ class StdioLink:
         """Note the version of the protocol, which messages on stdio do not name."""
 
     def _read(self) -> None:
-        output, rest = self._program.output, b""
+        output = self._program.output
+        unended: list[bytes] = []
+        length = 0
         with suppress(OSError):
             while data := os.read(output, PORTION):
                 is_much = len(data) >= MUCH
                 began = time.thread_time() if is_much else 0.0
-                *lines, rest = (rest + data).split(b"\n") if b"\n" in data else (rest + data,)
+                end, *lines = data.split(b"\n")
+                unended.append(end)
+                length += len(end)
+                if lines:
+                    self._take(b"".join(unended))
+                    unended = [lines.pop()]
+                    length = len(unended[0])
                 for line in lines:
                     self._take(line)
-                if len(rest) > LONGEST_LINE:
+                if length > LONGEST_LINE:
                     self._why = f"it wrote a line of more than {LONGEST_LINE} bytes"
                     break
                 self._border.breathe()
