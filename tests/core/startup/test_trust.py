@@ -99,6 +99,7 @@ class Settings(BaseModel):
     greeter: str = ""
     notes: str = ""
     key: str = ""
+    file: str = ""
 @hookimpl
 def mcp_host_settings(): return Settings
 @tool
@@ -112,6 +113,7 @@ command = ["python", "tools/serve.py", "--plugin=tools/plugin"]
 greeter = "tools/greet.sh --loud"
 notes = "notes.txt"
 key = { file = "secret" }
+file = "kept.json"
 """
 
 
@@ -123,7 +125,7 @@ def runner(home: Home) -> Home:
     """A project whose trusted settings name files of every kind."""
     home.add_pack("runner", RUNNER)
     home.write(RUNS)
-    for name in (*CODE, "notes.txt", "secret"):
+    for name in (*CODE, "notes.txt", "secret", "kept.json"):
         home.write("as it was\n", name)
     home.run("trust")
     return home
@@ -151,7 +153,7 @@ def test_a_file_that_the_settings_run_is_trusted_as_it_is(runner: Home) -> None:
 
 
 def test_data_and_secrets_that_settings_name_may_change(runner: Home) -> None:
-    for name in ("notes.txt", "secret"):
+    for name in ("notes.txt", "secret", "kept.json"):
         (runner.project / name).write_text("another text\n")
 
     assert runner.run("call", "runner_look").out == "looked\n"

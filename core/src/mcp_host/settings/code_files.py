@@ -83,6 +83,8 @@ def _is_run(keys: Keys) -> bool:
     """Whether a key, or that of a table around it, says that its value is run."""
     inner = keys[2:] if keys[:1] == ("packs",) else keys
     words = {word for key in inner for word in re.split(r"[^a-z]+", str(key).lower())}
+    if inner[:1] == ("settings",):
+        words.discard("file")  # what a pack keeps in a file is data, unless it looks like code
     return bool(words & RUNS)
 
 

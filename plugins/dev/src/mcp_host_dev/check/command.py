@@ -36,7 +36,8 @@ def check(
     """Check a pack: is it fit for every client, and does it hold what the host expects?
 
     It is served in an empty folder, with its default settings unless --config names others; every
-    tool is called. Ends with 1 where something must be mended.
+    tool is called, also those that write: what such settings lead to, by absolute paths and
+    addresses, should be a copy. Ends with 1 where something must be mended.
     """
     logging.getLogger("mcp_host").addHandler(logging.NullHandler())
     logging.getLogger("mcp_host").propagate = False

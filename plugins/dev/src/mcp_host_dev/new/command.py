@@ -39,7 +39,7 @@ def new(
     typer.echo(plain(f"Made {made} with {len(written)} files: the pack {names.pack}."))
     typer.echo("Next:")
     for line in (
-        f"cd {shlex.quote(str(made))}",
+        *([] if made == Path() else [f"cd {shlex.quote(str(made))}"]),
         'pip install -e ".[test]"',
         "pytest",
         "mcp-host trust",

@@ -219,7 +219,8 @@ class Postgres:
         version = row[0] if row else None
         if version in STEPS:
             connection.execute("SELECT set_config('search_path', %s, true)", (self._schema,))
-            connection.execute((steps_from(version) + _TO_FORMAT_5).format(text=_TEXT).encode())
+            words = _TO_FORMAT_5 if version < 5 else ""
+            connection.execute((steps_from(version) + words).format(text=_TEXT).encode())
             hold_up_all(PostgresView(connection, datetime.now(UTC)))
             connection.execute("UPDATE format SET version = %s", (VERSION,))
         elif version != VERSION:

@@ -88,7 +88,8 @@ def prepare(connection: sqlite3.Connection, path: Path) -> None:
         found = connection.execute("PRAGMA user_version").fetchone()[0]
         if found in STEPS:
             Backup(path, str(found)).copy_database()
-            for statement in _statements(steps_from(found).format(text="TEXT") + _TO_FORMAT_5):
+            words = _TO_FORMAT_5 if found < 5 else ""
+            for statement in _statements(steps_from(found).format(text="TEXT") + words):
                 connection.execute(statement)
             hold_up_all(SqliteView(connection))
         elif found < VERSION:
