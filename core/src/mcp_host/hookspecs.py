@@ -71,17 +71,17 @@ def mcp_host_acts_as() -> Literal["server-user"]:  # type: ignore[empty-body]
 
 @hookspec
 def mcp_host_extensions(settings: Any) -> Sequence[Extension]:  # type: ignore[empty-body]
-    """Return the protocol extensions that the pack serves. Since 0.2."""
+    """Return the protocol extensions that the pack serves. Since 0.1."""
 
 
 @hookspec
 def mcp_host_bus(settings: Any) -> OpenBus | None:
-    """Return what opens a `Bus` between processes: every pack's notices cross by it. Since 0.2."""
+    """Return what opens a `Bus` between processes: every pack's notices cross by it. Since 0.1."""
 
 
 @hookspec
 def mcp_host_needs() -> Needs:  # type: ignore[empty-body]
-    """Return what the pack reads and hands on, and whether sessions share it. Since 0.2."""
+    """Return what the pack reads and hands on, and whether sessions share it. Since 0.1."""
 
 
 @hookspec
