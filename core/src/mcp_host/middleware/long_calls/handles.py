@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from fnmatch import fnmatchcase
 from typing import Any
 
 from ...declarations.context import Caller
-from ...declarations.extension import Method
 from ...errors import EXTENSIONS, McpHostError, MissingCapability
 from ...packs.access import allows, may_read
 from ...settings.secrets import Secrets
@@ -21,7 +20,7 @@ from ...settings.tables import RESERVED_PACK_NAME
 from ...startup.protocol import MODERN_VERSION
 from ..answer import ErrorEnvelope
 from ..call import Call, Next, Result
-from ..own_methods import TIME, OwnMethods
+from ..own_methods import OwnMethods
 from ..request_id import new_request_id
 from .movable import Keeper, MovableCall
 
@@ -48,8 +47,8 @@ class LongCallHandles:
         asking_timeout: float,
     ) -> None:
         self._keeper = keeper
-        self._own = own
         self._envelope = ErrorEnvelope(secrets)
+        self.own = own
         self.secrets = secrets
         self.asking_timeout = asking_timeout
         self._moved: dict[str, MovableCall] = {}
@@ -84,18 +83,6 @@ class LongCallHandles:
         """Forget a call that has ended."""
         self._moved.pop(handle, None)
 
-    async def ask(
-        self,
-        keeper: Keeper,
-        method: Method,
-        arguments: Mapping[str, Any],
-        caller: Caller,
-        request_id: str,
-        seconds: float = TIME,
-    ) -> dict[str, Any]:
-        """Call a method of the pack that keeps the calls; `McpHostError` where that fails."""
-        return await self._own.ask(keeper.pack, method, arguments, caller, request_id, seconds)
-
     async def close(self) -> None:
         """Cancel every call behind a handle; that they were cut off is for their keeper to say."""
         if self._steering is not None:
@@ -124,8 +111,8 @@ class LongCallHandles:
         while self._moved:
             keeper = next(iter(self._moved.values())).keeper
             try:
-                wanted = await self.ask(
-                    keeper, keeper.how.steer, {}, Caller(), new_request_id(), WAIT
+                wanted = await self.own.ask(
+                    keeper.pack, keeper.how.steer, {}, Caller(), new_request_id(), WAIT
                 )
             except (McpHostError, TimeoutError) as error:
                 log.debug("nothing was heard of calls behind handles: %s", error)

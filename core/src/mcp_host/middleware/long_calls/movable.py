@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any, NamedTuple, Protocol
 
-from ...declarations.context import Caller, ClientChannel, Level
-from ...declarations.extension import LongCalls, Method
+from ...declarations.context import ClientChannel, Level
+from ...declarations.extension import LongCalls
 from ...errors import REQUEST_ID_KEY, CallError, McpHostError, ProtocolError, Unavailable
 from ...runtime import eager
 from ...runtime.alarms import Alarms, TimeLimit
@@ -18,6 +18,7 @@ from ...runtime.messages import Answered, Asked
 from ...settings.secrets import Secrets
 from ...startup.protocol import MODERN_VERSION
 from ..call import Asking, Call, Next, Result
+from ..own_methods import OwnMethods
 from .deadline import MovableDeadline
 from .news import Event, News
 
@@ -38,18 +39,9 @@ class Keeper(NamedTuple):
 class Handles(Protocol):
     """What a call asks of those that have moved, which is `LongCallHandles`."""
 
+    own: OwnMethods
     secrets: Secrets
     asking_timeout: float
-
-    async def ask(
-        self,
-        keeper: Keeper,
-        method: Method,
-        arguments: Mapping[str, Any],
-        caller: Caller,
-        request_id: str,
-    ) -> dict[str, Any]:
-        """Call a method of the pack that keeps the calls; `McpHostError` where that fails."""
 
     def add(self, movable: MovableCall, handle: str) -> None:
         """Keep a call that has got its handle."""
@@ -147,8 +139,8 @@ class MovableCall:
         }
         context = call.context
         try:
-            kept = await self._handles.ask(
-                self.keeper, how.begin, about, context.caller, context.request_id
+            kept = await self._handles.own.ask(
+                self.keeper.pack, how.begin, about, context.caller, context.request_id
             )
             handle, answer = str(kept["handle"]), dict(kept["answer"])
             answer["_meta"] = {**answer.get("_meta", {}), REQUEST_ID_KEY: context.request_id}
@@ -264,8 +256,8 @@ class MovableCall:
         told = {"handle": self._handle, "events": events}
         for attempt in range(TRIES):
             try:
-                await self._handles.ask(
-                    self.keeper, how.tell, told, context.caller, context.request_id
+                await self._handles.own.ask(
+                    self.keeper.pack, how.tell, told, context.caller, context.request_id
                 )
                 return
             except (McpHostError, TimeoutError) as error:

@@ -25,9 +25,7 @@ def layered(*layers: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
         for section in _SECTIONS:
             found = layer.get(section, {})
             if not isinstance(found, Mapping):
-                raise InvalidError(
-                    f"[{section}] in config.toml is not a table.", reason="bad_settings"
-                )
+                raise _refused(f"[{section}] in config.toml is not a table.")
             merged[section].update(found)
     return merged
 
@@ -50,7 +48,7 @@ def read_toml(path: Path) -> dict[str, Any]:
     except FileNotFoundError:
         return {}
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise InvalidError(f"{path} cannot be read: {error}.", reason="bad_settings") from error
+        raise _refused(f"{path} cannot be read: {error}.") from error
 
 
 def default_priority(value: object) -> int:
@@ -60,11 +58,7 @@ def default_priority(value: object) -> int:
     except ValueError:
         number = 0
     if not 1 <= number <= 5:
-        raise InvalidError(
-            f"task_defaults.priority is {value!r}.",
-            reason="bad_settings",
-            suggestions=["Use 1 to 5; 5 is the highest."],
-        )
+        raise _refused(f"task_defaults.priority is {value!r}.", "Use 1 to 5; 5 is the highest.")
     return number
 
 
@@ -73,11 +67,8 @@ def default_status(value: object) -> Status:
     try:
         return Status(str(value))
     except ValueError:
-        raise InvalidError(
-            f"task_defaults.status is {value!r}.",
-            reason="bad_settings",
-            suggestions=[f"Use one of: {', '.join(Status)}."],
-        ) from None
+        told = f"task_defaults.status is {value!r}."
+        raise _refused(told, f"Use one of: {', '.join(Status)}.") from None
 
 
 def is_on(table: Mapping[str, Any], name: str) -> bool:
@@ -86,11 +77,7 @@ def is_on(table: Mapping[str, Any], name: str) -> bool:
     if isinstance(value, str):
         value = {"true": True, "1": True, "false": False, "0": False}.get(value.lower(), value)
     if not isinstance(value, bool):
-        raise InvalidError(
-            f"planning.{name} is {value!r}.",
-            reason="bad_settings",
-            suggestions=["Use true or false."],
-        )
+        raise _refused(f"planning.{name} is {value!r}.", "Use true or false.")
     return value
 
 
@@ -99,11 +86,8 @@ def time_zone(name: str) -> tzinfo:
     try:
         return ZoneInfo(name)
     except (ZoneInfoNotFoundError, ValueError, OSError):
-        raise InvalidError(
-            f"{name!r} is not a time zone.",
-            reason="bad_settings",
-            suggestions=["Use an IANA name, as Europe/Berlin or UTC."],
-        ) from None
+        told = f"{name!r} is not a time zone."
+        raise _refused(told, "Use an IANA name, as Europe/Berlin or UTC.") from None
 
 
 def local_zone(environment: Mapping[str, str]) -> str:
@@ -117,3 +101,7 @@ def local_zone(environment: Mapping[str, str]) -> str:
                 key = ZoneInfo(name).key
                 return "UTC" if key == "Etc/UTC" else key
     return "UTC"
+
+
+def _refused(message: str, *suggestions: str) -> InvalidError:
+    return InvalidError(message, reason="bad_settings", suggestions=suggestions)
