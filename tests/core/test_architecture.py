@@ -300,7 +300,7 @@ ONE = "one class, whose methods are short and belong together"
 LONGER = {
     "benchmarks/golden.py": "recorded answers, one after the other",
     "core/src/mcp_host/clients/known.py": "one client after the other",
-    "core/src/mcp_host/host.py": "what a host is for; all it does is done by others",
+    "core/src/mcp_host/host/host.py": "what a host is for; all it does is done by others",
     "core/src/mcp_host/packs/inventory.py": ONE,
     "plugins/cortex_tasks/src/mcp_host_cortex_tasks/service/work.py": ONE,
     "plugins/openspec/src/mcp_host_openspec/service/merge.py": "one algorithm",

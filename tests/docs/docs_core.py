@@ -20,7 +20,7 @@ def calls() -> Iterator[ast.Call]:
 
 def middlewares() -> list[str]:
     """The middlewares by name, outermost first, and the end of the chain."""
-    source = ast.parse((CORE / "host.py").read_text("utf-8"))
+    source = ast.parse((CORE / "host" / "host.py").read_text("utf-8"))
     made = next(
         node
         for node in ast.walk(source)
@@ -33,9 +33,11 @@ def middlewares() -> list[str]:
 
 
 def _name(node: ast.expr) -> str:
-    """A middleware's name, whether it is a function or made by a class."""
+    """A middleware's name, whether it is a function, made by a class, or kept by the host."""
     if isinstance(node, ast.Call):
         node = node.func
+    if isinstance(node, ast.Attribute):
+        return node.attr.strip("_").lower()
     assert isinstance(node, ast.Name), "the list of Chain must hold names, or calls of names"
     return node.id.lower()
 

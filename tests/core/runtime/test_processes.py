@@ -39,7 +39,7 @@ async def until(host: Hosted, state: str) -> None:
 async def reason_of(host: Hosted, call: Callable[[], Any]) -> tuple[dict[str, Any], str, str]:
     """Make a call that ends the process: its envelope, and why the pack failed, with its code."""
     conditions = []
-    stop = host.host.listen(lambda _: conditions.append(host.host.packs["dying"].condition))
+    stop = host.host.changes.listen(lambda _: conditions.append(host.host.packs["dying"].condition))
     envelope = await call()
     while not any(condition.state == "failed" for condition in conditions):
         await host.next_change("host://packs", timeout=60)

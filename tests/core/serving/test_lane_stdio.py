@@ -319,7 +319,7 @@ async def test_a_client_hears_of_lists_that_change_before_the_sdk_is_there() -> 
     running = asyncio.create_task(conversation.run(lines, 2))
     await until(lambda: conversation.written)
 
-    conversation.host.forget_lists()
+    conversation.host.changes.of_lists()
 
     await until(lambda: b"tools/list_changed" in b"".join(conversation.written))
     conversation.ending.set()

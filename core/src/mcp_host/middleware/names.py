@@ -3,38 +3,61 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from urllib.parse import quote
 
-from ..errors import CallError, UnknownName, nearest
+from ..errors import UnknownName, nearest
+from ..packs.access import may_read
+from ..packs.entry import What
+from ..packs.inventory import Inventory
 from .call import Call, Next, Result
+from .opening import unavailable
 
 
 class Names:
-    """`known` gives the names that this caller may use; `missing` says why a name of a pack that
-    failed is not there.
-    """
+    """Says of a name that nothing has what it may have meant, or why its pack is not there."""
 
-    def __init__(
-        self,
-        known: Callable[[Call], Iterable[str]],
-        missing: Callable[[Call], CallError | None],
-    ) -> None:
-        self._known = known
-        self._missing = missing
+    def __init__(self, inventory: Inventory) -> None:
+        self._inventory = inventory
 
     def concerns(self, call: Call) -> bool:
         """Whether nothing has the name."""
         return call.entry is None
 
     async def __call__(self, call: Call, following: Next) -> Result:
+        self._check_failed(call)
         name = call.name[:200]
-        known = list(self._known(call))
+        known = self._known(call)
         near = _escaped(name, known) or nearest(name, known)
-        raise self._missing(call) or UnknownName(
+        raise UnknownName(
             f"Unknown {call.kind}: {name}",
             suggestions=[f"Did you mean '{near}'?"] if near else (),
         )
+
+    def _check_failed(self, call: Call) -> None:
+        """`Unavailable` where it would be a name of a pack that has failed."""
+        if call.kind == "resource":
+            return  # a URI does not tell whose it would be
+        for pack in self._inventory.owners(call.name):
+            if pack.condition.state == "failed" and may_read(pack.name, call.context.caller):
+                raise unavailable(pack.name, pack.condition)
+
+    def _known(self, call: Call) -> list[str]:
+        """The names that this caller may use, of the kind that the call is of.
+
+        Those of resources are their URIs and the templates of such.
+        """
+        visible, caller = self._inventory.lists.visible, call.context.caller
+        if call.kind == "resource":
+            templates = visible("resourceTemplates", caller)
+            return [
+                *(str(item["uri"]) for item in visible("resources", caller)),
+                *(str(item["uriTemplate"]) for item in templates),
+            ]
+        if call.kind == "method":
+            return list(self._inventory.catalog.methods)
+        what: What = "tools" if call.kind == "tool" else "prompts"
+        return [str(item["name"]) for item in visible(what, caller)]
 
 
 def _escaped(uri: str, templates: Iterable[str]) -> str | None:

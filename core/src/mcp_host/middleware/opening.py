@@ -5,7 +5,7 @@ From here on a call stays with its pack as it is opened now, also where settings
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Mapping
 
 from ..errors import Unavailable
 from ..packs.conditions import Condition
@@ -14,13 +14,13 @@ from .call import Call, Next, Result
 
 
 class Opening:
-    """`packs` finds a pack by name."""
+    """`packs` are those that serve, by their names."""
 
-    def __init__(self, packs: Callable[[str], Lifecycle]) -> None:
+    def __init__(self, packs: Mapping[str, Lifecycle]) -> None:
         self._packs = packs
 
     async def __call__(self, call: Call, following: Next) -> Result:
-        pack = call.pack = self._packs(call.known.pack)
+        pack = call.pack = self._packs[call.known.pack]
         pack.enter()
         try:
             if not pack.health.is_open:

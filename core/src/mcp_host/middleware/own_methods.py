@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from ..declarations.context import Caller
@@ -22,12 +22,12 @@ TIME = 30.0
 
 
 class OwnMethods:
-    """Calls methods of packs; `packs` finds how a pack runs.
+    """Calls methods of packs; `packs` are those that serve, by their names.
 
     An answer may have `max_answer_bytes`.
     """
 
-    def __init__(self, packs: Callable[[str], Lifecycle], max_answer_bytes: int) -> None:
+    def __init__(self, packs: Mapping[str, Lifecycle], max_answer_bytes: int) -> None:
         self._packs = packs
         self._max_answer_bytes = max_answer_bytes
 
@@ -42,7 +42,7 @@ class OwnMethods:
     ) -> dict[str, Any]:
         """Call a method of the pack of this name; `McpHostError` where that fails."""
         async with asyncio.timeout(seconds + TIME):
-            pack = self._packs(name)
+            pack = self._packs[name]
             await wait_until_open(pack)
             message = CallMessage(
                 kind="method",

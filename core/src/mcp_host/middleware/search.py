@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from typing import Any, TypeAlias
 
 from pydantic_core import to_json
@@ -13,6 +13,7 @@ from ..declarations.context import Caller
 from ..declarations.tool import Tool
 from ..errors import REQUEST_ID_KEY, InvalidInput
 from ..packs.entry import Entry
+from ..packs.lists import Lists
 from ..packs.search_tools import (
     CALL_READ_ONLY,
     DESCRIBE,
@@ -29,18 +30,16 @@ Find: TypeAlias = Callable[[str, Caller], Awaitable[Entry | None]]
 
 
 class Search:
-    """`everything` is the whole list of tools, and `find` the tool of a name.
+    """`lists` has the whole list of tools, and `find` gives the tool of a name.
 
     A call of one tool by another goes on as if its client had called that one: the same rules,
     limits, questions and records hold.
     """
 
-    def __init__(
-        self, tools: SearchTools | None, everything: Callable[[], Sequence[Entry]], find: Find
-    ) -> None:
+    def __init__(self, tools: SearchTools | None, lists: Lists, find: Find) -> None:
         self._tools = tools
         self.is_used = tools is not None
-        self._everything = everything
+        self._lists = lists
         self._find = find
 
     def concerns(self, call: Call) -> bool:
@@ -57,7 +56,7 @@ class Search:
             if entry.target == SEARCH:
                 ask = self._tools.search
             caller = call.context.caller
-            found = await asyncio.to_thread(ask, self._everything(), caller, **given)
+            found = await asyncio.to_thread(ask, self._lists.everything("tools"), caller, **given)
             return _answered(contribution, found, call.context.request_id)
         await self._redirect(call, only_reading=entry.target == CALL_READ_ONLY, **given)
         return await following(call)

@@ -103,7 +103,7 @@ class Adapter:
 
     def attach(self) -> Callable[[], None]:
         """Pass the host's changes on to clients, until the returned function is called."""
-        return self.host.listen(self._changed)
+        return self.host.changes.listen(self._changed)
 
     def close_streams(self) -> None:
         """End every open `subscriptions/listen` stream with its result."""

@@ -195,7 +195,7 @@ async def hosted(
     inventory.load()
     async with Host(inventory) as host:
         kit = Hosted(host)
-        host.listen(kit.changes.put_nowait)
+        host.changes.listen(kit.changes.put_nowait)
         if settled:
             await host.settled()
         yield kit

@@ -51,7 +51,7 @@ async def follow(
         tell({"event": "lists_changed"} if is_lists else {"event": "changed", "uri": what})
 
     stops = [host.feed.follow(tell, values=values) for host in hosts]
-    stops += [host.listen(changed) for host in hosts]
+    stops += [host.changes.listen(changed) for host in hosts]
     try:
         writer.write(_line({"event": "following", "hosts": len(hosts)}))
         await reader.read(1)  # nothing more is asked: this is the end

@@ -1,0 +1,70 @@
+"""Who hears of what changes: this process's listeners, the lists, and other processes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+
+from ..middleware.cache import Cache
+from ..packs.inventory import Pack
+from ..packs.lists import Lists
+from ..packs.own_pack import PACKS_URI
+from ..runtime.notices import Notice, Notices
+
+LISTS_CHANGED = "lists"
+
+ChangeListener = Callable[[str], None]
+"""Hears the URI of a resource that changed, or `LISTS_CHANGED`; called on the host's loop."""
+
+
+class Changes:
+    """Tells listeners what changes, after what is kept of it has been forgotten.
+
+    All methods belong to the host's loop. `packs` are those that serve, by their names; `notices`
+    are what other processes are told, and tell.
+    """
+
+    def __init__(
+        self, packs: Mapping[str, Pack], lists: Lists, cache: Cache, notices: Notices
+    ) -> None:
+        self._packs = packs
+        self._lists = lists
+        self._cache = cache
+        self._notices = notices
+        self._listeners: list[ChangeListener] = []
+
+    def listen(self, listener: ChangeListener) -> Callable[[], None]:
+        """Hear of changes, until the returned function is called."""
+        self._listeners.append(listener)
+        return partial(self._listeners.remove, listener)
+
+    def tell(self, notice: Notice) -> None:
+        """Tell what a pack says has changed, here and to other processes."""
+        self._take(notice)
+        self._notices.tell(notice)
+
+    def heard(self, text: str) -> None:
+        """Tell here what another process tells, if a pack of this one is concerned."""
+        notice = self._notices.read(text)
+        if notice is not None and notice.pack in self._packs:
+            self._take(notice)
+
+    def of_condition(self) -> None:
+        """A pack is in another condition: its resource tells so."""
+        self._emit(PACKS_URI)
+
+    def of_lists(self) -> None:
+        """Have the lists made anew, and say so."""
+        self._lists.forget()
+        self._emit(LISTS_CHANGED)
+
+    def _take(self, notice: Notice) -> None:
+        if notice.uri:
+            self._cache.forget(notice.pack)
+            self._emit(notice.uri)
+        else:
+            self.of_lists()
+
+    def _emit(self, what: str) -> None:
+        for listener in list(self._listeners):
+            listener(what)
