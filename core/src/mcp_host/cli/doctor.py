@@ -16,8 +16,8 @@ from ..errors import Unavailable
 from ..host import Host
 from ..packs.conditions import NOT_SET_UP
 from ..packs.costs import over_budget
-from ..packs.inventory import Pack
 from ..packs.lock import see_and_agree, withheld_line
+from ..packs.pack import Pack
 from ..settings.loading import Settings
 from ..startup.version import VERSION
 from .common import (

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 
-from ..packs.inventory import Pack
+from ..packs.pack import Pack
 from ..runtime.running import RunningPacks
 from .changes import Changes
 

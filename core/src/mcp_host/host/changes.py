@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping
 from functools import partial
 
 from ..middleware.cache import Cache
-from ..packs.inventory import Pack
 from ..packs.lists import Lists
 from ..packs.own_pack import PACKS_URI
+from ..packs.pack import Pack
 from ..runtime.notices import Notice, Notices
 
 LISTS_CHANGED = "lists"

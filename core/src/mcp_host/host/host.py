@@ -41,7 +41,8 @@ from ..packs.access import check, check_whose
 from ..packs.conditions import Condition
 from ..packs.declared import Outcome
 from ..packs.entry import Entry, What
-from ..packs.inventory import Inventory, Pack
+from ..packs.inventory import Inventory
+from ..packs.pack import Pack
 from ..packs.renewal import Renewal
 from ..runtime.health import Health
 from ..runtime.lifecycle import Lifecycle

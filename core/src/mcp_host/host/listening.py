@@ -6,7 +6,7 @@ import logging
 from collections.abc import Mapping, Sequence
 
 from ..packs.conditions import Condition
-from ..packs.inventory import Pack
+from ..packs.pack import Pack
 from ..runtime.health import Health
 from ..runtime.messages import ListChange
 from ..runtime.notices import Notice

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import logging
 import sys
-import threading
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -26,10 +25,12 @@ from .conditions import (
 from .declared import Declared, LoadError, Offer, Outcome
 from .entry import Entry
 from .flight import Flight, NoFlight, leaves_traces, owner, settings_word
+from .late import Follower, Late
 from .lists import Lists
 from .loading import Loading
 from .naming import Naming
 from .own_pack import own_pack
+from .pack import Pack
 from .usage import Usage
 
 if TYPE_CHECKING:
@@ -47,59 +48,6 @@ class RequiredPackError(McpHostError):
     """A pack without which the host must not serve has failed; the message says why."""
 
 
-class Pack:
-    """One pack of the settings file: what is known of it, from loading to closing.
-
-    `condition` is how it is now; the host that opens the pack keeps it up to date. `last_end` is
-    how it ended a process of the host; for that it has one of its own now. `declared` is what it
-    has declared, `whole` with the instructions and skills that its lock keeps back.
-    """
-
-    def __init__(
-        self,
-        name: str,
-        table: PackTable,
-        condition: Condition,
-        last_end: LastEnd | None = None,
-    ) -> None:
-        self.name = name
-        self.table = table
-        self.condition = condition
-        self.last_end = last_end
-        self.declared: Declared | None = None
-        self.whole: Declared | None = None
-
-    @property
-    def is_loading(self) -> bool:
-        """Whether it is being imported still."""
-        return self.condition is LOADING
-
-    @property
-    def sentence(self) -> str:
-        """How it is, in one sentence for people."""
-        condition = self.condition
-        text = f"pack {self.name} is {condition.state}"
-        if condition.reason:
-            text += f": {condition.reason}"
-        if condition.remedy:
-            text += f" ({condition.remedy})"
-        return text
-
-    def report(self) -> dict[str, Any]:
-        """What a person wants to know of it, as plain data."""
-        about: dict[str, Any] = {"name": self.name, **self.condition.as_data()}
-        if self.declared is not None:
-            about.update(self.declared.offer.about)
-            about["tools"] = len(self.declared.tools)
-            about["resources"] = len(self.declared.resources)
-            about["prompts"] = len(self.declared.prompts)
-            if self.declared.skills.skills:
-                about["skills"] = [skill.name for skill in self.declared.skills.skills]
-        if self.last_end is not None:
-            about["last_end"] = self.last_end.as_data()
-        return about
-
-
 class Inventory:
     """Loads the packs that the settings enable; their names and lists.
 
@@ -110,9 +58,7 @@ class Inventory:
     process of their own.
 
     Invariants: from `load` on, `packs` has every pack of `settings`, and the host's own unless it
-    is `alone`; `catalog` has the entries of those that are `declared`. `_late` are the outcomes
-    that nobody has taken yet, and there are none once there is a `_follower`; both change under
-    `_arrival`.
+    is `alone`; `catalog` has the entries of those that are `declared`.
     """
 
     def __init__(
@@ -144,9 +90,7 @@ class Inventory:
         self.usage = Usage()
         self.fatal: str | None = None
         self._supervisor: Supervisor | None = None
-        self._late: list[tuple[str, Outcome]] = []
-        self._follower: Callable[[str, Outcome], None] | None = None
-        self._arrival = threading.Condition()
+        self._late = Late()
         self.search_tools = self._made_search_tools(settings) if alone is None else None
         self.lists = Lists(
             self.catalog,
@@ -164,19 +108,10 @@ class Inventory:
         """
         self.flight.begin()
         for name, table in self.settings.packs.items():
-            state = LOADING if table.enabled else DISABLED
-            self.packs[name] = Pack(name, table, state, self._last_ends.get(name))
+            self.packs[name] = self._not_loaded(name, table)
         if self.alone is None:
             self._take_in_own()
-        loading = Loading(
-            self.settings,
-            self._arrives_late,
-            self._offers,
-            supervisor=self._the_supervisor,
-            prefixed=self.alone is None,
-            flight=self.flight,
-        )
-        for name, outcome in loading.load().items():
+        for name, outcome in self._loading(self.settings, self._late).load().items():
             if outcome is not None:
                 self.take_in(name, outcome)
         if self.fatal:
@@ -184,19 +119,22 @@ class Inventory:
 
     def load_again(self, settings: Settings, names: Collection[str]) -> dict[str, Outcome]:
         """Load packs by other settings, beside those that are served; waits for the slow ones."""
-        from .late import Late
-
         late = Late()
         packs = {name: table for name, table in settings.packs.items() if name in names}
-        loading = Loading(
-            settings.replace(packs=packs).in_processes(self._last_ends),
+        settings = settings.replace(packs=packs).in_processes(self._last_ends)
+        found = self._loading(settings, late).load()
+        came = late.all_of(sum(outcome is None for outcome in found.values()))
+        return {name: outcome or came[name] for name, outcome in found.items()}
+
+    def _loading(self, settings: Settings, late: Late) -> Loading:
+        return Loading(
+            settings,
             late.arrives,
             self._offers,
             supervisor=self._the_supervisor,
             prefixed=self.alone is None,
             flight=self.flight,
         )
-        return late.completed(loading.load())
 
     def renew(self, renewal: Renewal) -> None:
         """Serve what new settings make of the packs; those that are gone or loaded anew are new
@@ -207,19 +145,7 @@ class Inventory:
         self.catalog.lock = lock_of(settings)
         for name in (*renewal.gone, *renewal.loaded, *renewal.relisted):
             self.catalog.remove(name)
-        for name in renewal.gone:
-            del self.packs[name]
-        packs = dict(self.packs)
-        self.packs.clear()
-        if RESERVED_PACK_NAME in packs:
-            self.packs[RESERVED_PACK_NAME] = packs[RESERVED_PACK_NAME]
-        for name, table in self.settings.packs.items():
-            if name not in packs or name in renewal.loaded:
-                state = LOADING if table.enabled else DISABLED
-                self.packs[name] = Pack(name, table, state, self._last_ends.get(name))
-            else:
-                self.packs[name] = packs[name]
-                self.packs[name].table = table
+        self._place_packs(renewal)
         self.lists.order([RESERVED_PACK_NAME, *self.settings.packs])
         for name, declared in renewal.relisted.items():
             self.packs[name].whole = declared
@@ -234,6 +160,23 @@ class Inventory:
             self.catalog.remove(RESERVED_PACK_NAME)
             self._take_in_own()
         self.lists.forget()
+
+    def _place_packs(self, renewal: Renewal) -> None:
+        """Have `packs` in the order of the settings, those that are gone left out."""
+        before = dict(self.packs)
+        self.packs.clear()
+        if RESERVED_PACK_NAME in before:
+            self.packs[RESERVED_PACK_NAME] = before[RESERVED_PACK_NAME]
+        for name, table in self.settings.packs.items():
+            if name in before and name not in renewal.loaded:
+                before[name].table = table
+                self.packs[name] = before[name]
+            else:
+                self.packs[name] = self._not_loaded(name, table)
+
+    def _not_loaded(self, name: str, table: PackTable) -> Pack:
+        state = LOADING if table.enabled else DISABLED
+        return Pack(name, table, state, self._last_ends.get(name))
 
     def _made_search_tools(self, settings: Settings) -> SearchTools | None:
         """The tools that find all others; None where all are listed."""
@@ -306,28 +249,12 @@ class Inventory:
     def wait_loaded(self) -> None:
         """Wait until every pack is imported or given up; after `load`, before `follow`."""
         loading = sum(pack.is_loading for pack in self.packs.values())
-        with self._arrival:
-            self._arrival.wait_for(lambda: len(self._late) == loading)
-            late, self._late = self._late, []
-        for name, outcome in late:
+        for name, outcome in self._late.all_of(loading).items():
             self.take_in(name, outcome)
 
-    def follow(self, follower: Callable[[str, Outcome], None]) -> None:
+    def follow(self, follower: Follower) -> None:
         """Tell of each pack that is imported late, from any thread; of those there are at once."""
-        with self._arrival:
-            self._follower = follower
-            late, self._late = self._late, []
-        for name, outcome in late:
-            follower(name, outcome)
-
-    def _arrives_late(self, name: str, outcome: Outcome) -> None:
-        with self._arrival:
-            follower = self._follower
-            if follower is None:
-                self._late.append((name, outcome))
-                self._arrival.notify_all()
-                return
-        follower(name, outcome)
+        self._late.follow(follower)
 
     def take_in(self, name: str, outcome: Outcome) -> None:
         """Add what a pack has declared, or note why it is not served."""

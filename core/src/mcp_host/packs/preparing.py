@@ -12,8 +12,9 @@ from ..settings.tables import PackTable
 from .catalog import Catalog
 from .conditions import Condition
 from .declared import Declared, LoadError, Outcome
-from .inventory import Inventory, Pack, lock_of
+from .inventory import Inventory, lock_of
 from .naming import Naming
+from .pack import Pack
 from .renewal import OF_SEARCH, OF_THE_HOST, ReloadError, Renewal, kept_keys
 from .single_file import is_as_offered
 

@@ -11,8 +11,9 @@ from typing import NamedTuple
 
 from ..packs.conditions import Condition
 from ..packs.declared import Declared
-from ..packs.inventory import Inventory, Pack
+from ..packs.inventory import Inventory
 from ..packs.naming import Naming
+from ..packs.pack import Pack
 from ..startup import folders
 from .health import Health
 from .lifecycle import Lifecycle, Limits

@@ -315,9 +315,9 @@ class Statements:
     def _forgetting(self) -> Sequence[tuple[Statement, timedelta]]:
         """The statements that remove what is older than `before`, each with its time."""
         kept = (
-            (self.keeping.changes, self.keeping.history),
-            (self.keeping.rows, self.keeping.undo),
             (self.keeping.keys, self.keeping.requests),
+            (self.keeping.rows, self.keeping.undo),
+            (self.keeping.changes, self.keeping.history),
         )
         return [
             (self._compiled(delete(table).where(table.c.at < bindparam("before"))), time)
