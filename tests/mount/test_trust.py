@@ -70,7 +70,7 @@ async def test_a_changed_description_is_withheld_while_serving_and_at_the_next_s
         inventory.load()
         async with Host(inventory) as serving:
             host = Hosted(serving)
-            serving.listen(host.changes.put_nowait)
+            serving.changes.listen(host.changes.put_nowait)
             await serving.settled()
             if start == 0:
                 assert "little_echo" in host.names()

@@ -109,7 +109,7 @@ async def serving(config: Path, isolation: str = "thread") -> AsyncIterator[Host
     inventory.load()
     async with Host(inventory) as serves:
         kit = Hosted(serves)
-        serves.listen(kit.changes.put_nowait)
+        serves.changes.listen(kit.changes.put_nowait)
         await serves.settled()
         yield kit
 
