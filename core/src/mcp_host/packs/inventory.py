@@ -162,17 +162,15 @@ class Inventory:
         self.lists.forget()
 
     def _place_packs(self, renewal: Renewal) -> None:
-        """Have `packs` in the order of the settings, those that are gone left out."""
-        before = dict(self.packs)
+        """Have `packs` in the order of the settings; those that go on are the same objects."""
+        ended = {*renewal.gone, *renewal.loaded}
+        kept = {name: pack for name, pack in self.packs.items() if name not in ended}
         self.packs.clear()
-        if RESERVED_PACK_NAME in before:
-            self.packs[RESERVED_PACK_NAME] = before[RESERVED_PACK_NAME]
+        if RESERVED_PACK_NAME in kept:
+            self.packs[RESERVED_PACK_NAME] = kept[RESERVED_PACK_NAME]
         for name, table in self.settings.packs.items():
-            if name in before and name not in renewal.loaded:
-                before[name].table = table
-                self.packs[name] = before[name]
-            else:
-                self.packs[name] = self._not_loaded(name, table)
+            self.packs[name] = kept.get(name) or self._not_loaded(name, table)
+            self.packs[name].table = table
 
     def _not_loaded(self, name: str, table: PackTable) -> Pack:
         state = LOADING if table.enabled else DISABLED
