@@ -1,7 +1,11 @@
 """What crosses from one thread to another's loop arrives, in order, whatever happens on the way."""
 
 import asyncio
+import os
+import sys
 import threading
+from contextlib import suppress
+from pathlib import Path
 
 import pytest
 from mcp_host.runtime.crossing import Crossing
@@ -82,6 +86,22 @@ async def test_a_loop_is_woken_after_the_turn_of_the_one_that_posts() -> None:
     assert heard == [0, 1, 2]
     there.call_soon_threadsafe(there.stop)
     await asyncio.to_thread(other.join)
+    crossing.close()
     there.close()
     crossing.post(heard.append, 3)  # silent: nobody hears it
     assert heard == [0, 1, 2]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems have no such descriptors")
+async def test_a_pack_that_closes_what_wakes_a_loop_keeps_nothing_from_it() -> None:
+    before = {path.name for path in Path("/proc/self/fd").iterdir()}
+    crossing, heard = Crossing(asyncio.get_running_loop()), asyncio.Event()
+    for number in {path.name for path in Path("/proc/self/fd").iterdir()} - before:
+        with suppress(OSError):  # that of the folder itself is closed
+            os.close(int(number))
+
+    await asyncio.to_thread(crossing.post, heard.set)
+
+    async with asyncio.timeout(60):
+        await heard.wait()
+    crossing.close()

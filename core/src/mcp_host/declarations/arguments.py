@@ -73,6 +73,8 @@ class Arguments(ABC):
 
     def _meant(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """The arguments without nulls that mean nothing, texts of arrays and objects read."""
+        if not self._structured and None not in given.values():
+            return dict(given)
         meant = {
             name: value
             for name, value in given.items()

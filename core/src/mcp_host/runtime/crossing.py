@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
+import os
+import threading
 from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
+
+from ..startup.descriptors import above_low
 
 
 class Crossing:
@@ -15,7 +19,9 @@ class Crossing:
 
     To wake a loop costs a system call on each side, and often the interpreter changes threads with
     it: a loop that was woken takes all that is there. Functions are called in the context in which
-    this was made. `_is_woken` says that `_take` will still run.
+    this was made. `_is_woken` says that `_take` will still run. The loop is woken by `_event` where
+    the system has such descriptors, which takes half of what the loop's own way takes; it is None
+    from `close` on, and changes in the hands of `_waking` alone.
     """
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
@@ -23,6 +29,15 @@ class Crossing:
         self._context = contextvars.copy_context()
         self._waiting: deque[tuple[Callable[..., object], tuple[Any, ...]]] = deque()
         self._is_woken = False
+        self._waking = threading.RLock()  # a finalizer may post while a thread wakes the loop
+        self._event = _event()
+        if self._event is not None:
+            self._context.run(loop.add_reader, self._event, self._woken, self._event)
+
+    @property
+    def waiting(self) -> int:
+        """How many functions wait to be called."""
+        return len(self._waiting)
 
     def post(
         self,
@@ -43,9 +58,30 @@ class Crossing:
         else:
             after.call_soon(self._wake)
 
+    def close(self) -> None:
+        """Wake the loop by its own way from now on; on the loop, or once it has stopped."""
+        with self._waking:
+            event, self._event = self._event, None
+        if event is not None:
+            with suppress(OSError):  # a pack has closed it
+                self._loop.remove_reader(event)
+                os.close(event)
+
     def _wake(self) -> None:
+        with self._waking:
+            try:
+                if self._event is not None:
+                    os.eventfd_write(self._event, 1)
+                    return
+            except OSError:  # a pack has closed it
+                self._event = None
         with suppress(RuntimeError):
             self._loop.call_soon_threadsafe(self._take, context=self._context)
+
+    def _woken(self, event: int) -> None:
+        with suppress(OSError):  # a pack has read it, or closed it
+            os.eventfd_read(event)
+        self._take()
 
     def _take(self) -> None:
         self._is_woken = False  # first: what is posted from here on wakes the loop again
@@ -58,3 +94,14 @@ class Crossing:
             if waiting and not self._is_woken:  # one has raised
                 self._is_woken = True
                 self._loop.call_soon(self._take, context=self._context)
+
+
+def _event() -> int | None:
+    """Open what wakes a loop, with a number that no pack meets by chance; None without such."""
+    if not hasattr(os, "eventfd"):
+        return None
+    try:
+        low = os.eventfd(0, os.EFD_CLOEXEC | os.EFD_NONBLOCK)
+    except OSError:
+        return None
+    return above_low(low)

@@ -39,8 +39,8 @@ async def drive_on_loop(
         step = next(steps)
         while True:
             try:
-                if step.quick:
-                    outcome = step.function(*step.given, **step.named)
+                if step.is_async:
+                    outcome = await step.function(*step.given, **step.named)
                 else:
                     outcome = await run(step, in_thread)
             except BaseException as raised:
@@ -57,6 +57,8 @@ async def drive_on_loop(
 async def run(step: Step, in_thread: InThread) -> Any:
     """Run one step on the pack's loop, or in a thread where it is a plain function of the pack."""
     is_async = step.is_async
-    if is_async or (is_async is None and inspect.iscoroutinefunction(step.function)):
+    if is_async is None:
+        is_async = inspect.iscoroutinefunction(step.function)
+    if is_async:
         return await step.function(*step.given, **step.named)
     return await in_thread(lambda: step.function(*step.given, **step.named))

@@ -57,11 +57,8 @@ class PackLoop:
         threading.Thread(target=entry, name=f"pack-{self._name}", daemon=True).start()
 
     def post(self, function: Callable[..., Any], *arguments: Any) -> None:
-        """Have the loop call a function; silent where the loop has ended."""
-        try:
-            self.loop.call_soon_threadsafe(function, *arguments)
-        except RuntimeError:
-            return
+        """Have the loop call a function, after the calls so far; silent where it has ended."""
+        self.way_there.post(function, *arguments)
 
     def stop(self) -> None:
         """End the loop as soon as what runs on it lets go."""
@@ -79,4 +76,5 @@ class PackLoop:
             for task in rest:
                 task.cancel()
             self.loop.run_until_complete(asyncio.wait(rest, timeout=MOMENT))
+        self.way_there.close()
         self.loop.close()

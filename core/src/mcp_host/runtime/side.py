@@ -51,7 +51,7 @@ _NOTHING: Mapping[str, Any] = {}
 
 
 class Step(NamedTuple):
-    """A piece of a call that may run code of the pack; `quick` where it surely is none of that.
+    """A piece of a call that may run code of the pack, and take as long as it likes.
 
     `is_async` is None where it must be looked at whether the function is `async def`.
     """
@@ -59,7 +59,6 @@ class Step(NamedTuple):
     function: Callable[..., Any]
     given: tuple[Any, ...] = ()
     named: Mapping[str, Any] = _NOTHING
-    quick: bool = False
     is_async: bool | None = None
 
 
@@ -81,7 +80,11 @@ def steps(
     signature = contribution.signature
     arguments = signature.arguments
     check = arguments.check if message.kind in ("tool", "method") else arguments.check_texts
-    values: dict[str, Any] = yield Step(check, (message.arguments,), quick=not arguments.runs_code)
+    values: dict[str, Any]
+    if arguments.runs_code:
+        values = yield Step(check, (message.arguments,))
+    else:
+        values = check(message.arguments)
     if signature.questions:
         answers = yield from _answers(message, signature, values, service, context)
         if isinstance(answers, Asked | CannotAsk):
@@ -99,8 +102,7 @@ def steps(
             say(Repeatable(is_so is True))
     context.begin()
     value = yield Step(signature.function, given, values, is_async=signature.is_async)
-    answered: Answered = yield Step(_written, (message, contribution, value), quick=True)
-    return answered
+    return _written(message, contribution, value)
 
 
 def failed(raised: BaseException, mapping: Mapping[type[BaseException], str]) -> Reply:

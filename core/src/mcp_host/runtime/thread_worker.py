@@ -82,7 +82,7 @@ class ThreadWorker:
         self._sends = declared.sends
         self._abandoned = 0
         self._loop: PackLoop | None = None
-        self._way_back: Crossing
+        self._way_back: Crossing | None = None
         self._service_task: ServiceTask | None = None
         self._bus: BusSide | None = None
         self._threads = WorkerThreads(declared.name)
@@ -108,7 +108,8 @@ class ThreadWorker:
     async def open(self) -> None:
         """As `Worker.open`."""
         self._offers.clear()
-        self._way_back = Crossing(asyncio.get_running_loop())
+        if self._way_back is None:
+            self._way_back = Crossing(asyncio.get_running_loop())
         self._loop = PackLoop(self._name)
         self._loop.start()
         opens = self._declared.opens
@@ -165,6 +166,8 @@ class ThreadWorker:
         if self._loop is not None:
             self._loop.stop()
         self._threads.stop()
+        if self._way_back is not None:
+            self._way_back.close()
 
     async def call(
         self,
@@ -285,17 +288,20 @@ class ThreadWorker:
         self, work: Callable[[], Coroutine[Any, Any, T]], closed: T, told: Told = None
     ) -> Awaitable[T]:
         """Do a piece of work on the pack's loop; `told` is called before it is cancelled."""
-        loop = self._open_loop()
-        job: Job[T] = Job(self._way_back, self._came_back, told)
-        # Where others are waited for as well, more may come in this turn.
-        after = asyncio.get_running_loop() if loop.jobs else None
+        loop, back = self._open_loop(), self._way_back
+        assert back is not None  # as long as there is a loop
+        job: Job[T] = Job(back, self._came_back, told)
+        # Where others are under way as well, more may come in this turn. Those whose outcomes wait
+        # to be taken are not: to settle them first would keep this one waiting.
+        after = asyncio.get_running_loop() if loop.jobs > back.waiting else None
         loop.way_there.post(job.begin, loop, work, closed, after=after)
         return self._outcome(job, loop)
 
     def _in_new_thread(self, work: Callable[[], T], closed: T, told: Told) -> Awaitable[T]:
         """Do a piece of work in one of the pack's threads, as `_on_loop`."""
-        loop = self._open_loop()
-        job: Job[T] = Job(self._way_back, self._came_back, told)
+        loop, back = self._open_loop(), self._way_back
+        assert back is not None  # as long as there is a loop
+        job: Job[T] = Job(back, self._came_back, told)
         self._threads.post(lambda: job.call(work, closed))
         return self._outcome(job, loop)
 
@@ -359,10 +365,10 @@ class ThreadWorker:
 
 def needs_loop(contribution: Contribution) -> bool:
     """Return whether a call of it runs on the pack's loop: one of its functions is `async def`."""
-    if isinstance(contribution, Tool) and inspect.iscoroutinefunction(contribution.idempotent):
-        return True
     signature = contribution.signature
     if signature.is_async:
         return True
-    functions = (asked.ask.question for asked in signature.questions.values())
-    return any(inspect.iscoroutinefunction(f) for f in functions)
+    functions: list[object] = [asked.ask.question for asked in signature.questions.values()]
+    if isinstance(contribution, Tool) and callable(contribution.idempotent):
+        functions.append(contribution.idempotent)
+    return any(inspect.iscoroutinefunction(function) for function in functions)

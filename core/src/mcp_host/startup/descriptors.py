@@ -58,6 +58,19 @@ def give_back(taken: list[int]) -> None:
         _close(taken.pop())
 
 
+def above_low(descriptor: int) -> int:
+    """Move a descriptor to a number from `LOW` on, which programs do not get; as it is where there
+    is none."""
+    import fcntl
+
+    try:
+        moved = fcntl.fcntl(descriptor, fcntl.F_DUPFD_CLOEXEC, LOW)
+    except OSError:  # fewer numbers are allowed
+        return descriptor
+    _close(descriptor)
+    return moved
+
+
 class Spare:
     """Descriptors that are kept for later, when others may have taken all that are allowed."""
 
