@@ -83,8 +83,8 @@ class Call:
     then, where only a function of the arguments knows. `pack` is where it is made, once its pack is
     open. `at_once` is there while the answer of the pack's side is the client's as it is, and needs
     nothing to be done before; `is_answered` says that it was given so. `movable` is there where the
-    call may go on behind a handle, and `leave_host` gives its place in the host back, once it has
-    one.
+    call may go on behind a handle, and then `in_host` gives its place in the host back, while it
+    has one.
 
     Invariants: past `names` there is an `entry`, past `opening` a `pack`. `at_once` is taken away
     and never given back. All changes on the host's loop but `is_answered`, which the thread sets
@@ -103,7 +103,7 @@ class Call:
     pack: Lifecycle | None = None
     at_once: AtOnce | None = None
     movable: Movable | None = None
-    leave_host: Callable[[], None] | None = None
+    in_host: Callable[[], None] | None = None
     is_answered: bool = False
 
     def answer_at_once(self, answered: Answered) -> bool:
@@ -114,6 +114,12 @@ class Call:
         at_once = self.at_once
         self.is_answered = at_once is not None and at_once(answered)
         return self.is_answered
+
+    def leave_host(self) -> None:
+        """Give the place in the host back, where the call has one."""
+        leave, self.in_host = self.in_host, None
+        if leave is not None:
+            leave()
 
     @property
     def known(self) -> Entry:

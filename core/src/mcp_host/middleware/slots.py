@@ -7,12 +7,13 @@ import math
 import time
 from collections import deque
 from collections.abc import Mapping
+from functools import partial
 from itertools import chain, takewhile
 from typing import TypeAlias
 
 from ..errors import Busy
 from ..settings.tables import PackTable
-from .call import Call, Next, Result
+from .call import Call, Movable, Next, Result
 
 Whose: TypeAlias = tuple[str | None, str | None]
 """A caller: a token's subject, else a connection; those without either are one."""
@@ -60,37 +61,28 @@ class Slots:
         if not gate.enters(whose):
             await gate.turn(whose)
         try:
-            if call.movable is not None:
-                return await self._until_moved(call, whose, following)
             if not self._host.enters(whose):
                 await self._host.turn(whose)
+            if call.movable is not None:
+                self._leave_when_moved(call, call.movable, whose)
             try:
                 return await following(call)
             finally:
-                self._host.leave(whose)
+                if call.movable is None:
+                    self._host.leave(whose)
+                else:
+                    call.leave_host()
         finally:
             gate.leave(whose)
 
-    async def _until_moved(self, call: Call, whose: Whose, following: Next) -> Result:
+    def _leave_when_moved(self, call: Call, movable: Movable, whose: Whose) -> None:
         """Have a call keep its place in its pack to its end, and that in the host until it moves.
 
         Else those behind handles could keep the calls waiting that ask for them.
         """
-        if not self._host.enters(whose):
-            await self._host.turn(whose)
-        places = [whose]
-
-        def leave() -> None:
-            if places:
-                self._host.leave(places.pop())
-
-        call.leave_host = leave
-        if call.movable is not None and call.movable.is_moved:
-            leave()  # it moved while it waited
-        try:
-            return await following(call)
-        finally:
-            leave()
+        call.in_host = partial(self._host.leave, whose)
+        if movable.is_moved:
+            call.leave_host()  # it moved while it waited
 
 
 class Gate:

@@ -137,6 +137,11 @@ class TimeLimit:
             self._alarm.cancel()
             self._alarm = self._alarms.call_later(seconds, self.expire)
 
+    def hand_over(self, task: asyncio.Task[Any]) -> None:
+        """Have this task be the one that runs the block; nothing where it is over."""
+        if self._task is not None:
+            self._task, self._cancelling = task, task.cancelling()
+
     def expire(self) -> None:
         """End the block; nothing where it is over."""
         if self._task is not None and not self.has_expired:

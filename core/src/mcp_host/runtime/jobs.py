@@ -40,6 +40,16 @@ class Outcome(asyncio.Future[T]):
         else:
             self._waiter = fn, context or contextvars.copy_context()
 
+    def take_waiter(
+        self, task: asyncio.Task[Any]
+    ) -> tuple[Callable[[Any], object], contextvars.Context] | None:
+        """Return what has a task go on, and have it not called; None where that is not first."""
+        waiter = self._waiter
+        if waiter is None or self.done() or getattr(waiter[0], "__self__", None) is not task:
+            return None
+        self._waiter = None
+        return waiter
+
     def cancel(self, msg: Any = None) -> bool:
         is_cancelled = super().cancel(msg)
         if is_cancelled and self._waiter is not None:

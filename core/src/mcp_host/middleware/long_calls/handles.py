@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from fnmatch import fnmatchcase
 from typing import Any
 
 from ...declarations.context import Caller
 from ...errors import EXTENSIONS, McpHostError, MissingCapability
 from ...packs.access import allows, may_read
+from ...runtime.alarms import Alarms
 from ...settings.secrets import Secrets
 from ...settings.tables import RESERVED_PACK_NAME
 from ...startup.protocol import MODERN_VERSION
@@ -23,6 +24,7 @@ from ..call import Call, Next, Result
 from ..own_methods import OwnMethods
 from ..request_id import new_request_id
 from .movable import Keeper, MovableCall
+from .moved import MovedCall
 
 log = logging.getLogger("mcp_host.calls")
 
@@ -49,33 +51,38 @@ class LongCallHandles:
         self._keeper = keeper
         self._envelope = ErrorEnvelope(secrets)
         self.own = own
+        self._alarms = Alarms()
         self.secrets = secrets
         self.asking_timeout = asking_timeout
-        self._moved: dict[str, MovableCall] = {}
+        self._moved: dict[str, MovedCall] = {}
         self._steering: asyncio.Task[None] | None = None
 
-    async def __call__(self, call: Call, following: Next) -> Result:
+    def __call__(self, call: Call, following: Next) -> Awaitable[Result]:
         keeper = self._keeper() if call.kind == "tool" and call.entry is not None else None
         if keeper is None or not self._concerns(call, keeper):
-            return await following(call)
+            return following(call)
         caller, how = call.context.caller, keeper.how
         has_extension = caller.protocol == MODERN_VERSION and keeper.identifier in caller.extensions
-        is_required = _matches(call.name, how.required)
-        if not has_extension and is_required and caller.protocol == MODERN_VERSION:
-            missing = MissingCapability(EXTENSIONS + keeper.identifier)
-            return await self._refused(call, missing)
-        if not has_extension and not (how.without_extension and caller.protocol):
-            return await following(call)  # a command, say, which does not wait for more
-        movable = MovableCall(self, keeper, call)
-        if has_extension and _matches(call.name, how.asked_behind) and not await movable.move():
+        if has_extension:
+            return self._of_extension(call, keeper, following)
+        if caller.protocol == MODERN_VERSION and _matches(call.name, how.required):
+            return self._refused(call, MissingCapability(EXTENSIONS + keeper.identifier))
+        if not (how.without_extension and caller.protocol):
+            return following(call)  # a command, say, which does not wait for more
+        return MovableCall(self, keeper, call, following).outcome()
+
+    async def _of_extension(self, call: Call, keeper: Keeper, following: Next) -> Result:
+        """Pass a call of a client on that knows handles."""
+        how, movable = keeper.how, MovableCall(self, keeper, call, following)
+        if _matches(call.name, how.asked_behind) and not await movable.move():
             assert movable.refusal is not None  # it did not move
             return await self._refused(call, movable.refusal)
-        after = min(how.after, SOON) if is_required else how.after
-        return await movable.outcome(following, after if has_extension else None)
+        after = min(how.after, SOON) if _matches(call.name, how.required) else how.after
+        return await movable.outcome_soon(self._alarms, after)
 
-    def add(self, movable: MovableCall, handle: str) -> None:
+    def add(self, moved: MovedCall) -> None:
         """Keep a call that has got its handle."""
-        self._moved[handle] = movable
+        self._moved[moved.handle] = moved
         if self._steering is None or self._steering.done():
             self._steering = asyncio.create_task(self._steer())
 
@@ -123,8 +130,8 @@ class LongCallHandles:
                     self._moved[handle].cancel()
             for handle, answers in (wanted.get("answers") or {}).items():
                 if handle in self._moved:
-                    self._moved[handle].answer(answers)
+                    self._moved[handle].take(answers)
 
 
 def _matches(name: str, globs: Any) -> bool:
-    return any(fnmatchcase(name, glob) for glob in globs)
+    return bool(globs) and any(fnmatchcase(name, glob) for glob in globs)

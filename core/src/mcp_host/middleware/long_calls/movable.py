@@ -1,31 +1,27 @@
-"""One call that can be moved behind a handle."""
+"""One call that can be moved behind a handle, until it is."""
 
 from __future__ import annotations
 
 import asyncio
 import json
 import logging
-from collections.abc import Mapping
-from contextlib import suppress
-from typing import Any, NamedTuple, Protocol
+from collections.abc import Awaitable, Coroutine, Mapping
+from typing import Any, NamedTuple, cast
 
 from ...declarations.context import ClientChannel, Level
 from ...declarations.extension import LongCalls
 from ...errors import REQUEST_ID_KEY, CallError, McpHostError, ProtocolError, Unavailable
 from ...runtime import eager
 from ...runtime.alarms import Alarms, TimeLimit
+from ...runtime.detachable import Detachable
 from ...runtime.messages import Answered, Asked
-from ...settings.secrets import Secrets
-from ...startup.protocol import MODERN_VERSION
-from ..call import Asking, Call, Next, Result
-from ..own_methods import OwnMethods
-from .deadline import MovableDeadline
-from .news import Event, News
+from ..call import Call, Next, Result
+from .moved import Handles, MovedCall
 
 log = logging.getLogger("mcp_host.calls")
 
-TRIES = 6
-"""How often the keeping pack is told of something before it is given up."""
+MOMENT = 0.01
+"""Seconds until it is tried again to detach a task that is about to go on."""
 
 
 class Keeper(NamedTuple):
@@ -36,102 +32,87 @@ class Keeper(NamedTuple):
     how: LongCalls
 
 
-class Handles(Protocol):
-    """What a call asks of those that have moved, which is `LongCallHandles`."""
-
-    own: OwnMethods
-    secrets: Secrets
-    asking_timeout: float
-
-    def add(self, movable: MovableCall, handle: str) -> None:
-        """Keep a call that has got its handle."""
-
-    def remove(self, handle: str) -> None:
-        """Forget a call that has ended."""
-
-
 class MovableCall:
-    """One call that can be moved behind a handle, and what it does there; the call's channel.
+    """One call that can be moved behind a handle; its channel.
 
-    Invariants: `_handle` and `_answer` are there from when the call has moved. `_task` runs the
-    call, and nobody cancels it then but who asks by the handle, or the host at its end. `_settled`
-    is done when the client can have its answer, by one or the other. `_moving` is the one try to
-    move, `_answers` what is waited for while the call asks. What it does is noted in `_news`, and
-    told by `_telling` once it has moved.
+    It runs in the task of its request, so that a call which never moves costs next to nothing
+    more. When it moves, that task is let go with the answer that has the handle, and the call goes
+    on in a task of its own.
+
+    Invariants: `_work` is there once it has begun in its request's task; `_moving` is the one try
+    to move, and `_moved` is there once that has succeeded. `_progress` is what the call said last
+    before. `_scope` is the block of its time: a tool's own seconds until it has moved, and what it
+    has behind its handle from then on, until `_ends_at`.
     """
 
-    def __init__(self, handles: Handles, keeper: Keeper, call: Call) -> None:
-        self.keeper = keeper
+    def __init__(self, handles: Handles, keeper: Keeper, call: Call, following: Next) -> None:
         self.limit = keeper.how.limit
         self.refusal: Exception | None = None
         self._handles = handles
+        self._keeper = keeper
         self._call = call
-        self._handle: str | None = None
-        self._answer: Answered | None = None
+        self._following = following
         self._client: ClientChannel = call.context.channel
-        self._task: asyncio.Task[Result] | None = None
+        self._work: Detachable[Result] | None = None
         self._moving: asyncio.Task[bool] | None = None
-        self._settled: asyncio.Future[None] | None = None
-        self._deadline = MovableDeadline(self.limit, self.move)
-        self._answers: asyncio.Future[Mapping[str, Any]] | None = None
-        self._news = News(self._tell)
-        self._telling: asyncio.Task[None] | None = None
+        self._moved: MovedCall | None = None
+        self._progress: tuple[float, float | None, str | None] | None = None
+        self._scope: TimeLimit | None = None
+        self._ends_at: float | None = None
         call.movable = self
         call.context.redirect(self)
 
     @property
     def is_moved(self) -> bool:
         """Whether the client has its handle."""
-        return self._handle is not None
+        return self._moved is not None
 
-    async def outcome(self, following: Next, after: float | None) -> Result:
+    def outcome(self) -> Awaitable[Result]:
         """The call's result, or the answer with its handle where that comes first."""
-        loop = asyncio.get_running_loop()
-        self._settled = loop.create_future()
-        self._task = eager.start(self._run(following))
-        if self.is_moved:  # before it began
-            self._settle()
-        elif self._task.done():
-            return self._task.result()
-        timer = loop.call_later(after, self._begin_to_move) if after is not None else None
+        coroutine = cast("Coroutine[Any, Any, Result]", self._following(self._call))
+        self._work = Detachable(coroutine)
+        return self._work
+
+    async def outcome_soon(self, alarms: Alarms, seconds: float) -> Result:
+        """As `outcome`; it has its handle after so many seconds, or has it already."""
+        if self._moved is not None:
+            self._moved.goes_on(eager.start(self._moved.run(self._following(self._call))))
+            return self._moved.answer
+        alarm = alarms.call_later(seconds, self._begin_to_move)
         try:
-            await self._settled
-            if self._moving is not None:  # its handle is being made
-                await asyncio.shield(self._moving)
-        except asyncio.CancelledError:
-            if not self.is_moved:
-                self._task.cancel()
-                with suppress(asyncio.CancelledError, Exception):
-                    await self._task
-                if self._moving is not None:  # its handle is being made: let it have its end
-                    await self._moving
-            raise
+            return await self.outcome()
         finally:
-            if timer is not None:
-                timer.cancel()
-            if self.is_moved:
-                self._task.add_done_callback(self._ended)
-        if self._answer is not None:
-            return self._answer
-        return await self._task
-
-    def _begin_to_move(self) -> None:
-        if self._moving is None:
-            self._moving = asyncio.create_task(self._move())
-
-    def _settle(self) -> None:
-        """Let the client have its answer: the call has ended or has its handle."""
-        if self._settled is not None and not self._settled.done():
-            self._settled.set_result(None)
+            alarm.cancel()
 
     async def move(self) -> bool:
         """Move the call behind a handle; False where its keeper refuses, which `refusal` tells."""
-        self._begin_to_move()
-        assert self._moving is not None
-        return await asyncio.shield(self._moving)
+        return await asyncio.shield(self._begin_to_move())
+
+    def limited(self, alarms: Alarms, seconds: float) -> TimeLimit:
+        """As `Movable.limited`."""
+        if self._ends_at is None:
+            self._scope = alarms.limit(seconds, self._late)
+        else:
+            left = self._ends_at - asyncio.get_running_loop().time()
+            self._scope = alarms.limit(max(0.0, left))
+        return self._scope
+
+    def _late(self) -> None:
+        """Move the call, whose own time is over; end it where that cannot be."""
+        scope = self._scope
+        assert scope is not None  # it is late
+        task = asyncio.ensure_future(self.move())
+        task.add_done_callback(lambda moved: None if moved.result() else scope.expire())
+
+    def _begin_to_move(self) -> asyncio.Task[bool]:
+        if self._moving is None:
+            self._moving = asyncio.create_task(self._move())
+            if self._work is not None:
+                self._work.through = self._ended_meanwhile
+        return self._moving
 
     async def _move(self) -> bool:
-        call, how = self._call, self.keeper.how
+        call, how = self._call, self._keeper.how
         about = {
             "tool": call.name,
             "limit": self.limit,
@@ -140,126 +121,94 @@ class MovableCall:
         context = call.context
         try:
             kept = await self._handles.own.ask(
-                self.keeper.pack, how.begin, about, context.caller, context.request_id
+                self._keeper.pack, how.begin, about, context.caller, context.request_id
             )
-            handle, answer = str(kept["handle"]), dict(kept["answer"])
-            answer["_meta"] = {**answer.get("_meta", {}), REQUEST_ID_KEY: context.request_id}
+            handle, told = str(kept["handle"]), dict(kept["answer"])
+            told["_meta"] = {**told.get("_meta", {}), REQUEST_ID_KEY: context.request_id}
         except (McpHostError, TimeoutError, KeyError, TypeError, ValueError) as error:
             log.info("%s %s got no handle: %s", call.kind, call.name[:200], error)
             known = isinstance(error, CallError | ProtocolError)
             self.refusal = error if known else Unavailable("No handle could be made for the call")
             return False
-        self._handle = handle
-        self._answer = Answered(json.dumps(answer).encode(), "moved")
+        answer = Answered(json.dumps(told).encode(), "moved")
         call.at_once = None
-        self._handles.add(self, handle)
-        self._telling = asyncio.create_task(self._tell_all())
-        if call.leave_host is not None:
-            call.leave_host()
-        self._deadline.extend()
-        self._settle()
+        self._moved = MovedCall(self._handles, self._keeper, call, self._again, handle, answer)
+        if self._progress is not None:
+            self._moved.progress(*self._progress)
+        call.leave_host()
+        self._extend()
+        asyncio.get_running_loop().call_soon(self._detach)
         log.info("%s %s goes on behind a handle", call.kind, call.name[:200])
         return True
 
-    async def _run(self, following: Next) -> Result:
-        """Run the call; behind its handle, ask its questions there and run it with the answers."""
-        try:
-            result = await following(self._call)
-            while isinstance(result, Asked) and await self._is_behind():
-                answers = await self._ask(result.questions)
-                self._call.asking = Asking(answers, result.state)
-                self._call.context.redirect(self)  # as it was when the call began
-                result = await following(self._call)
-            return result
-        finally:
-            self._settle()
+    def _extend(self) -> None:
+        """Give the call the time that it has behind its handle."""
+        self._ends_at = asyncio.get_running_loop().time() + self.limit
+        if self._scope is not None:
+            self._scope.restart(self.limit)
 
-    async def _is_behind(self) -> bool:
-        return self._moving is not None and await asyncio.shield(self._moving)
+    def _detach(self) -> None:
+        """Let the request's task go, which answers the client; the call goes on in another."""
+        moved = self._moved
+        assert moved is not None
+        if self._work is None or moved.has_ended:
+            return
+        task = self._work.detach(moved.run, moved.answer)
+        if task is None:
+            asyncio.get_running_loop().call_later(MOMENT, self._detach)
+            return
+        if self._scope is not None:
+            self._scope.hand_over(task)
+        moved.goes_on(task)
 
-    async def _ask(self, questions: Mapping[str, Any]) -> Mapping[str, Any]:
-        self._answers = asyncio.get_running_loop().create_future()
-        self._news.say({"questions": self._handles.secrets.redact_data(dict(questions))})
-        try:
-            async with asyncio.timeout(self._handles.asking_timeout):
-                return await self._answers
-        except TimeoutError:
-            return {name: {"action": "cancel"} for name in questions}
-        finally:
-            self._answers = None
+    def _again(self) -> Awaitable[Result]:
+        """Run the call once more, with answers."""
+        self._call.context.redirect(self)  # as it was when the call began
+        return self._following(self._call)
 
-    def answer(self, answers: Mapping[str, Any]) -> None:
-        """Take the answers to what the call asks; nothing where it asks nothing."""
-        if self._answers is not None and not self._answers.done():
-            self._answers.set_result(answers)
-
-    def cancel(self) -> None:
-        """Cancel the call, as its caller wants by the handle."""
-        if self._task is not None:
-            self._task.cancel()
-
-    async def abandon(self) -> None:
-        """Cancel the call and tell nobody: the host ends."""
-        for task in (self._telling, self._task):
-            if task is not None:
-                task.cancel()
-                await asyncio.gather(task, return_exceptions=True)
-
-    def _ended(self, task: asyncio.Task[Result]) -> None:
-        if task.cancelled():
-            self._news.end({"cancelled": True})
-        elif isinstance(error := task.exception(), ProtocolError):
-            told = {"code": error.number, "message": str(error), "data": error.data}
-            self._news.end({"error": told})
-        elif error is not None:
-            self._news.end({"error": {"code": -32603, "message": "Internal error"}})
-        elif isinstance(result := task.result(), Answered):
-            is_modern = self._call.context.caller.protocol == MODERN_VERSION
-            kind = {"resultType": "complete"} if is_modern else {}
-            self._news.end({"result": {**kind, **result.data}})
-
-    def limited(self, alarms: Alarms, seconds: float) -> TimeLimit:
-        """As `Movable.limited`."""
-        return self._deadline.limited(alarms, seconds)
+    async def _ended_meanwhile(self, ended: Result | BaseException) -> Result:
+        """The outcome of a call that ended while its handle was made, which has its end first."""
+        assert self._moving is not None
+        await asyncio.shield(self._moving)
+        if self._moved is not None and isinstance(ended, Asked):
+            self._work = None
+            self._moved.goes_on(eager.start(self._moved.run(_given(ended))))
+        elif self._moved is not None:
+            self._moved.ended(ended)
+        if isinstance(ended, asyncio.CancelledError):
+            raise ended
+        if self._moved is not None:
+            return self._moved.answer
+        if isinstance(ended, BaseException):
+            raise ended
+        return ended
 
     def progress(self, done: float, total: float | None, message: str | None) -> None:
         """Tell how far the call is: the client, or who keeps the handle."""
-        self._news.progress(done, total, message)
-        if not self.is_moved:
+        if self._moved is not None:
+            self._moved.progress(done, total, message)
+        else:
+            self._progress = done, total, message
             self._client.progress(done, total, message)
 
     def log(self, level: Level, data: Any, logger: str | None) -> None:
         """Tell a line of the call's log."""
-        if self.is_moved:
-            self._news.log(level, data)
+        if self._moved is not None:
+            self._moved.log(level, data)
         else:
             self._client.log(level, data, logger)
 
     def notify(self, method: str, params: Mapping[str, Any]) -> None:
         """Send the client a notification of an extension; not behind a handle."""
-        if not self.is_moved:
+        if self._moved is None:
             self._client.notify(method, params)
 
     def close_stream(self) -> None:
         """End the call's event stream; behind a handle it has none."""
-        if not self.is_moved:
+        if self._moved is None:
             self._client.close_stream()
 
-    async def _tell_all(self) -> None:
-        """Tell the keeper what the call does, to its end."""
-        await self._news.run()
-        assert self._handle is not None  # it has moved
-        self._handles.remove(self._handle)
 
-    async def _tell(self, events: list[Event]) -> None:
-        context, how = self._call.context, self.keeper.how
-        told = {"handle": self._handle, "events": events}
-        for attempt in range(TRIES):
-            try:
-                await self._handles.own.ask(
-                    self.keeper.pack, how.tell, told, context.caller, context.request_id
-                )
-                return
-            except (McpHostError, TimeoutError) as error:
-                log.warning("%s could not be told what a call did: %s", self.keeper.pack, error)
-                await asyncio.sleep(0.5 * 2**attempt)
+async def _given(result: Result) -> Result:
+    """Be awaited for a result that is there."""
+    return result
