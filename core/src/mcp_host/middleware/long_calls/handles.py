@@ -23,8 +23,8 @@ from ..answer import ErrorEnvelope
 from ..call import Call, Next, Result
 from ..own_methods import OwnMethods
 from ..request_id import new_request_id
-from .movable import Keeper, MovableCall
-from .moved import MovedCall
+from .movable import MovableCall
+from .moved import Keeper, MovedCall
 
 log = logging.getLogger("mcp_host.calls")
 

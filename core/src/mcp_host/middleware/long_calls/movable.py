@@ -6,30 +6,21 @@ import asyncio
 import json
 import logging
 from collections.abc import Awaitable, Coroutine, Mapping
-from typing import Any, NamedTuple, cast
+from typing import Any, cast
 
 from ...declarations.context import ClientChannel, Level
-from ...declarations.extension import LongCalls
 from ...errors import REQUEST_ID_KEY, CallError, McpHostError, ProtocolError, Unavailable
 from ...runtime import eager
 from ...runtime.alarms import Alarms, TimeLimit
 from ...runtime.detachable import Detachable
 from ...runtime.messages import Answered, Asked
 from ..call import Call, Next, Result
-from .moved import Handles, MovedCall
+from .moved import Handles, Keeper, MovedCall
 
 log = logging.getLogger("mcp_host.calls")
 
 MOMENT = 0.01
 """Seconds until it is tried again to detach a task that is about to go on."""
-
-
-class Keeper(NamedTuple):
-    """The pack that gives handles, the identifier of its extension, and how it wants them."""
-
-    pack: str
-    identifier: str
-    how: LongCalls
 
 
 class MovableCall:

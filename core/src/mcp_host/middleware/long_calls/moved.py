@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from ...declarations.context import Level
+from ...declarations.extension import LongCalls
 from ...errors import McpHostError, ProtocolError
 from ...runtime.messages import Answered, Asked
 from ...settings.secrets import Secrets
@@ -16,13 +17,18 @@ from ..call import Asking, Call, Result
 from ..own_methods import OwnMethods
 from .news import Event, News
 
-if TYPE_CHECKING:
-    from .movable import Keeper
-
 log = logging.getLogger("mcp_host.calls")
 
 TRIES = 6
 """How often the keeping pack is told of something before it is given up."""
+
+
+class Keeper(NamedTuple):
+    """The pack that gives handles, the identifier of its extension, and how it wants them."""
+
+    pack: str
+    identifier: str
+    how: LongCalls
 
 
 class Handles(Protocol):
