@@ -19,6 +19,14 @@ EXTRA: list[dict[str, Any]] = [
     {"name": name, "inputSchema": ANY} for name in json.loads(os.environ.get("TOOLS", "[]"))
 ]
 FORM = {"type": "object", "properties": {"name": {"type": "string"}}}
+MUCH = 5_000_000
+LINES = {
+    "not JSON": '{"jsonrpc": "2.0", "id": %d, "result": {"content": [' + MUCH // 3 * "[],",
+    "id last": '{"result": ["' + MUCH * "x" + '"], "jsonrpc": "2.0", "id": %d}',
+    "much waste": '{"jsonrpc":"2.0","id":%d,"result":{"content":[{"type":"text","text":"'
+    + MUCH // 6 * r"\u00e9"
+    + '"}]}}',
+}
 
 
 def described() -> str:
@@ -156,6 +164,10 @@ def respond(message: dict[str, Any]) -> None:
         result = {"messages": [{"role": "user", "content": {"type": "text", "text": words}}]}
     elif method == "completion/complete":
         result = {"completion": {"values": [params["ref"]["name"] + params["argument"]["value"]]}}
+    elif method == "tools/call" and "line" in params["arguments"]:
+        with LOCK:
+            print(LINES[params["arguments"]["line"]] % message["id"], flush=True)
+        return
     elif method == "tools/call":
         result = call(params["name"], params["arguments"], params["_meta"]["progressToken"])
     else:

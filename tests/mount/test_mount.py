@@ -98,6 +98,9 @@ async def test_all_that_a_server_has_is_there_like_a_packs(home: Home) -> None:
         proposed = await client.request("completion/complete", {"ref": ref, "argument": argument})
         missing = await client.raw_request("resources/read", {"uri": "little://files/missing"})
         large = await client.call("little_large")
+        unparsed = await client.call("little_large", line="not JSON")
+        last = await client.call("little_large", line="id last")
+        much_waste = await client.call("little_large", line="much waste")
         environment = json.loads(await client.value("little_environment"))
         refused = await client.value("little_sample")
 
@@ -112,7 +115,11 @@ async def test_all_that_a_server_has_is_there_like_a_packs(home: Home) -> None:
     assert prompt["messages"][0]["content"]["text"] == "Greet us"
     assert proposed["completion"]["values"] == ["greetx"]
     assert missing["error"]["data"]["code"] == "not_found"
-    assert json.loads(large["content"][0]["text"])["details"]["reason"] == "answer_too_large"
+    for each in (large, unparsed, last):
+        details = json.loads(each["content"][0]["text"])["details"]
+        assert details["reason"] == "answer_too_large"
+        assert details["bytes"] > details["limit"] == 4 << 20
+    assert set(much_waste["content"][0]["text"]) == {"é"}
     assert {"TOKEN", "STATE", "PATH"} <= set(environment)
     assert not {"GIVEN", "ELSE", "PYTHONPATH"} & set(environment)
     assert "not allowed" in refused

@@ -13,6 +13,12 @@ WRONG = [
     ({"url": "https://me:word@example.org"}, "packs.files.url: url must not hold a password"),
     ({"server": "./server.py"}, "packs.files.server: server must be 'module:object'"),
     ({"url": "https://example.org", "cwd": "x"}, "packs.files: cwd must not stand beside url"),
+    ({"command": ["x"], "env": "A=b"}, "packs.files.env: must be a table"),
+    ({"command": ["x"], "env": {"A": [1]}}, "packs.files.env.A: must be a text, a number, true"),
+    ({"command": ["x", 5]}, "packs.files.command.1: must be a text"),
+    ({"command": []}, "packs.files.command: must not be empty"),
+    ({"command": ["x"], "allow": ["all"]}, "packs.files.allow.0: must be 'sampling' or 'roots'"),
+    ({"url": "https://e.org", "oauth": {"prt": 1}}, "packs.files.oauth.prt: unknown key; known "),
     ({"command": ["x"], "headers": {}}, "packs.files: headers must not stand beside command"),
 ]
 

@@ -18,6 +18,7 @@ from typing import Any
 
 from ..declarations.needs import USUAL_VARIABLES, Needs, chosen as environment_of
 from ..declarations.worker import WorkerPlace, WorkerProgram, WorkerThread
+from ..errors import SettingsError
 from ..settings.loading import Settings
 from ..settings.workers import WorkerChoice
 from ..startup.dataclass import dataclass
@@ -263,6 +264,9 @@ class Apart:
             folder = self._settings.folder
             place = WorkerPlace(self.name, worker.value, folder, worker.key, worker.beside)
             program = ask(place)
+        except SettingsError as error:
+            where = f" in {self._settings.source}" if self._settings.source else ""
+            raise LoadError("settings_invalid", str(error), f"correct it{where}") from None
         except Exception as error:
             raise OSError(f"the worker of '{worker.key}' raised {in_words(error)}") from error
         if not isinstance(program, WorkerProgram | WorkerThread):

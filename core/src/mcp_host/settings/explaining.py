@@ -10,6 +10,7 @@ from pydantic import BaseModel, ValidationError
 from ..errors import nearest
 from .keys import Keys, dotted
 from .tables import FileTables
+from .workers import keys_beside_workers
 
 EXTRAS = {"command": "mount", "url": "mount", "server": "mount"}
 """Keys of [packs.X] that distributions beside the host know, each with the extra that brings it."""
@@ -32,19 +33,36 @@ def explain(error: ValidationError, model: type[BaseModel]) -> str:
         return f"{where or 'settings'}: {item['msg'].removeprefix('Value error, ')}{more}"
     if extra := _extra(model, item["loc"]):
         return f'{where}: this needs what is not installed: pip install "mcp-host[{extra}]"{more}'
-    problem = unknown_key(str(item["loc"][-1]), _known_keys(model, item["loc"][:-1]))
-    is_of_pack = model is FileTables and len(item["loc"]) == 3 and item["loc"][0] == "packs"
-    if is_of_pack and (elsewhere := ELSEWHERE.get(str(item["loc"][2]))):
-        problem = f"unknown key; {elsewhere}"
-    elif is_of_pack and "did you mean" not in problem:
-        problem += f"; the pack's own settings stand in [packs.{item['loc'][1]}.settings]"
+    known = _known_keys(model, item["loc"][:-1])
+    if _is_of_pack(model, item["loc"]):
+        problem = _unknown_of_pack(str(item["loc"][1]), str(item["loc"][2]), known)
+    else:
+        problem = unknown_key(str(item["loc"][-1]), known)
     return f"{where}: {problem}{more}"
+
+
+def _is_of_pack(model: type[BaseModel], keys: Keys) -> bool:
+    """Whether this is the place of a key of [packs.X]."""
+    return model is FileTables and len(keys) == 3 and keys[0] == "packs"
+
+
+def _unknown_of_pack(pack: str, key: str, known: Sequence[str]) -> str:
+    """What to say of a key of [packs.X] that nothing knows there."""
+    beside = keys_beside_workers()
+    if key in beside:
+        return f"{key} must stand beside one of {', '.join(EXTRAS)}"
+    if key in ELSEWHERE:
+        return f"unknown key; {ELSEWHERE[key]}"
+    every = [*known, *(each for each in (*EXTRAS, *beside) if each not in known)]
+    problem = unknown_key(key, every)
+    if "did you mean" in problem:
+        return problem
+    return f"{problem}; the pack's own settings stand in [packs.{pack}.settings]"
 
 
 def _extra(model: type[BaseModel], keys: Keys) -> str | None:
     """The extra that would bring a key of the file."""
-    is_of_pack = model is FileTables and len(keys) == 3 and keys[0] == "packs"
-    return EXTRAS.get(str(keys[2])) if is_of_pack else None
+    return EXTRAS.get(str(keys[2])) if _is_of_pack(model, keys) else None
 
 
 def unknown_key(key: str, known: Sequence[str]) -> str:

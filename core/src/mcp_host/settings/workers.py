@@ -79,6 +79,11 @@ def _point(key: str) -> metadata.EntryPoint | None:
     return next(iter(found.values()), None)
 
 
+def keys_beside_workers() -> list[str]:
+    """Return the keys that may stand beside one that chooses a worker."""
+    return sorted({point.name for point in _points(BESIDE)})
+
+
 def _keys_beside(worker: metadata.EntryPoint) -> Iterable[str]:
     """The further keys of the distribution that brings a worker."""
     whose = _distribution(worker)

@@ -47,7 +47,8 @@ class LinkError(Exception):
 class StdioLink:
     """One process of a server, which ends with the host and with all that it has started.
 
-    `hear` gets every message, in one thread; `say` every line that the server writes for people.
+    `hear` gets every message, in one thread, but those that `refuses` says are too long to be
+    parsed; `say` every line that the server writes for people.
     `on_end` hears once why no more will come.
 
     Invariants: `_unsent`, `_is_writing` and `_input` change under `_lock`. While something is
@@ -62,11 +63,13 @@ class StdioLink:
         environment: Mapping[str, str],
         folder: str,
         hear: Hear,
+        refuses: Callable[[bytes], bool],
         say: Callable[[str], None],
         on_end: Callable[[str], None],
     ) -> None:
         self._border = border
         self._hear = hear
+        self._refuses = refuses
         self._say = say
         self._on_end = on_end
         self._lock = threading.Lock()
@@ -195,6 +198,9 @@ class StdioLink:
         self._on_end(self._why or f"it ended ({how}){last}")
 
     def _take(self, line: bytes) -> None:
+        if self._refuses(line):
+            self._say(f"a message of {len(line)} bytes is too long, and was passed over")
+            return
         try:
             message = read(line)
         except (ValueError, RecursionError):

@@ -8,9 +8,12 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from .links import LinkError, Message
+from .long_lines import AROUND, LONGEST, SHORT, id_of, least_bytes
 
 METHOD_NOT_FOUND = -32601
 CONNECTION_CLOSED = -32000
+TOO_LONG = -32099
+"""Of an error that is made here, with the `bytes` of an answer and its `limit`."""
 
 Reply = Callable[[Message], None]
 
@@ -38,13 +41,18 @@ class Peer:
         self._on_request = on_request
         self._on_notification = on_notification
         self._numbers = itertools.count(1)
-        self._waiting: dict[int, Reply] = {}
+        self._waiting: dict[int, tuple[Reply, int]] = {}
         self._why = ""
 
-    def request(self, method: str, params: Mapping[str, Any], on_reply: Reply) -> int:
-        """Send a request; `on_reply` hears the message that answers it, or why none will."""
+    def request(
+        self, method: str, params: Mapping[str, Any], on_reply: Reply, longest: int = LONGEST
+    ) -> int:
+        """Send a request; `on_reply` hears the message that answers it, or why none will.
+
+        An answer of more than `longest` bytes is an error in its place.
+        """
         number = next(self._numbers)
-        self._waiting[number] = on_reply
+        self._waiting[number] = on_reply, longest
         try:
             if self._why:
                 raise LinkError(self._why)
@@ -71,7 +79,8 @@ class Peer:
         (message,) = replies
         if "error" in message:
             error = message["error"] if isinstance(message["error"], dict) else {}
-            raise LinkError(str(error["message"])) if "lost" in error else ServerError(error)
+            is_none = "lost" in error or "limit" in error
+            raise LinkError(str(error.get("message"))) if is_none else ServerError(error)
         result = message.get("result")
         return result if isinstance(result, dict) else {}
 
@@ -102,9 +111,23 @@ class Peer:
                 self._on_notification(message)
             return
         number = message.get("id")
-        heard = self._waiting.pop(number, None) if isinstance(number, int) else None
+        waiting = self._waiting.pop(number, None) if isinstance(number, int) else None
+        if waiting is not None:
+            waiting[0](message)
+
+    def refuses(self, line: bytes) -> bool:
+        """Whether a line is too long to be parsed; whoever waits for it is told so."""
+        if len(line) <= SHORT:
+            return False
+        number = id_of(line)
+        heard, longest = self._waiting.get(number or 0, (None, LONGEST))
+        if least_bytes(line) <= longest + AROUND:
+            return False
         if heard is not None:
-            heard(message)
+            words = f"The answer is {len(line)} bytes long; {longest} are allowed"
+            error = {"code": TOO_LONG, "message": words, "bytes": len(line), "limit": longest}
+            self.hear({"id": number, "error": error})
+        return True
 
     def begin_anew(self) -> None:
         """Take requests again after `end`: there is another link."""
@@ -117,9 +140,11 @@ class Peer:
             self._lose(number, why)
 
     def _lose(self, number: int, why: str) -> None:
-        heard = self._waiting.pop(number, None)
-        if heard is not None:
-            heard({"id": number, "error": {"code": CONNECTION_CLOSED, "message": why, "lost": 1}})
+        waiting = self._waiting.pop(number, None)
+        if waiting is not None:
+            waiting[0](
+                {"id": number, "error": {"code": CONNECTION_CLOSED, "message": why, "lost": 1}}
+            )
 
     def _say(self, message: Message) -> None:
         try:

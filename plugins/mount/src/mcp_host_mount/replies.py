@@ -85,6 +85,9 @@ def asks_as_before(message: Message) -> bool:
 def of_error(error: Any, call: Mapping[str, Any]) -> Reply:
     """Return the failure that a server's error means."""
     error = error if isinstance(error, dict) else {}
+    size, limit = error.get("bytes"), error.get("limit")
+    if isinstance(size, int) and isinstance(limit, int):
+        return _too_large(size, limit)
     code = error.get("code")
     if code == MISSING_CAPABILITY and isinstance(error.get("data"), dict):
         missing = error["data"].get("requiredCapabilities")
@@ -136,9 +139,13 @@ def _answered(result: dict[str, Any], call: Mapping[str, Any]) -> Reply:
     body = write(result)
     limit = call["max_answer_bytes"]
     if len(body) > limit:
-        return failed(
-            "unsupported",
-            f"The answer is {len(body)} bytes long; {limit} are allowed",
-            {"reason": "answer_too_large", "bytes": len(body), "limit": limit},
-        )
+        return _too_large(len(body), limit)
     return {"answered": "error" if result.get("isError") is True else "ok"}, body
+
+
+def _too_large(size: int, limit: int) -> Reply:
+    return failed(
+        "unsupported",
+        f"The answer is {size} bytes long; {limit} are allowed",
+        {"reason": "answer_too_large", "bytes": size, "limit": limit},
+    )

@@ -162,6 +162,7 @@ class Server:
             {**mount.environment, **given},
             folder,
             self.peer.hear,
+            self.peer.refuses,
             self._say,
             self._ended,
         )

@@ -109,10 +109,32 @@ def check(pack: str, key: str, given: Mapping[str, Any]) -> MountSettings:
         settings = MountSettings.model_validate(dict(given))
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False, include_context=False)[0]
-        where = ".".join(map(str, (f"packs.{pack}", *first["loc"])))
-        raise SettingsError(f"{where}: {first['msg'].removeprefix('Value error, ')}") from None
+        raise SettingsError(_in_words(pack, first["loc"], first["type"], first["msg"])) from None
     misfits = {"command": (*OF_AN_ADDRESS, "python"), "url": (*OF_A_PROCESS, "python")}
     for other in misfits.get(key, OF_AN_ADDRESS):
         if other in given:
             raise SettingsError(f"packs.{pack}: {other} must not stand beside {key}")
     return settings
+
+
+WORDS = {
+    "dict_type": "must be a table",
+    "list_type": "must be a list",
+    "string_type": "must be a text",
+    "string_too_short": "must not be empty",
+    "too_short": "must not be empty",
+    "model_type": "must be a table",
+}
+"""What is said of a value, by pydantic's word for what is wrong with it."""
+
+
+def _in_words(pack: str, place: tuple[int | str, ...], kind: str, message: str) -> str:
+    """Say which key is wrong, and what is right."""
+    if place[0] in ("env", "headers") and len(place) > 2:  # one line for each kind it might be
+        place, kind, message = place[:2], "", "must be a text, a number, true or false"
+    where = ".".join(map(str, (f"packs.{pack}", *place)))
+    if kind == "extra_forbidden":
+        known = OAuthSettings.model_fields if place[0] == "oauth" else MountSettings.model_fields
+        return f"{where}: unknown key; known are {', '.join(known)}"
+    words = message.removeprefix("Value error, ").replace("Input should be", "must be")
+    return f"{where}: {WORDS.get(kind, words)}"

@@ -125,7 +125,10 @@ class Calls:
                 params["requestState"] = call["state"]
         running.request = -1  # it may be answered before its number is known here
         number = self._server.peer.request(
-            METHODS[call["kind"]], params, partial(self._replied, running)
+            METHODS[call["kind"]],
+            params,
+            partial(self._replied, running),
+            call["max_answer_bytes"],
         )
         if running.request == -1:
             running.request = number
