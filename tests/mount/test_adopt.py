@@ -53,6 +53,14 @@ def test_a_server_of_a_client_is_adopted_locked_replaced_and_given_back(home: Ho
     before = file.read_bytes()
 
     shown = home.run("adopt")
+    copy = home.project / "my.json"
+    copy.write_bytes(before)
+    of_project = home.project / ".vscode" / "mcp.json"
+    of_project.parent.mkdir()
+    of_project.write_text('{"servers": {"one": {"command": "x"}}}')
+    of_file = [home.run("adopt", str(one)).out for one in (file, copy, of_project)]
+    copy.unlink()
+    of_project.unlink()
     done = home.run("adopt", "cursor", "--all", "--replace")
     settings = (home.project / "mcp-host.toml").read_text()
     replaced = file.read_text()
@@ -61,6 +69,11 @@ def test_a_server_of_a_client_is_adopted_locked_replaced_and_given_back(home: Ho
     undone = home.run("adopt", "--undo")
 
     assert shown.code == 0
+    assert [each.partition(":")[0] for each in of_file] == [
+        "Cursor",
+        "A file with servers as Claude Desktop has them",
+        "VS Code",
+    ]
     assert "me: /x/mcp-host\n    cannot be adopted: it is an mcp-host itself" in shown.out
     assert "off (switched off there): x --password …" in shown.out
     assert done.code == 0, done.err + done.out

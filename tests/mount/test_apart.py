@@ -40,6 +40,23 @@ async def written(client: StdioClient, words: str) -> tuple[int, list[str]]:
     return told["process"], told["entries"]
 
 
+async def test_an_edited_server_is_another_process_for_new_sessions(warm: WarmHome) -> None:
+    warm.home.write('[packs.diary]\nserver = "./diary.py:mcp"\n')
+    await warm.learn()
+
+    async with warm.stdio() as old:
+        before, _ = await written(old, "of the old one")
+        file = warm.home.project / "diary.py"
+        file.write_text(file.read_text().replace("ENTRIES = []", 'ENTRIES = ["edited"]'))
+        await warm.learn()
+        async with warm.stdio() as new:
+            after, entries = await written(new, "of the new one")
+        assert await written(old, "still") == (before, ["of the old one", "still"])
+
+    assert after != before
+    assert entries == ["edited", "of the new one"]
+
+
 async def test_each_session_has_a_server_of_its_own_that_ends_with_it(warm: WarmHome) -> None:
     await warm.learn()
 

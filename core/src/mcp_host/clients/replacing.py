@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from .changes import Change, apply, plan_install
@@ -24,13 +25,24 @@ def client_file(path: Path) -> ClientFile:
         raise ClientFileError(f"{path}: there is no such file")
     syntax = SYNTAXES.get(path.suffix.lower(), "json")
     clients = [one for one in CLIENTS.values() if one.syntax == syntax and not one.by_bundle]
-    for client in sorted(clients, key=lambda one: path.absolute() not in files_at(one)):
-        found = read_file(client, path.absolute())
+    place = path.absolute()
+    for client in sorted(clients, key=lambda one: not _is_file_of(one, place)):
+        found = read_file(client, place)
         if found.servers:
+            if not _is_file_of(client, place):
+                found = replace(found, title=f"A file with servers as {client.title} has them")
             return found
         problem = problem or found.problem
     why = problem or "it has no servers in a shape that a known client has"
     raise ClientFileError(f"{path}: {why}")
+
+
+def _is_file_of(client: Client, place: Path) -> bool:
+    """Whether a file is the client's own, or named as the one that it reads in a project."""
+    if place in files_at(client):
+        return True
+    names = Path(client.project_file or "").parts
+    return bool(names) and place.parts[-len(names) :] == names
 
 
 def plan_replacement(

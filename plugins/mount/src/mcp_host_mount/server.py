@@ -184,9 +184,14 @@ def command(keys: Mapping[str, Any], folder: str) -> list[str]:
     python = keys.get("python")
     interpreter = sys.executable if python is None else str(Path(folder, str(python)).expanduser())
     place, _, name = str(keys["server"]).rpartition(":")
-    if place.endswith(".py"):
-        place = str(Path(folder, place).expanduser())
+    place = file_of(keys, folder) or place
     return [interpreter, str(Path(__file__).with_name("serve_object.py")), place, name]
+
+
+def file_of(keys: Mapping[str, Any], folder: str) -> str | None:
+    """Return the file that a mount's server object is in; None where that is a module."""
+    place = str(keys.get("server", "")).rpartition(":")[0]
+    return str(Path(folder, place).expanduser()) if place.endswith(".py") else None
 
 
 def _text(value: object) -> str:

@@ -20,7 +20,7 @@ from .links import LinkError
 from .lists import Lists
 from .model import Mount
 from .peer import ServerError
-from .server import Server
+from .server import Server, file_of
 from .server_log import ServerLog
 from .watching import Watching
 
@@ -170,7 +170,9 @@ class Worker:
             self._send({"border": self._border.version, "refused": refused})
             return False
         self._lists.take(found)
-        self._send({"border": self._border.version, "declared": found.declared})
+        file = file_of(self._mount.keys, self._mount.folder)
+        declared = {**found.declared, "file": file} if file else found.declared
+        self._send({"border": self._border.version, "declared": declared})
         return True
 
     def _connected_within(self, seconds: float) -> Shaped | None:
