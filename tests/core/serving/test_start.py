@@ -17,8 +17,7 @@ class Tearing(transports.Transport):
     async def serve(self, host, adapter, stopping):
         raise ConnectionError("the line tore")
 
-transports.TRANSPORTS["stdio"] = "tearing:Tearing"
-sys.modules["mcp_host.serving.transports.tearing"] = sys.modules["__main__"]
+transports.TRANSPORTS["stdio"] = Tearing
 from mcp_host.cli.serve import main
 main(sys.argv[1:])
 """

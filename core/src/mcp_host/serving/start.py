@@ -14,8 +14,8 @@ import threading
 
 from ..startup import saved, signals
 from ..startup.saved import Saved
-from . import transports
 from .serving import EXIT_ERROR, EXIT_OK, EXIT_REQUIRED_PACK, SWITCH_INTERVAL, Serving, failed
+from .transports import TRANSPORTS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from ..startup.catalogue import Catalogue
     from .loading import Loaded
     from .saving import Saving
-    from .transports import Transport
 
 
 def serve(what: Serving, read_settings: Callable[[], Settings]) -> NoReturn:
@@ -66,7 +65,7 @@ class _Start:
     def __init__(self, what: Serving, read_settings: Callable[[], Settings]) -> None:
         self._what = what
         self._read_settings = read_settings
-        self._transport: Transport = transports.find(what.transport)
+        self._transport = TRANSPORTS[what.transport]()
         if what.before is not None:
             self._transport.resume(what.before)
         self._loaded: Loaded | None = None

@@ -1,6 +1,6 @@
 """How clients reach the host: standard input and output, and streamable HTTP.
 
-A new transport is a module with a `Transport`, and a row in `TRANSPORTS`.
+A new transport is a module with a `Transport`, a function that makes it, and a row in `TRANSPORTS`.
 """
 
 from __future__ import annotations
@@ -17,12 +17,6 @@ if TYPE_CHECKING:
     from ...startup.catalogue import Catalogue
     from ...startup.handover import Handover
     from ..sdk import SdkSide
-
-TRANSPORTS = {
-    "stdio": "windows:WindowsStdio" if sys.platform == "win32" else "stdio:Stdio",
-    "http": "http:Http",
-}
-"""Where each transport is: a module of this folder and the class in it."""
 
 
 class Transport:
@@ -88,10 +82,21 @@ class Transport:
         raise NotImplementedError
 
 
-def find(name: str) -> Transport:
-    """The transport of that name, one of `TRANSPORTS`."""
-    from importlib import import_module
+def _stdio() -> Transport:
+    if sys.platform == "win32":  # whose pipes cannot be polled
+        from .windows import WindowsStdio
 
-    module, _, kind = TRANSPORTS[name].partition(":")
-    transport: Transport = getattr(import_module(f".{module}", __name__), kind)()
-    return transport
+        return WindowsStdio()
+    from .stdio import Stdio
+
+    return Stdio()
+
+
+def _http() -> Transport:
+    from .http import Http
+
+    return Http()
+
+
+TRANSPORTS: dict[str, Callable[[], Transport]] = {"stdio": _stdio, "http": _http}
+"""What makes each transport, by its name; only the one that is chosen is imported."""
