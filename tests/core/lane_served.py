@@ -12,7 +12,7 @@ from mcp_host.serving.adapter import Adapter
 from mcp_host.serving.lane.exchange import ON_GONE
 from mcp_host.serving.transports.http.application import application
 from mcp_host.serving.transports.http.routes import HealthRoutes
-from mcp_host.serving.transports.http.sessions import Session, Sessions
+from mcp_host.serving.transports.http.sessions import HttpSession, Sessions
 from mcp_host.serving.transports.http.tokens import Verifier
 from sse_starlette.sse import AppStatus
 
@@ -65,7 +65,7 @@ class Served:
         if adapter.lane is not None:
             self._count(adapter.lane)
 
-    def session(self, client: "SessionClient") -> Session:
+    def session(self, client: "SessionClient") -> HttpSession:
         """The session of a client without a token, as the server keeps it."""
         found = self._sessions.find(client.session_id.decode(), None)
         assert found is not None

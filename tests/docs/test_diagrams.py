@@ -13,7 +13,7 @@ from docs_core import CORE, middlewares, threads
 from docs_pages import DOCS, Block, blocks
 from mcp_host.packs.conditions import OPENING, READY, Condition, State
 from mcp_host.runtime.health import Health
-from mcp_host.serving.transports import Transport
+from mcp_host.serving.transports.transport import Transport
 
 pytestmark = pytest.mark.anyio
 EXPLANATION = DOCS / "explanation"

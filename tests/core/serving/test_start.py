@@ -10,8 +10,9 @@ if TYPE_CHECKING:
 TEARING = """
 import sys
 from mcp_host.serving import transports
+from mcp_host.serving.transports.transport import Transport
 
-class Tearing(transports.Transport):
+class Tearing(Transport):
     described = "over a line that tears"
     def load(self): pass
     async def serve(self, host, adapter, stopping):

@@ -12,7 +12,7 @@ import pytest
 from mcp_host.startup import saved
 from mcp_host.startup.catalogue import Catalogue
 from mcp_host.startup.protocol import LISTS
-from mcp_host.startup.saved import Dependencies, Identity
+from mcp_host.startup.saved import Dependencies, ServerIdentity
 from mcp_host.testing import stdio_client
 
 SHOWN = Catalogue("s", "1", None, None, {what: {what: []} for what in LISTS.values()})
@@ -22,7 +22,7 @@ SHOWN = Catalogue("s", "1", None, None, {what: {what: []} for what in LISTS.valu
 class Kept:
     """A saved catalogue in this process, with something of every kind that it depends on."""
 
-    identity: Identity
+    identity: ServerIdentity
     depends: Dependencies
     environment: dict[str, str]
 
@@ -57,7 +57,7 @@ def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Kept]:
         secret_files=(str(tmp_path / "token.txt"),),
     )
     kept = Kept(
-        Identity("mcp-host", source, str(tmp_path)),
+        ServerIdentity("mcp-host", source, str(tmp_path)),
         depends,
         {"PLAIN": "a", "TOKEN": "s3cret-s3cret"},
     )
@@ -124,7 +124,7 @@ async def test_a_server_of_one_pack_heeds_the_variables_that_it_reads(
         assert await client.end_input() == 0
 
     program = " ".join(word for word in command if not word.startswith("-"))
-    identity = Identity(program, None, str(tmp_path))
+    identity = ServerIdentity(program, None, str(tmp_path))
     assert saved.read(identity).refusal in ("", "changed since: Python path")
     assert "environment" in saved.read(identity, {**os.environ, variable: "7"}).refusal
 

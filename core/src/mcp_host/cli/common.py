@@ -18,7 +18,7 @@ from ..startup import saved, stdout
 from ..startup.printable import shown, shown_in_json
 from ..startup.trust import (
     NO_PACKS,
-    Choice,
+    ChosenFile,
     choose,
     is_safe_mode,
     working_folder,
@@ -59,7 +59,7 @@ def chosen_bytes(config: Path | None) -> tuple[Path, bytes]:
     return path, read(path, choice.digest)
 
 
-def _chosen(config: Path | None) -> tuple[Path, Choice]:
+def _chosen(config: Path | None) -> tuple[Path, ChosenFile]:
     choice = choose(config)
     if choice.path is None:
         raise SettingsError(
@@ -78,7 +78,7 @@ def saved_catalogue(config: Path | None) -> saved.Saved:
     choice = choose(config)
     if choice.path is None or choice.notice or is_safe_mode():
         return saved.Saved(None, "there is none yet")
-    return saved.read(saved.Identity("mcp-host", choice.file, working_folder()))
+    return saved.read(saved.ServerIdentity("mcp-host", choice.file, working_folder()))
 
 
 def chosen_settings(config: Path | None) -> Settings:
@@ -96,7 +96,7 @@ def chosen_settings(config: Path | None) -> Settings:
     return settings
 
 
-def _tell(choice: Choice) -> None:
+def _tell(choice: ChosenFile) -> None:
     """Say what a person should know of the choice; advice that works, and one line of it."""
     if choice.notice:
         say(choice.notice)

@@ -10,7 +10,7 @@ from ..startup.options import (
     quickly,
 )
 from ..startup.printable import shown
-from ..startup.trust import NO_PACKS, Choice, again, choose, is_safe_mode
+from ..startup.trust import NO_PACKS, ChosenFile, again, choose, is_safe_mode
 from ..startup.version import VERSION
 from ..startup.warm.attempt import attempt
 from ..startup.worker import told
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from ..serving.serving import Serving
     from ..settings.loading import Settings
     from ..startup.options import Given
-    from ..startup.worker import Worker
+    from ..startup.worker import WorkerShare
 
 SERVER = f"{__name__}:serving"
 """Where the warm host finds what this command serves."""
@@ -52,7 +52,7 @@ def serve(given: Given) -> NoReturn:
     start.serve(what.__replace__(identity=whose, saved=tried.saved, before=tried.before), settings)
 
 
-def _by_workers(given: Given, choice: Choice) -> NoReturn:
+def _by_workers(given: Given, choice: ChosenFile) -> NoReturn:
     """Have processes of their own serve; this one starts them, and ends them."""
     from ..errors import SettingsError
     from .workers import serve_by_workers
@@ -69,12 +69,12 @@ def _by_workers(given: Given, choice: Choice) -> NoReturn:
 
 
 def serving(
-    given: Given, source: str | None, digest: str | None, worker: Worker | None = None
+    given: Given, source: str | None, digest: str | None, worker: WorkerShare | None = None
 ) -> tuple[Serving, Callable[[], Settings]]:
     """What is served, and what reads its settings from the file that was chosen."""
     from ..serving.serving import Serving
 
-    choice, no_packs = Choice(source, digest=digest), is_safe_mode()
+    choice, no_packs = ChosenFile(source, digest=digest), is_safe_mode()
     what = Serving(
         name="mcp-host",
         version=lambda: VERSION,
@@ -97,7 +97,7 @@ def parser() -> argparse.ArgumentParser:
 
 
 def read_settings(
-    choice: Choice, no_packs: bool, given: Given, worker: Worker | None = None
+    choice: ChosenFile, no_packs: bool, given: Given, worker: WorkerShare | None = None
 ) -> Settings:
     """The chosen settings, empty ones where there is no file, and what the command line says."""
     # After a client may have had its first answers.
@@ -109,7 +109,7 @@ def read_settings(
     return overridden(settings.replace(packs={}) if no_packs else settings, given, worker)
 
 
-def _again(choice: Choice) -> Choice:
+def _again(choice: ChosenFile) -> ChosenFile:
     """The same file, looked at once more; `SettingsError` where it must not be read."""
     from ..errors import SettingsError
 
@@ -119,7 +119,7 @@ def _again(choice: Choice) -> Choice:
     return found
 
 
-def _notices(choice: Choice) -> list[str]:
+def _notices(choice: ChosenFile) -> list[str]:
     notices = [choice.notice] if choice.notice else []
     if choice.file is None and not choice.notice:
         notices.append("no settings file: no packs are served. Make one with: mcp-host init")

@@ -7,13 +7,13 @@ from collections.abc import Sequence
 
 from ..packs.pack import Pack
 from ..runtime.running import RunningPacks
-from .changes import Changes
+from .changes import ChangeListeners
 
 
 class Arrivals:
     """Waits for packs that are imported late or that open slowly; on the host's loop."""
 
-    def __init__(self, running: RunningPacks, changes: Changes) -> None:
+    def __init__(self, running: RunningPacks, changes: ChangeListeners) -> None:
         self._running = running
         self._changes = changes
 

@@ -17,7 +17,7 @@ ChangeListener = Callable[[str], None]
 """Hears the URI of a resource that changed, or `LISTS_CHANGED`; called on the host's loop."""
 
 
-class Changes:
+class ChangeListeners:
     """Tells listeners what changes, after what is kept of it has been forgotten.
 
     All methods belong to the host's loop. `packs` are those that serve, by their names; `notices`

@@ -52,7 +52,7 @@ from ..runtime.offered import OfferedEntries
 from ..runtime.running import RunningPacks
 from ..settings.tables import RESERVED_PACK_NAME
 from .arrivals import Arrivals
-from .changes import Changes
+from .changes import ChangeListeners
 from .completion import Completion
 from .listening import HostListener
 
@@ -83,7 +83,7 @@ class Host:
             inventory, self._listener, self._condition_changed, retries=retries
         )
         self._notices = Notices(self._running.publish, self._running.has_bus)
-        self.changes = Changes(self.packs, inventory.lists, self.cache, self._notices)
+        self.changes = ChangeListeners(self.packs, inventory.lists, self.cache, self._notices)
         self._arrivals = Arrivals(self._running, self.changes)
         self._completion = Completion(inventory, self._running.lifecycles)
         self._fatal = asyncio.Event()

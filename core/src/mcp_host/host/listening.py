@@ -11,7 +11,7 @@ from ..runtime.health import Health
 from ..runtime.messages import ListChange
 from ..runtime.notices import Notice
 from ..runtime.offered import OfferedEntries
-from .changes import Changes
+from .changes import ChangeListeners
 
 log = logging.getLogger("mcp_host")
 
@@ -22,7 +22,7 @@ class HostListener:
     def __init__(
         self,
         packs: Mapping[str, Pack],
-        changes: Changes,
+        changes: ChangeListeners,
         pack: Pack,
         health: Health,
         entries: OfferedEntries,

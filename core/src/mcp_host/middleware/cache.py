@@ -14,7 +14,7 @@ from .call import Call, Next, Result
 MOST_BYTES = 16 * 1024 * 1024
 """Of all answers that are kept; those not used for longest go first."""
 
-Key: TypeAlias = tuple[str, str, str]
+CacheKey: TypeAlias = tuple[str, str, str]
 """The tool, its caller, and the arguments."""
 
 
@@ -35,7 +35,7 @@ class Cache:
 
     def __init__(self) -> None:
         self.is_used = True
-        self._kept: OrderedDict[Key, _Kept] = OrderedDict()
+        self._kept: OrderedDict[CacheKey, _Kept] = OrderedDict()
         self._bytes = 0
         self._changes: Counter[str] = Counter()
 
@@ -74,7 +74,7 @@ class Cache:
         for key in [key for key, kept in self._kept.items() if kept.pack == pack]:
             self._drop(key)
 
-    def _found(self, key: Key) -> _Kept | None:
+    def _found(self, key: CacheKey) -> _Kept | None:
         kept = self._kept.get(key)
         if kept is None:
             return None
@@ -84,7 +84,7 @@ class Cache:
         self._kept.move_to_end(key)
         return kept
 
-    def _keep(self, key: Key, kept: _Kept) -> None:
+    def _keep(self, key: CacheKey, kept: _Kept) -> None:
         if key in self._kept:
             self._drop(key)
         self._kept[key] = kept
@@ -92,7 +92,7 @@ class Cache:
         while self._bytes > MOST_BYTES:
             self._drop(next(iter(self._kept)))
 
-    def _drop(self, key: Key) -> None:
+    def _drop(self, key: CacheKey) -> None:
         self._bytes -= len(self._kept.pop(key).answer.body)
 
 

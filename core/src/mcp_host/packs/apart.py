@@ -23,7 +23,7 @@ from ..settings.loading import Settings
 from ..settings.workers import WorkerChoice
 from ..startup.dataclass import dataclass
 from . import told
-from .children.child import Child, ChildLostError, Launch, Program
+from .children.child import Child, ChildLaunch, ChildLostError, Program
 from .children.frames import BORDER, FrameError
 from .children.hosted import HostedChild
 from .children.supervisor import Supervisor
@@ -221,9 +221,9 @@ class Apart:
         """What every program gets of the environment, whoever starts it."""
         return environment_of(USUAL_VARIABLES, self._variables)
 
-    def _launch(self) -> Launch:
+    def _launch(self) -> ChildLaunch:
         table = self._table
-        return Launch(
+        return ChildLaunch(
             environment=self._variables,
             path=tuple(sys.path),
             folder=str(self._settings.here),
@@ -233,9 +233,9 @@ class Apart:
 
     def _launch_of(
         self, argv: Sequence[str], environment: Mapping[str, str], folder: str = ""
-    ) -> Launch:
+    ) -> ChildLaunch:
         """Return how a program is started that another distribution brings or names."""
-        return Launch(
+        return ChildLaunch(
             environment=environment,
             folder=folder or str(self._settings.here),
             argv=tuple(argv),

@@ -19,7 +19,7 @@ from ..errors import McpHostError
 from ..settings.tables import PackTable
 from ..startup.dataclass import dataclass
 from .conditions import Condition
-from .skills import Found
+from .skills import FoundSkills
 from .words import cut
 
 
@@ -78,7 +78,7 @@ class Declared:
     extensions: tuple[Extension, ...] = ()
     bus: OpenBus | None = None
     needs: Needs = field(default_factory=Needs)
-    skills: Found = field(default_factory=Found)
+    skills: FoundSkills = field(default_factory=FoundSkills)
 
     @property
     def sends(self) -> dict[str, str]:

@@ -8,7 +8,7 @@ import unicodedata
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ..settings.locked import Key, LockedPack
+from ..settings.locked import EntryKey, LockedPack
 from ..startup.dataclass import dataclass
 
 _BLANK = frozenset(
@@ -44,7 +44,7 @@ class Difference:
 
 def differences(locked: LockedPack | None, now: LockedPack) -> list[Difference]:
     """Return what a pack has that is not as it was agreed to, in the order of names."""
-    before: Mapping[Key, Any] = {} if locked is None else locked.entries
+    before: Mapping[EntryKey, Any] = {} if locked is None else locked.entries
     found = []
     for key in sorted({*before, *now.entries}):
         old, new = before.get(key), now.entries.get(key)

@@ -10,15 +10,15 @@ from typing import Any
 from ..declarations.contribution import Contribution
 from ..declarations.resource import Resource
 from ..declarations.tool import Tool
-from ..settings.locked import Key, LockedPack, fingerprint, locked_pack
+from ..settings.locked import EntryKey, LockedPack, fingerprint, locked_pack
 from ..settings.secrets import Secrets
 from .declared import Declared, Offer
 from .entry import Entry
-from .skills import Found, Skill
+from .skills import FoundSkills, Skill
 
 CHANGED, NEW, MOVED = "changed", "new", "moved"
 """Why an entry is withheld: it is another, it was not there, the pack comes from elsewhere."""
-INSTRUCTIONS: Key = ("instructions", "")
+INSTRUCTIONS: EntryKey = ("instructions", "")
 _WORDS = {
     CHANGED: "it has changed since the pack was locked",
     NEW: "it came after the pack was locked",
@@ -83,17 +83,17 @@ class Lock:
         return replace(
             declared,
             instructions="" if INSTRUCTIONS in out else declared.instructions,
-            skills=Found(skills, declared.skills.problems),
+            skills=FoundSkills(skills, declared.skills.problems),
         )
 
-    def words_withheld(self, declared: Declared) -> Iterator[tuple[Key, str]]:
+    def words_withheld(self, declared: Declared) -> Iterator[tuple[EntryKey, str]]:
         """Give the instructions and skills that are withheld, and why."""
         if declared.name in self._locked:
             for key, entry in words_of(declared, self._secrets):
                 if why := self._why(declared, key, entry):
                     yield key, why
 
-    def _why(self, declared: Declared, key: Key, entry: Any) -> str:
+    def _why(self, declared: Declared, key: EntryKey, entry: Any) -> str:
         locked = self._locked[declared.name]
         if origin(declared.offer) != locked.distribution:
             return MOVED
@@ -116,7 +116,7 @@ def origin(offer: Offer) -> str:
     return Path(offer.file).name if offer.file else offer.distribution
 
 
-def key_of(contribution: Contribution) -> Key:
+def key_of(contribution: Contribution) -> EntryKey:
     """Return the kind of an entry, and the name that it has in its pack."""
     if isinstance(contribution, Resource):
         return ("template" if contribution.is_template else "resource"), contribution.uri
@@ -128,7 +128,7 @@ def entry_of(contribution: Contribution, secrets: Secrets) -> Any:
     return secrets.redact_shown(contribution.listed(contribution.name, lambda text: text))
 
 
-def words_of(declared: Declared, secrets: Secrets) -> Iterator[tuple[Key, Any]]:
+def words_of(declared: Declared, secrets: Secrets) -> Iterator[tuple[EntryKey, Any]]:
     """Give what else a pack tells a model: its instructions, and its skills with their files."""
     if declared.instructions:
         yield INSTRUCTIONS, secrets.redact(declared.instructions)

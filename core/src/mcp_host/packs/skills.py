@@ -33,21 +33,21 @@ class Skill:
 
 
 @dataclass(frozen=True)
-class Found:
+class FoundSkills:
     """What was found of a pack's skills: those that can be read, and what is wrong with others."""
 
     skills: tuple[Skill, ...] = ()
     problems: tuple[str, ...] = ()
 
 
-def find_skills(package: str | None) -> Found:
+def find_skills(package: str | None) -> FoundSkills:
     """Find the skills beside a package's own file; none where the pack is a single module."""
     if package is None or Path(package).name != "__init__.py":
-        return Found()
+        return FoundSkills()
     try:
         folders = sorted(Path(package).with_name(FOLDER).iterdir())[:MOST]
     except OSError:
-        return Found()
+        return FoundSkills()
     skills, problems = [], []
     for folder in folders:
         if folder.name.startswith((".", "__")) or not folder.is_dir():
@@ -56,7 +56,7 @@ def find_skills(package: str | None) -> Found:
             skills.append(_read(folder))
         except (OSError, ValueError) as error:
             problems.append(f"the skill {folder.name} is passed over: {error}")
-    return Found(tuple(skills), tuple(problems))
+    return FoundSkills(tuple(skills), tuple(problems))
 
 
 def _read(folder: Path) -> Skill:

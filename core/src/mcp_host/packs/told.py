@@ -24,7 +24,7 @@ from ..declarations.signature import Signature
 from ..declarations.tool import Tool, resolved
 from ..startup.dataclass import dataclass
 from .declared import Declared
-from .skills import Found, Skill
+from .skills import FoundSkills, Skill
 
 SCHEMA_NAMES = "#/$defs/{pack}.{{model}}"
 LONG_CALLS = ("after", "limit", "without_extension")
@@ -286,10 +286,10 @@ def methods(told: Sequence[Mapping[str, Any]]) -> tuple[Method, ...]:
     )
 
 
-def skills(told: Mapping[str, Any]) -> Found:
+def skills(told: Mapping[str, Any]) -> FoundSkills:
     """Return the skills of what a pack has declared."""
     found = (Skill(**one) for one in told.get("skills", ()))
-    return Found(tuple(found), tuple(map(str, told.get("skill_problems", ()))))
+    return FoundSkills(tuple(found), tuple(map(str, told.get("skill_problems", ()))))
 
 
 def prompts(told: Sequence[Mapping[str, Any]]) -> tuple[Prompt, ...]:

@@ -18,7 +18,7 @@ from ..startup.catalogue import Catalogue
 from ..startup.protocol import LISTS
 from . import logs, prints
 from .serving import Serving
-from .transports import Transport
+from .transports.transport import Transport
 
 LOADING = 10.0
 """Seconds of loading after which the stacks of all threads are written, should nothing else be."""

@@ -18,7 +18,7 @@ from .loading import Loaded
 from .saving import Saving
 from .sdk import SdkSide
 from .serving import EXIT_ERROR, EXIT_OK, EXIT_REQUIRED_PACK, PATIENCE, SWITCH_INTERVAL, failed
-from .transports import Transport
+from .transports.transport import Transport
 
 if TYPE_CHECKING:
     from .serving import Serving

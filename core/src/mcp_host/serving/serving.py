@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from ..settings.loading import Settings
     from ..startup.handover import Handover
     from ..startup.options import TransportName
-    from ..startup.saved import Identity, Saved
+    from ..startup.saved import Saved, ServerIdentity
 
 EXIT_OK, EXIT_ERROR, EXIT_REQUIRED_PACK = 0, 1, 3
 PATIENCE = 5.0
@@ -40,7 +40,7 @@ class Serving(Record):
     title: str | None = None
     offers: Mapping[str, Sequence[Offer]] | None = None
     started: str | None = None
-    identity: Identity | None = None
+    identity: ServerIdentity | None = None
     variables: tuple[str, ...] = ()
     saved: Saved | None = None
     before: Handover | None = None

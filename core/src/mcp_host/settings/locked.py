@@ -18,7 +18,7 @@ from ..startup.trust import write_atomically
 from .lock_place import lock_file
 
 FORMAT = 1
-Key: TypeAlias = tuple[str, str]
+EntryKey: TypeAlias = tuple[str, str]
 """The kind of an entry (tool, resource, template, prompt, instructions, skill), and its name."""
 
 
@@ -28,11 +28,11 @@ class LockedPack:
 
     distribution: str
     version: str
-    entries: Mapping[Key, Any]
-    fingerprints: Mapping[Key, str]
+    entries: Mapping[EntryKey, Any]
+    fingerprints: Mapping[EntryKey, str]
 
 
-def locked_pack(distribution: str, version: str, entries: Mapping[Key, Any]) -> LockedPack:
+def locked_pack(distribution: str, version: str, entries: Mapping[EntryKey, Any]) -> LockedPack:
     """Return what is agreed to of a pack, with the fingerprints of its entries."""
     prints = {key: fingerprint(entry) for key, entry in entries.items()}
     return LockedPack(distribution, version, dict(entries), prints)

@@ -14,14 +14,14 @@ if TYPE_CHECKING:
     import argparse
 
     from ..startup.options import Options
-    from ..startup.worker import Worker
+    from ..startup.worker import WorkerShare
 
 PARTED = ("calls_per_minute", "streams", "body_bytes", "answer_bytes", "connections")
 """Keys of [http.limits] of which each worker has its part."""
 
 
 def overridden(
-    settings: Settings, given: Options | argparse.Namespace, worker: Worker | None = None
+    settings: Settings, given: Options | argparse.Namespace, worker: WorkerShare | None = None
 ) -> Settings:
     """The settings with what the command line says; `SettingsError` for an unknown profile.
 
@@ -43,7 +43,7 @@ def overridden(
     )
 
 
-def _shared(settings: Settings, worker: Worker) -> Settings:
+def _shared(settings: Settings, worker: WorkerShare) -> Settings:
     """The settings of one of several workers: no sessions, and its part of what is limited."""
 
     def parted(table: Any, *keys: str) -> dict[str, int]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .records import Record
-from .saved import Identity
+from .saved import ServerIdentity
 from .trust import absolute, working_folder
 
 TYPE_CHECKING = False
@@ -131,9 +131,9 @@ def _count(text: str) -> int:
     return int(text)
 
 
-def identity(program: str, source: str | None, given: Given) -> Identity | None:
+def identity(program: str, source: str | None, given: Given) -> ServerIdentity | None:
     """Which saved catalogue belongs to a command line; None where it wants none."""
     if given.no_catalogue or given.transport != "stdio":
         return None
     root = absolute(given.root) if given.root else working_folder()
-    return Identity(program, source, root, given.profile or "")
+    return ServerIdentity(program, source, root, given.profile or "")

@@ -41,7 +41,7 @@ OLD_DRAFT, OLD = 3600, 90 * 86400
 """Seconds after which a draft is that of a process that was killed, and a catalogue nobody's."""
 
 
-class Identity(Record):
+class ServerIdentity(Record):
     """Which server this is: one saved catalogue belongs to each.
 
     `program` is the command's name, `root` the folder of the project or of the start, `profile`
@@ -118,12 +118,12 @@ class Saved(Record):
         return Saved(None, DAMAGED)
 
 
-def read(identity: Identity, environment: Mapping[str, str] | None = None) -> Saved:
+def read(identity: ServerIdentity, environment: Mapping[str, str] | None = None) -> Saved:
     """The saved catalogue of a server, and whether it is still good; never raises."""
     return look(identity, environment).opened()
 
 
-def look(identity: Identity, environment: Mapping[str, str] | None = None) -> Saved:
+def look(identity: ServerIdentity, environment: Mapping[str, str] | None = None) -> Saved:
     """As `read`, with a catalogue that has still to be opened."""
     env = os.environ if environment is None else environment
     try:
@@ -150,7 +150,7 @@ def look(identity: Identity, environment: Mapping[str, str] | None = None) -> Sa
 
 
 def write(
-    identity: Identity,
+    identity: ServerIdentity,
     catalogue: Catalogue,
     depends: Dependencies,
     *,
@@ -200,7 +200,7 @@ def write(
 
 
 def fingerprint(
-    identity: Identity, depends: Dependencies, environment: Mapping[str, str], salt: str
+    identity: ServerIdentity, depends: Dependencies, environment: Mapping[str, str], salt: str
 ) -> dict[str, str]:
     """Everything that the lists depend on, by part, as digests that give no secret away."""
     names = [*depends.variables]

@@ -26,7 +26,7 @@ VARIABLE = "MCP_HOST_CONFIG"
 NO_PACKS = "MCP_HOST_NO_PACKS"
 
 
-class Choice(Record):
+class ChosenFile(Record):
     """Which settings file is used, if any, and what a person should know about the choice.
 
     `digest` is that of the bytes which were trusted: whoever parses the file must find the same,
@@ -50,25 +50,25 @@ def choose(
     environment: Mapping[str, str] | None = None,
     *,
     folder: Path | None = None,
-) -> Choice:
+) -> ChosenFile:
     """By `--config`, `$MCP_HOST_CONFIG`, a trusted `./mcp-host.toml`, the user's own file."""
     env = os.environ if environment is None else environment
     given = named if named is not None else env.get(VARIABLE) or None
     if given is not None:
-        return Choice(named_file(given))
+        return ChosenFile(named_file(given))
     here = os.path.join(folder or working_folder(), FILE_NAME)
     notice = None
     if os.path.isfile(here):
         record: Any = _read().get(_place(here))
         wrong = _what_is_wrong(here, record)
         if not wrong:
-            return Choice(here, digest=record["settings"])
+            return ChosenFile(here, digest=record["settings"])
         notice = f"{here} is not read: {wrong}. Look at it, then run: mcp-host trust {here}"
     users = _users_file()
-    return Choice(users if os.path.isfile(users) else None, notice)
+    return ChosenFile(users if os.path.isfile(users) else None, notice)
 
 
-def again(choice: Choice) -> Choice:
+def again(choice: ChosenFile) -> ChosenFile:
     """Look once more at a file that was chosen: whether what it says now may be read.
 
     It has a notice and no file where it may not.
@@ -79,8 +79,8 @@ def again(choice: Choice) -> Choice:
     wrong = _what_is_wrong(choice.file, record)
     if wrong:
         look = f"Look at it, then run: mcp-host trust {choice.file}"
-        return Choice(None, f"{choice.file} is not read: {wrong}. {look}")
-    return Choice(choice.file, digest=record["settings"])
+        return ChosenFile(None, f"{choice.file} is not read: {wrong}. {look}")
+    return ChosenFile(choice.file, digest=record["settings"])
 
 
 def record_file() -> str:

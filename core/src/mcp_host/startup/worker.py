@@ -10,7 +10,7 @@ VARIABLE = "MCP_HOST_WORKER"
 """Of the environment; set by `mcp-host serve --workers`, and taken out by the worker."""
 
 
-class Worker(Record):
+class WorkerShare(Record):
     """The socket to serve at, how many workers there are, and the key that all seal by."""
 
     descriptor: int
@@ -18,11 +18,11 @@ class Worker(Record):
     state_key: str
 
 
-def told() -> Worker | None:
+def told() -> WorkerShare | None:
     """What this process was told, taken out of its environment; None where it is no worker."""
     text = os.environ.pop(VARIABLE, None)
     if text is None:
         return None
     import json
 
-    return Worker(**json.loads(text))
+    return WorkerShare(**json.loads(text))

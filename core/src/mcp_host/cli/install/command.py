@@ -81,7 +81,7 @@ def install(
     then = found.after
     if off := next((change.off for change in changes if change.off), ""):
         then += f"\nThe entry is switched off there: {off}."
-    asked = Asked(dry_run, backup, project is not None, as_json)
+    asked = EditWishes(dry_run, backup, project is not None, as_json)
     _carry_out(changes, found, asked, f"{found.title} will start {name}", then)
 
 
@@ -118,12 +118,12 @@ def uninstall(
     """Let a client forget this host; its other servers stay. The settings file is not needed."""
     found = find(client)
     changes = [plan_uninstall(found, file, name, force=force) for file in files_of(found, project)]
-    asked = Asked(dry_run, backup, project is not None, as_json)
+    asked = EditWishes(dry_run, backup, project is not None, as_json)
     _carry_out(changes, found, asked, f"{found.title} no longer knows {name}")
 
 
 @dataclass(frozen=True)
-class Asked:
+class EditWishes:
     """How the person wants a change to be made and told."""
 
     dry_run: bool
@@ -137,7 +137,7 @@ class Asked:
 
 
 def _carry_out(
-    changes: list[Change], client: Client, asked: Asked, done: str, then: str = ""
+    changes: list[Change], client: Client, asked: EditWishes, done: str, then: str = ""
 ) -> None:
     output = Output()
     reports = [_made(change, client, asked) for change in changes]
@@ -160,7 +160,7 @@ def _carry_out(
         output.text(then)
 
 
-def _made(change: Change, client: Client, asked: Asked) -> dict[str, Any]:
+def _made(change: Change, client: Client, asked: EditWishes) -> dict[str, Any]:
     """Make a change, unless it is only to be shown; what there is to tell of it."""
     is_made = change.is_needed and not asked.dry_run
     copy = apply(change, copy=asked.keeps_copy(change.path)) if is_made else None

@@ -20,7 +20,7 @@ LAST_WORD = 5.0
 
 
 @dataclass(frozen=True)
-class Launch:
+class ChildLaunch:
     """How a child is started.
 
     `argv` is the command of an interpreter of its own, to which the child's program is added unless

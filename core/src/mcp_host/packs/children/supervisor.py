@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 
 from ...startup.descriptors import private
 from .bootstrap import program
-from .child import Child, Ended, Launch, Process, Program, started
+from .child import Child, ChildLaunch, Ended, Process, Program, started
 from .frames import FrameError, Frames, frame
 
 CHILDS_PROGRAM = "mcp_host.packs.children.entry"
@@ -51,14 +51,14 @@ class Supervisor:
         with self._lock:
             self._begin()
 
-    def start(self, launch: Launch) -> Child:
+    def start(self, launch: ChildLaunch) -> Child:
         """Start a child; `OSError` where the supervisor cannot be started."""
         here, there = socket.socketpair()
         here = _out_of_reach(here)
         with there:
             return self._start(launch, [there.fileno()], partial(Child, here))
 
-    def run(self, launch: Launch) -> Program:
+    def run(self, launch: ChildLaunch) -> Program:
         """Start a program that is spoken to by its standard streams; `OSError` as `start`."""
         ours, theirs = list[int](), list[int]()
         for reads in (True, False, False):
@@ -77,7 +77,7 @@ class Supervisor:
                 os.close(end)
 
     def _start(
-        self, launch: Launch, ends: Sequence[int], made: Callable[[Callable[[], None]], P]
+        self, launch: ChildLaunch, ends: Sequence[int], made: Callable[[Callable[[], None]], P]
     ) -> P:
         """Start a process that gets these descriptors: its border, or its standard streams."""
         with self._lock:

@@ -43,7 +43,7 @@ class Hearer(Protocol):
         """Take in that the child has closed its end."""
 
 
-class Link(Protocol):
+class HostEnd(Protocol):
     """The host's end of a child's border; what it hears belongs to the host's loop."""
 
     async def connect(self) -> None:
@@ -56,7 +56,7 @@ class Link(Protocol):
         """Close the host's end."""
 
 
-def link_of(child: Child | HostedChild, hearer: Hearer) -> Link:
+def link_of(child: Child | HostedChild, hearer: Hearer) -> HostEnd:
     """Return the host's end of a child's border, wherever the child lives."""
     return HostedLink(child, hearer) if isinstance(child, HostedChild) else ChildLink(child, hearer)
 
@@ -79,17 +79,17 @@ class HostedLink:
         self._is_closed = False
 
     async def connect(self) -> None:
-        """As `Link.connect`."""
+        """As `HostEnd.connect`."""
         self._child.unheard = self._waiting.__len__
         self._child.listen(self._said)
 
     def write(self, message: Mapping[str, Any]) -> None:
-        """As `Link.write`."""
+        """As `HostEnd.write`."""
         if not self._is_closed:
             self._child.send(message)
 
     def close(self) -> None:
-        """As `Link.close`."""
+        """As `HostEnd.close`."""
         self._is_closed = True
 
     def _said(self, message: Mapping[str, Any], body: bytes) -> None:
@@ -140,19 +140,19 @@ class ChildLink(asyncio.Protocol):
         self._transport: asyncio.Transport | None = None
 
     async def connect(self) -> None:
-        """As `Link.connect`."""
+        """As `HostEnd.connect`."""
         self._child.socket.setblocking(False)
         loop = asyncio.get_running_loop()
         await loop.create_connection(lambda: self, sock=self._child.socket)
         self.take()
 
     def write(self, message: Mapping[str, Any]) -> None:
-        """As `Link.write`."""
+        """As `HostEnd.write`."""
         if self._transport is not None and not self._transport.is_closing():
             self._transport.write(frame(message))
 
     def close(self) -> None:
-        """As `Link.close`."""
+        """As `HostEnd.close`."""
         if self._transport is not None:
             self._transport.abort()
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from . import Transport
+from .transport import Transport
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ from . import logs
 from .heartbeat import Heartbeat
 from .hosts import CodeChangedError, OpenHosts
 from .logs import WarmLog
-from .session import Session
+from .session import WarmSession
 
 MOST_AT_ONCE = 64
 """How many fronts are heard at once; they must not wait for packs that load, nor those for them."""
@@ -52,7 +52,7 @@ class Fronts:
         self._idle = idle
         self._obey = obey
         self._withdraw = withdraw
-        self._tasks: dict[asyncio.Task[None], Session | None] = {}
+        self._tasks: dict[asyncio.Task[None], WarmSession | None] = {}
         self._threads = ThreadPoolExecutor(MOST_AT_ONCE, "front")
 
     def __bool__(self) -> bool:
@@ -60,7 +60,7 @@ class Fronts:
         return bool(self._tasks)
 
     @property
-    def sessions(self) -> list[Session]:
+    def sessions(self) -> list[WarmSession]:
         """The sessions that have begun."""
         return [session for session in self._tasks.values() if session is not None]
 
@@ -95,7 +95,7 @@ class Fronts:
             return
         request, descriptors = asked
         peer.setblocking(False)
-        session = Session(peer, request, descriptors)
+        session = WarmSession(peer, request, descriptors)
         self._tasks[_this_task()] = session
         session_environment.set(request.environment)
         try:

@@ -22,7 +22,7 @@ from ...settings.loading import Settings
 from ...startup.catalogue import Catalogue
 from ...startup.options import Options
 from ...startup.protocol import LISTS
-from ...startup.saved import FILES, Identity, look
+from ...startup.saved import FILES, ServerIdentity, look
 from ...startup.warm.wire import Request
 from ..reload.reloading import Reloading, states
 from ..serving import Serving
@@ -40,7 +40,7 @@ class NotToBeSharedError(McpHostError):
     """A pack says that sessions must not share it; the message names it."""
 
 
-class Key(NamedTuple):
+class HostKey(NamedTuple):
     """What sessions of one host have in common.
 
     `session` is 0, but for one that shares some packs with no other: it has a host of its own.
@@ -111,7 +111,7 @@ class OpenHosts:
 
     def __init__(self, log: WarmLog) -> None:
         self._log = log
-        self._open: dict[Key, asyncio.Task[OpenHost]] = {}
+        self._open: dict[HostKey, asyncio.Task[OpenHost]] = {}
         self._old: list[OpenHost] = []
         self._flights: dict[str, Flight] = {}
         self._own = 0
@@ -229,7 +229,7 @@ def _check(request: Request, inventory: Inventory) -> None:
     Raises `CodeChangedError` where a file was changed meanwhile, and `NotToBeSharedError` where a
     pack must not be shared that the front knows nothing of.
     """
-    found = look(Identity(*request.identity), request.environment)
+    found = look(ServerIdentity(*request.identity), request.environment)
     if found.fingerprint.get(FILES) != request.code:
         raise CodeChangedError("the code of the host or of a pack was changed meanwhile")
     if others := {*apart(inventory)} - {*request.apart}:
@@ -267,7 +267,7 @@ def _with_apart(settings: Settings, request: Request) -> Settings:
     return settings.in_processes(request.apart).replace(environment=request.environment)
 
 
-def _key(request: Request, session: int) -> Key:
+def _key(request: Request, session: int) -> HostKey:
     content = ""
     if request.source is not None:
         try:
@@ -277,7 +277,7 @@ def _key(request: Request, session: int) -> Key:
     given = {name: request.options[name] for name in ("root", "config", "profile", "watch")}
     root = request.identity[2]
     options = tuple(sorted(given.items()))
-    return Key(request.server, request.source, content, root, options, session)
+    return HostKey(request.server, request.source, content, root, options, session)
 
 
 def _is_good(task: asyncio.Task[OpenHost]) -> bool:

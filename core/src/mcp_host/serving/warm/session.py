@@ -31,7 +31,7 @@ from .logs import SessionLog, WarmLog
 from .streams import JournaledStreams
 
 
-class Session:
+class WarmSession:
     """One client, from when its front was accepted to its end.
 
     `descriptors` are its standard streams, the journal's memory and its pipe. `moving` has it let

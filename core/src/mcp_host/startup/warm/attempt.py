@@ -13,14 +13,14 @@ from ..records import Record
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ..options import Given
-    from ..saved import Identity, Saved
+    from ..saved import Saved, ServerIdentity
 
 VARIABLE = "MCP_HOST_WARM"
 REFUSAL = "alone"
 """The file that tells why a session was last served alone, although it was to be warm."""
 
 
-class Attempt(Record):
+class OwnStart(Record):
     """What is known once this process is to serve: the saved catalogue, and what came before."""
 
     saved: Saved | None = None
@@ -30,25 +30,25 @@ class Attempt(Record):
 def attempt(
     server: str,
     given: Given,
-    identity: Identity | None,
+    identity: ServerIdentity | None,
     source: str | None = None,
     digest: str | None = None,
-) -> Attempt:
+) -> OwnStart:
     """Have the warm host serve where that is wanted and can be; then the process ends here.
 
     `server` is what the host looks up, as `module:name`, to serve the same; empty where it cannot.
     `source` is the settings file, whose trusted content has the `digest`.
     """
     if sys.platform != "linux" or identity is None or not server or _is_wanted(given) is False:
-        return Attempt()
+        return OwnStart()
     found = saved.look(identity)
     if not (_is_wanted(given) or found.is_warm):
-        return Attempt(found.opened())
+        return OwnStart(found.opened())
     from .place import note
 
     if not found.is_good:
         note(REFUSAL, f"no saved catalogue could be used: {found.refusal}")
-        return Attempt(found.opened())
+        return OwnStart(found.opened())
     from .front import Front, ServeAlone
     from .wire import Request
 
@@ -66,7 +66,7 @@ def attempt(
         front.run()
     except ServeAlone as why:
         note(REFUSAL, str(why))
-    return Attempt(found.opened(), front.before)
+    return OwnStart(found.opened(), front.before)
 
 
 def _is_wanted(given: Given) -> bool | None:

@@ -21,7 +21,7 @@ from ..handover import Handover
 from ..resuming import resumed
 from ..saved import FILES, SETTINGS
 from . import hosts, wire
-from .hosts import HostLost, LiveHost
+from .hosts import GreetedHost, HostLost
 from .lost import sequel
 from .place import HostGoneError, Place, PlaceError
 from .unfinished import begun, unfinished
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from typing import NoReturn
 
     from ..catalogue import Catalogue
-    from ..saved import Identity, Saved
+    from ..saved import Saved, ServerIdentity
     from .journal import Journal
 
 LIMIT = 4 * 1024 * 1024
@@ -75,7 +75,7 @@ class Front:
     - `_is_stale` says that the client may have been shown lists which have changed since.
     """
 
-    def __init__(self, request: wire.Request, identity: Identity, saved: Saved) -> None:
+    def __init__(self, request: wire.Request, identity: ServerIdentity, saved: Saved) -> None:
         self.before = Handover()
         self._request = request
         self._identity = identity
@@ -151,7 +151,7 @@ class Front:
         self._is_stale |= not found.is_good or found.text != self._saved.text
         self._saved = found
 
-    def _serve_by(self, host: LiveHost) -> None:
+    def _serve_by(self, host: GreetedHost) -> None:
         _write(self.before.unsent)
         self.before.unsent = b""
         journal = begun(self.before)
@@ -178,7 +178,7 @@ class Front:
             raise ServeAlone("the saved catalogue is damaged")
         return found
 
-    def _greeted(self, peer: _socket.socket, there: int | None) -> LiveHost:
+    def _greeted(self, peer: _socket.socket, there: int | None) -> GreetedHost:
         """Wait until a host is there that may be trusted.
 
         Where a process is `there` already, by its descriptor, it must not be silent for long.
@@ -196,7 +196,7 @@ class Front:
             signals.after(0, _nothing)
             if there is not None:
                 os.close(there)
-        return LiveHost(peer, process, heart, self._leave_if_due)
+        return GreetedHost(peer, process, heart, self._leave_if_due)
 
     def _answer_first(self, peer: _socket.socket) -> None:
         answers = FirstAnswers(self._catalogue)
@@ -217,7 +217,7 @@ class Front:
             os._exit(0)
         loop.stopping = True
 
-    def _hand_over(self, host: LiveHost, journal: Journal) -> None:
+    def _hand_over(self, host: GreetedHost, journal: Journal) -> None:
         """Send the host what it is to serve; `NotTaken` where it is lost before it takes that."""
         told = self._request.__replace__(
             apart=self._saved.apart,
@@ -252,7 +252,7 @@ class Front:
         if self.before.stopping:
             self._on_signal(signals.SIGTERM, None)
 
-    def _watch(self, host: LiveHost) -> None:
+    def _watch(self, host: GreetedHost) -> None:
         """Wait for the end of the session, which ends this process; `HostLost` where none comes."""
         host.wait()
         try:

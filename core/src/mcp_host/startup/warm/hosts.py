@@ -292,7 +292,7 @@ class HostLost(Exception):
     """The host is no more, or does not move."""
 
 
-class LiveHost:
+class GreetedHost:
     """A host that has greeted: its socket, its process by a descriptor, and its heartbeat.
 
     The descriptor of the heartbeat is closed here, the other two by whoever has them. `look` is

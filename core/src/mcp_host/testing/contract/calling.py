@@ -36,7 +36,7 @@ _CURES = (
 
 
 @dataclass(frozen=True)
-class Outcome:
+class CallOutcome:
     """How a call ended: `code` is "ok", an error code, or "protocol"."""
 
     code: str
@@ -48,20 +48,20 @@ class Outcome:
         return self.code != "ok"
 
 
-async def called(host: Hosted, name: str, arguments: Mapping[str, Any]) -> Outcome:
+async def called(host: Hosted, name: str, arguments: Mapping[str, Any]) -> CallOutcome:
     """Call a tool by its public name."""
     try:
         result = await host.call(name, **arguments)
     except CallFailed as failed:
         code = failed.envelope.get("code", "protocol")
-        return Outcome(str(code), {"error": failed.envelope})
+        return CallOutcome(str(code), {"error": failed.envelope})
     envelope = result.get("_meta", {}).get(ERROR_KEY)
     code = envelope.get("code", "protocol") if result.get("isError") and envelope else "ok"
-    return Outcome(str(code), result)
+    return CallOutcome(str(code), result)
 
 
 def broken(
-    outcome: Outcome, listed: Mapping[str, Any], arguments: Any, package: Path | None
+    outcome: CallOutcome, listed: Mapping[str, Any], arguments: Any, package: Path | None
 ) -> Iterator[str]:
     """What an answer must not be, in words; nothing where it is good."""
     if outcome.code == "internal_error":

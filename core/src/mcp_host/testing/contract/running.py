@@ -13,7 +13,7 @@ from ...packs.declared import Declared
 from ..environment import environment_reads
 from ..hosting import Hosted
 from ..person import Person
-from .calling import Outcome, broken, called, cure
+from .calling import CallOutcome, broken, called, cure
 from .finding import ContractFinding
 from .smallest import smallest
 from .subject import Subject, Tracebacks, own_entries, tracebacks
@@ -99,7 +99,7 @@ def _problems(
     name: str,
     listed: Mapping[str, Any],
     arguments: Mapping[str, Any],
-    outcome: Outcome,
+    outcome: CallOutcome,
     log: Tracebacks,
 ) -> Iterator[ContractFinding]:
     for problem in broken(outcome, listed, arguments, None):

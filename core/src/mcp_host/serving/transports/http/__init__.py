@@ -8,7 +8,7 @@ from importlib.util import find_spec
 from ....errors import SettingsError
 from ....startup.descriptors import close_in_forks
 from ...addresses import PATH, is_loopback, listening_socket, refuse_open_address
-from .. import Transport
+from ..transport import Transport
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -24,7 +24,7 @@ NO_ROOM = (
 )
 
 
-class Connection(Protocol):
+class HttpConnection(Protocol):
     """One connection to a client.
 
     `awaits_header` and `awaits_body` say what the server waits for: a whole header (of a first or a
@@ -53,10 +53,10 @@ class Door:
         self._most = connections
         self._timeout = timeout
         self._open = 0
-        self._waiting: OrderedDict[Connection, float] = OrderedDict()
+        self._waiting: OrderedDict[HttpConnection, float] = OrderedDict()
         self._timer: asyncio.TimerHandle | None = None
 
-    def opened(self, connection: Connection) -> None:
+    def opened(self, connection: HttpConnection) -> None:
         """Count a new connection; where it is one too many, the oldest that waits is closed."""
         self._open += 1
         self._wait(connection)
@@ -66,7 +66,7 @@ class Door:
             del self._waiting[oldest]
             oldest.turn_away(NO_ROOM)
 
-    def heard(self, connection: Connection) -> None:
+    def heard(self, connection: HttpConnection) -> None:
         """Look what a connection waits for, after data came or a response has ended."""
         if connection.awaits_body:
             self._waiting.pop(connection, None)
@@ -76,12 +76,12 @@ class Door:
         elif connection not in self._waiting:
             self._wait(connection)
 
-    def closed(self, connection: Connection) -> None:
+    def closed(self, connection: HttpConnection) -> None:
         """Forget a connection."""
         self._open -= 1
         self._waiting.pop(connection, None)
 
-    def _wait(self, connection: Connection) -> None:
+    def _wait(self, connection: HttpConnection) -> None:
         loop = asyncio.get_running_loop()
         self._waiting[connection] = loop.time()
         if self._timer is None:

@@ -17,7 +17,7 @@ from ...adapter import Adapter
 from ...borrowed.sdk import SessionManager
 from ...lane.sessions import BEGUN
 from .refusals import come_again, refusal
-from .sessions import Owner, Session, Sessions, TooManySessions, owner_of
+from .sessions import HttpSession, Owner, Sessions, TooManySessions, owner_of
 
 RETRY_MS = 500
 """When a client whose stream broke is to come again."""
@@ -103,7 +103,12 @@ class HandshakeChecks:
             await answer(scope, receive, send)
 
     async def _in_session(
-        self, session: Session, request_id: str | int, scope: Scope, receive: Receive, send: Send
+        self,
+        session: HttpSession,
+        request_id: str | int,
+        scope: Scope,
+        receive: Receive,
+        send: Send,
     ) -> None:
         """Pass a request on unless one with its id waits for an answer."""
         stream_id = str(request_id)  # the SDK's name for it: 1 and "1" are one there

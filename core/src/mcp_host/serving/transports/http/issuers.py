@@ -13,7 +13,7 @@ import jwt
 from ....settings.tables import IssuerTable
 from ...lane.identity import Identity
 from .errors import IssuerUnreachableError
-from .key_set import Key
+from .key_set import PublicKey
 from .keys import Keys
 
 log = logging.getLogger("mcp_host.server")
@@ -123,7 +123,7 @@ class _Issuer:
                 return found
         return None
 
-    def _checked_by(self, key: Key, token: str, algorithm: str) -> Identity | None:
+    def _checked_by(self, key: PublicKey, token: str, algorithm: str) -> Identity | None:
         table = self._table
         try:
             claims = jwt.decode(

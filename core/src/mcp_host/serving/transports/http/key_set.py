@@ -28,7 +28,7 @@ WELL_KNOWN = ("oauth-authorization-server", "openid-configuration")
 
 
 @dataclass(frozen=True)
-class Key:
+class PublicKey:
     """One public key; `told` is how the issuer told of it."""
 
     id: object
@@ -41,7 +41,7 @@ class Key:
 class KeySet:
     """The public keys of an issuer, and the scopes that its metadata names."""
 
-    keys: tuple[Key, ...]
+    keys: tuple[PublicKey, ...]
     scopes_supported: frozenset[str] | None
 
     @property
@@ -64,7 +64,7 @@ def fetch(issuer: str, url: str | None) -> KeySet:
     return KeySet(tuple(_keys(_got(url))), scopes)
 
 
-def _keys(told: Mapping[str, Any]) -> Iterator[Key]:
+def _keys(told: Mapping[str, Any]) -> Iterator[PublicKey]:
     given = told.get("keys")
     if not isinstance(given, list):
         raise ValueError("its keys must be a JSON Web Key Set")
@@ -76,7 +76,7 @@ def _keys(told: Mapping[str, Any]) -> Iterator[Key]:
                 # One of RSA that does not say by which it signs may by all.
                 is_open = one.get("kty") == "RSA" and "alg" not in one
                 algorithms = OF_RSA if is_open else (parsed.algorithm_name,)
-                yield Key(one.get("kid"), algorithms, parsed.key, one)
+                yield PublicKey(one.get("kid"), algorithms, parsed.key, one)
 
 
 def _metadata(issuer: str) -> Mapping[str, Any] | None:

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable
 
 from .errors import IssuerUnreachableError
-from .key_set import Key, KeySet, fetch
+from .key_set import KeySet, PublicKey, fetch
 
 log = logging.getLogger("mcp_host.server")
 
@@ -74,7 +74,7 @@ class Keys:
         if self.are_stale:
             raise IssuerUnreachableError(f"{self._issuer} does not give its keys: {self._problem}")
 
-    async def find(self, kid: object, algorithm: str) -> list[Key]:
+    async def find(self, kid: object, algorithm: str) -> list[PublicKey]:
         """The keys that a token may be signed with; a name that is new has them fetched anew."""
         await self.ready()
         found = self._named(kid, algorithm)
@@ -88,7 +88,7 @@ class Keys:
         if self._fetching is not None:
             await asyncio.shield(self._fetching)
 
-    def _named(self, kid: object, algorithm: str) -> list[Key]:
+    def _named(self, kid: object, algorithm: str) -> list[PublicKey]:
         keys = self._fetched.keys if self._fetched is not None else ()
         fit = [key for key in keys if algorithm in key.algorithms]
         if kid is None:

@@ -43,7 +43,7 @@ class TooManySessions(Busy):
         self.of_subject = of_subject
 
 
-class Session(EventStore):
+class HttpSession(EventStore):
     """One session: who began it, what it may fetch again, and which requests are not answered.
 
     The SDK tells an event store every message to the client, so this is where an answer is seen.
@@ -106,19 +106,19 @@ class Sessions:
         self._idle = http.session_idle_timeout
         self._connections = connections
         self._budget = ReplayBudget(http.limits.replay_bytes_total)
-        self._by_id: dict[str, Session] = {}
+        self._by_id: dict[str, HttpSession] = {}
         self._owned: Counter[Owner] = Counter()
 
-    def find(self, session_id: str, owner: Owner) -> Session | None:
+    def find(self, session_id: str, owner: Owner) -> HttpSession | None:
         """The session of that id which this caller began."""
         session = self._by_id.get(session_id)
         return session if session is not None and session.owner == owner else None
 
-    def of_subject(self, session_id: str, subject: str | None) -> Session | None:
+    def of_subject(self, session_id: str, subject: str | None) -> HttpSession | None:
         """As `find`, of a token of the settings' own; None where there are no tokens."""
         return self.find(session_id, None if subject is None else (None, subject))
 
-    def admit(self, known: AuthorizationContext | None) -> Session:
+    def admit(self, known: AuthorizationContext | None) -> HttpSession:
         """A new session of this caller; `TooManySessions` where it may have no more."""
         owner = owner_of(known)
         limits = self._limits
@@ -137,9 +137,9 @@ class Sessions:
                 of_subject=False,
                 suggestion=f"Try again later: {ends}",
             )
-        return Session(owner, Replay(limits.replay_bytes, self._budget))
+        return HttpSession(owner, Replay(limits.replay_bytes, self._budget))
 
-    def began(self, session_id: str, session: Session, use: SessionUse) -> None:
+    def began(self, session_id: str, session: HttpSession, use: SessionUse) -> None:
         """Keep a session that was admitted and now has an id."""
         session.begin(partial(self._connections.in_session, session_id), use)
         self._by_id[session_id] = session

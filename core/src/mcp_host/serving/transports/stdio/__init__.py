@@ -9,7 +9,7 @@ from ....startup.first_answers import FirstAnswers
 from ....startup.first_loop import FirstLoop
 from ....startup.handover import Handover
 from ....startup.resuming import resumed
-from .. import Transport
+from ..transport import Transport
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
