@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 import pytest
 from mcp_host.declarations.borrowed import SchemaWriter, calls_code
-from pydantic import AfterValidator, BaseModel, Field, TypeAdapter, field_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, TypeAdapter, field_validator
 from pydantic.json_schema import GenerateJsonSchema
 
 
@@ -26,6 +26,25 @@ def test_the_writer_writes_what_pydantics_own_does_but_for_titles_of_fields() ->
 
     assert "title" in usual["$defs"]["City"]["properties"]["name"]
     assert City.model_json_schema(schema_generator=SchemaWriter) == without_titles(usual)
+
+
+class Told(BaseModel):
+    model_config = ConfigDict(json_schema_mode_override="serialization")
+    name: str = "Rome"
+
+
+@pytest.mark.parametrize("kind", [dict[str, int], list[int | None], Told, dict[str, City]])
+def test_the_writer_goes_through_a_schema_only_where_it_has_definitions(kind: Any) -> None:
+    for name in ("_garbage_collect_definitions", "_build_definitions_remapping", "_mode"):
+        assert hasattr(GenerateJsonSchema(), name), f"pydantic's writer has no {name} any more"
+    for mode in ("validation", "serialization"):
+        usual = TypeAdapter(kind).json_schema(mode=mode, schema_generator=_WithoutTitles)
+        assert TypeAdapter(kind).json_schema(mode=mode, schema_generator=SchemaWriter) == usual
+
+
+class _WithoutTitles(GenerateJsonSchema):
+    def field_title_should_be_set(self, schema: Any) -> bool:
+        return False
 
 
 def test_the_writer_knows_every_kind_of_schema_that_pydantics_own_knows() -> None:

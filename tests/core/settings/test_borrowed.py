@@ -69,7 +69,8 @@ USED = """
 import copy, pickle
 from typing import Annotated
 import pydantic_core, annotated_types
-from pydantic import BaseModel, Field, TypeAdapter, ValidationError, dataclasses as models
+from pydantic import BaseModel, Field, SecretStr, TypeAdapter, ValidationError
+from pydantic import dataclasses as models
 from pydantic_core import core_schema
 
 class City(BaseModel):
@@ -91,6 +92,9 @@ except Exception as error:
     print(type(error).__name__, error)
 print(core_schema.CoreConfig(title="a") == {"title": "a"}, type(core_schema.CoreConfig()))
 print(sorted(core_schema.IntSchema.__annotations__))
+print(SecretStr("one") == SecretStr("one"), SecretStr("one") == SecretStr("two"))
+import platform, secrets, uuid
+print(platform.__file__, platform.system(), secrets.__file__, uuid.UUID(int=1))
 print(TypeAdapter(list[pydantic_core.ErrorDetails]).json_schema())
 try:
     City(name="", streets=[1])

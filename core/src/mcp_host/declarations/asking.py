@@ -8,7 +8,6 @@ request state.
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from typing import Any, Generic, Literal, Protocol, TypeVar, runtime_checkable
@@ -16,6 +15,7 @@ from typing import Any, Generic, Literal, Protocol, TypeVar, runtime_checkable
 from pydantic import BaseModel, create_model
 
 from ..errors import Cancelled
+from ..startup import digests
 from ..startup.dataclass import dataclass
 from .content import Audio, Image, Message, Text, Wire
 
@@ -262,7 +262,7 @@ class Roots:
 
 def _digest(question: Question) -> str:
     text = json.dumps(question.wire(), sort_keys=True)
-    return hashlib.sha256(text.encode("utf-8", "backslashreplace")).hexdigest()[:16]
+    return digests.sha256(text.encode("utf-8", "backslashreplace")).hexdigest()[:16]
 
 
 class Answers:

@@ -6,11 +6,12 @@ pydantic that changes one fails there first.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any
 
-from pydantic.json_schema import GenerateJsonSchema
+from pydantic.json_schema import GenerateJsonSchema, JsonSchemaMode
 
 _PLAIN = (bool, int, str, type(None))
 
@@ -25,9 +26,34 @@ class SchemaWriter(GenerateJsonSchema):
         # pydantic builds a serializer for every default: a fifth of the time of reading a tool.
         return dft if type(dft) in _PLAIN else super().encode_default(dft)
 
+    @property
+    def mode(self) -> JsonSchemaMode:
+        # pydantic asks for it at each step.
+        return self._config_wrapper_stack.tail.json_schema_mode_override or self._mode
+
+    # What follows goes through the whole schema, four times, for references between definitions.
+    # Most tools have none.
+
+    def get_json_ref_counts(self, json_schema: Any) -> Any:
+        return super().get_json_ref_counts(json_schema) if self.definitions else Counter()
+
+    def _garbage_collect_definitions(self, schema: Any) -> None:
+        if self.definitions:
+            super()._garbage_collect_definitions(schema)
+
+    def _build_definitions_remapping(self) -> Any:
+        return super()._build_definitions_remapping() if self.definitions else _AsItIs()
+
     def build_schema_type_to_method(self) -> dict[Any, Callable[[Any], dict[str, Any]]]:
         # pydantic looks these up anew for every schema: a tenth of the time of reading a tool.
         return {kind: getattr(self, name) for kind, name in _method_names().items()}
+
+
+class _AsItIs:
+    """Stands for pydantic's remapping of references where there are none."""
+
+    def remap_json_schema(self, schema: Any) -> Any:
+        return schema
 
 
 @cache

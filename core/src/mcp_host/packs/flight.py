@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import atexit
 import faulthandler
-import hashlib
 import json
 import mmap
 import os
@@ -24,7 +23,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from ..startup import folders
+from ..startup import digests, folders
 from ..startup.dataclass import dataclass
 from ..startup.descriptors import private
 from ..startup.flight_record import HEAD, LENGTH, SLOTS, WIDTH, works
@@ -191,7 +190,7 @@ class NoFlight(Flight):
 def owner(settings: Settings, alone: str | None = None) -> str:
     """Return the word by which the processes of one server know each other's records."""
     text = json.dumps([str(settings.source), str(settings.folder), alone, sys.prefix])
-    return hashlib.sha256(text.encode()).hexdigest()[:24]
+    return digests.sha256(text.encode()).hexdigest()[:24]
 
 
 def settings_word(settings: Settings) -> str:
@@ -199,7 +198,7 @@ def settings_word(settings: Settings) -> str:
     if settings.source is None:
         return ""
     with suppress(OSError):
-        return hashlib.sha256(settings.source.read_bytes()).hexdigest()[:24]
+        return digests.sha256(settings.source.read_bytes()).hexdigest()[:24]
     return "unreadable"
 
 

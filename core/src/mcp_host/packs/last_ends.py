@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import logging
 import os
@@ -15,7 +14,7 @@ from typing import Any
 
 from ..settings.loading import Settings
 from ..settings.tables import PackTable
-from ..startup import folders
+from ..startup import digests, folders
 from ..startup.dataclass import dataclass
 from .declared import LoadError
 from .discovery import chosen, discover
@@ -109,7 +108,7 @@ def _files(table: PackTable, name: str, settings: str) -> _Files:
     changed = max((mtime for _, mtime, _ in found), default=0) / 1e9
     own = table.model_dump(mode="json", exclude={"isolation"})
     text = json.dumps([own, found, about, settings], default=str)
-    return _Files(hashlib.sha256(text.encode()).hexdigest(), changed)
+    return _Files(digests.sha256(text.encode()).hexdigest(), changed)
 
 
 def _times(package: str) -> Iterator[tuple[str, int, int]]:

@@ -8,10 +8,12 @@ before pydantic itself.
 from __future__ import annotations
 
 import dataclasses
+import os
 import sys
 import typing
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from importlib import import_module
 from types import ModuleType, new_class
 from typing import Any
 
@@ -47,17 +49,22 @@ COMPILER = "_create_fn"
 SHAPES = "pydantic_core.core_schema"
 """The module in which pydantic describes to type checkers what its core takes."""
 
+UNUSED = ("secrets", "platform")
+"""Modules that pydantic, or what it imports, names and hardly ever looks into: `secrets` has all of
+OpenSSL loaded, and `uuid` asks `platform` for the name of the system."""
+
 
 def import_pydantic() -> None:
     """Import pydantic without what nobody asks for when a server starts, a tenth of that time.
 
     Its module of shapes defines ninety typed dictionaries, which only type checkers look at: here
     they are plain ones, which keep their annotations. The methods of its dataclasses are compiled
-    at their first call, but for `__init__`. Where it was imported already, nothing is done.
+    at their first call, but for `__init__`. Modules that it does not look into are imported when it
+    does. Where it was imported already, nothing is done.
     """
     if "pydantic_core" in sys.modules:
         return
-    with _methods_compiled_late():
+    with _methods_compiled_late(), _imported_late(*UNUSED):
         with _shapes_as_plain_dictionaries():
             import pydantic_core  # noqa: F401 - which defines the shapes
         from . import tables  # noqa: F401 - which has pydantic import all that models need
@@ -88,6 +95,33 @@ def _methods_compiled_late() -> Iterator[None]:
         yield
     finally:
         setattr(dataclasses, COMPILER, compile_now)
+
+
+@contextmanager
+def _imported_late(*names: str) -> Iterator[None]:
+    """Give whoever imports these modules meanwhile a stand-in, which imports at its first use.
+
+    Nobody finds it afterwards: an import gives the module itself again.
+    """
+    late = {name: _LateModule(name) for name in names if name not in sys.modules}
+    sys.modules.update(late)
+    try:
+        yield
+    finally:
+        for name, module in late.items():
+            if sys.modules.get(name) is module:
+                del sys.modules[name]
+
+
+class _LateModule(ModuleType):
+    """Stands for a module that is imported when something of it is asked for."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "system" and self.__name__ == "platform":
+            return lambda: os.uname().sysname if hasattr(os, "uname") else ""
+        if sys.modules.get(self.__name__) is self:
+            del sys.modules[self.__name__]
+        return getattr(import_module(self.__name__), name)
 
 
 @contextmanager

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from .errors import CortexError
+from .program import program
 from .service import Service
 from .service.setup import Missing, what_is_missing
 from .service.watch import Watch
@@ -36,7 +37,7 @@ async def open_service(settings: "CortexSettings", pack: "PackHandle") -> AsyncI
     watch = Watch(folder, pack.changed, lambda: pack.watched, every=settings.poll)
     service = Service(
         pack.run,
-        settings.program,
+        program(settings),
         folder,
         list_limit=settings.list_timeout,
         git_limit=settings.git_timeout,

@@ -99,10 +99,12 @@ def mcp_host_checks(settings: CortexSettings) -> Sequence[Callable[[], Finding |
         return None if there else Finding("git is not on the PATH", "install git 2.36 or newer")
 
     def ctx_is_there() -> Finding | None:
-        program = settings.program[0]
-        if which(program):
+        from .program import program  # as above
+
+        ctx = program(settings)[0]
+        if which(ctx):
             return None
-        return Finding(f"{program} is not there", "name the ctx to run in the setting 'command'")
+        return Finding(f"{ctx} is not there", "name the ctx to run in the setting 'command'")
 
     return [git_is_there, ctx_is_there]
 

@@ -1,8 +1,6 @@
 """The pack's settings."""
 
-import sys
 from pathlib import Path
-from shutil import which
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -40,12 +38,3 @@ class CortexSettings(BaseModel):
         le=86400,
         description="Seconds between looks for tasks changed by others; 0 never looks.",
     )
-
-    @property
-    def program(self) -> tuple[str, ...]:
-        """The program to run: `ctx` is the one installed beside this Python, else on the PATH."""
-        given = (self.command,) if isinstance(self.command, str) else self.command
-        beside = which(given[0], path=str(Path(sys.executable).parent))
-        if given[0] == "ctx" and beside:
-            return (beside, *given[1:])
-        return given

@@ -1,7 +1,6 @@
 """A task, and what may be asked of a list of them."""
 
 import base64
-import hashlib
 import json
 from dataclasses import dataclass
 from datetime import datetime
@@ -57,25 +56,6 @@ class TaskUpdate:
     @property
     def is_empty(self) -> bool:
         return self.title is None and self.description is None
-
-
-@dataclass(frozen=True, slots=True)
-class RequestKey:
-    """A caller's own name for a request, and a digest of what the request asks for."""
-
-    text: str
-    body: str
-
-    @classmethod
-    def of(cls, text: str | None, *asked: str | bool | None) -> Self | None:
-        """The key of a request; None for one without.
-
-        Raises `InvalidTaskError`.
-        """
-        if not text:
-            return None
-        storable_text("request_key", text, MAX_KEY)
-        return cls(text, hashlib.sha256(json.dumps(asked).encode()).hexdigest())
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,6 @@ from .model import (
     MAX_USER_ID,
     Change,
     Position,
-    RequestKey,
     Status,
     TaskCreate,
     TaskPage,
@@ -21,6 +20,7 @@ from .model import (
     TaskUpdate,
     required_text,
 )
+from .request_key import RequestKey
 from .storage import TaskStore
 
 COMPLETED_IN: dict[Status, bool | None] = {"all": None, "pending": False, "completed": True}

@@ -22,7 +22,8 @@ from ..errors import (
     TodoError,
     UnknownUserError,
 )
-from ..model import MAX_TOTAL, Change, Position, RequestKey, TaskPage, TaskRead, TaskUpdate
+from ..model import MAX_TOTAL, Change, Position, TaskPage, TaskRead, TaskUpdate
+from ..request_key import RequestKey
 from .database import AsyncSessionLocal, Database
 from .row_security import seen_by
 from .statement import Row, Statement
