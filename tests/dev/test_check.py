@@ -40,3 +40,14 @@ def test_a_pack_that_prints_leaves_the_findings_readable(tmp_path):
     (pack,) = json.loads(done.stdout)["packs"]
     assert pack["pack"] == "weather"
     assert {finding["rule"] for finding in pack["findings"]} == {"descriptions"}
+
+
+def test_a_file_and_another_project_are_checked_as_they_lie_there(tmp_path):
+    checked(tmp_path, "secret_default", "--help")
+    (tmp_path / "weather.py").write_text((tmp_path / "secret_default.py").read_text())
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+
+    for path in ("../weather.py", ".."):
+        done = checked(elsewhere, "prints", path)
+        assert "pack weather has 2 to mend" in done.stdout, path

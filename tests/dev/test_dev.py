@@ -355,6 +355,24 @@ async def test_recorded_calls_are_fixtures_for_tests_and_for_replay(
     assert "5 calls, 1 differ" in replayed.out
 
 
+def test_a_project_that_is_not_installed_is_served_and_goes_with_its_metadata(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "src").mkdir()
+    (tmp_path / "src" / "shed.py").write_text(SOURCE)
+    points = '[project.entry-points."mcp_host.packs"]\nshed = "shed"\n'
+    (tmp_path / "pyproject.toml").write_text(f'[project]\nname = "my-shed"\n{points}')
+
+    project = find(tmp_path)
+    with project.written.installed() as (about, sources, _):
+        told = Path(about, "my_shed-0.dist-info", "entry_points.txt").read_text()
+
+    assert project.packs == {"shed": tmp_path / "src" / "shed.py"}
+    assert sources == str(tmp_path / "src")
+    assert told == "[mcp_host.packs]\nshed = shed\n"
+    assert not Path(about).exists()
+
+
 @pytest.mark.parametrize(
     ("files", "said"),
     [
@@ -383,7 +401,7 @@ def test_a_single_file_and_settings_that_name_one_are_served(tmp_path: Path) -> 
 
     alone, named = find(tmp_path / "Say-hello.py"), find(tmp_path)
 
-    table = {"enabled": True, "isolation": "process", "file": "./Say-hello.py"}
+    table = {"enabled": True, "isolation": "process", "file": str(tmp_path / "Say-hello.py")}
     assert alone.tables() == {"packs": {"say_hello": table}}
     assert named.packs == {"other": tmp_path / "./Say-hello.py"}
     with pytest.raises(SettingsError, match="must make a pack's name"):

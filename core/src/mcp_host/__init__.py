@@ -116,6 +116,7 @@ if TYPE_CHECKING:  # the same as in the mapping below, for type checkers and edi
         LiveFeed as LiveFeed,
         LiveHost as LiveHost,
     )
+    from .packs.written import WrittenPacks as WrittenPacks
     from .standalone import Standalone as Standalone
 
 __version__ = VERSION
@@ -173,6 +174,7 @@ _NAMES = {
     "packs.children.border": ("WorkerBorder",),
     "packs.children.child": ("Program",),
     "packs.children.hosted": ("ThreadBorder",),
+    "packs.written": ("WrittenPacks",),
     "serving.live.live_host": ("LiveFeed", "LiveHost"),
     "standalone": ("Standalone",),
 }

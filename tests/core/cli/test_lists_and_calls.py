@@ -142,3 +142,31 @@ def test_an_error_of_a_call_is_told_on_standard_error_and_ends_with_1(desk: Home
     assert missing.json["error"]["data"]["uri"] == "desk://papers/none"
     assert (misused.code, no_json.code) == (2, 2)
     assert "'Ann' must be name=value" in misused.err
+
+
+def test_packs_are_called_where_they_are_written_without_settings(home: Home) -> None:
+    file = home.project / "greet.py"
+    file.write_text(
+        "from mcp_host import prompt, resource, tool\n\n\n"
+        "@tool\ndef greet(name: str) -> str:\n    return f'Hello {name}!'\n\n\n"
+        "@resource('greet://words')\ndef words() -> str:\n    return 'Hello'\n\n\n"
+        "@prompt\ndef politely(name: str) -> str:\n    return f'Greet {name}.'\n"
+    )
+    project = home.project / "project"
+    (project / "src").mkdir(parents=True)
+    (project / "src" / "barn.py").write_text(
+        "from mcp_host import hookimpl, tool\n\n\n@tool\ndef low() -> str:\n    return 'moo'\n\n\n"
+        "@hookimpl\ndef mcp_host_tools():\n    return [low]\n"
+    )
+    (project / "pyproject.toml").write_text(
+        '[project]\nname = "barn"\n[project.entry-points."mcp_host.packs"]\nbarn = "barn"\n'
+    )
+
+    assert home.run("call", "greet.py", "greet", "name=Ann").out == "Hello Ann!\n"
+    assert home.run("call", "greet_greet", "name=Ann", "--config", "greet.py").out == "Hello Ann!\n"
+    assert home.run("read", "./greet.py", "greet://words").out == "Hello\n"
+    assert home.run("prompt", "./greet.py", "politely", "name=Ann").out == "Greet Ann.\n"
+    assert home.run("call", "./project", "low").out == "moo\n"
+    assert home.run("tools", "./project", "--json").json[0]["name"] == "barn_low"
+    assert "there is no file" in home.run("call", "./no.py", "greet").err
+    assert "the name of a tool must follow" in home.run("call", "greet.py").err

@@ -7,8 +7,8 @@ from typing import Annotated, Any
 
 import typer
 
-from .arguments import Given, pairs, value
-from .common import ConfigOption, JsonOption
+from .arguments import Given, pairs, shifted, value
+from .common import JsonOption, SourceOption, is_written
 from .completion import tools
 from .questions import AnswerOption, AnswersOption, given_answers
 from .running import Terminal, run
@@ -16,7 +16,12 @@ from .running import Terminal, run
 
 def call(
     tool: Annotated[
-        str, typer.Argument(help="The tool, as `mcp-host tools` names it.", autocompletion=tools)
+        str,
+        typer.Argument(
+            help="The tool, as `mcp-host tools` names it; before it, a file of Python or a "
+            "project's folder may stand, whose packs are served as they lie there.",
+            autocompletion=tools,
+        ),
     ],
     given: Given = None,
     arguments: Annotated[
@@ -24,14 +29,16 @@ def call(
     ] = None,
     answer: AnswerOption = None,
     answers: AnswersOption = None,
-    config: ConfigOption = None,
+    config: SourceOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Call a tool."""
-    values = _whole(arguments) | {name: value(text) for name, text in pairs(given)}
+    config, tool, rest = shifted(tool, given, config, "tool")
+    values = _whole(arguments) | {name: value(text) for name, text in pairs(rest)}
 
     async def called(terminal: Terminal) -> dict[str, Any]:
-        return await terminal.asking(terminal.host.call_tool, tool, values)
+        name = await terminal.known("tools", tool) if is_written(config) else tool
+        return await terminal.asking(terminal.host.call_tool, name, values)
 
     run(config, called, as_json, given_answers(answers, answer))
 

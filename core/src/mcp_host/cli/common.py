@@ -31,6 +31,15 @@ if TYPE_CHECKING:
 ConfigOption = Annotated[
     Path | None, typer.Option("--config", help="The settings file.", show_default=False)
 ]
+SourceOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--config",
+        help="The settings file; or a file of Python or a project's folder, served as it lies "
+        "there.",
+        show_default=False,
+    ),
+]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
 
 WIDTH = 160
@@ -75,6 +84,8 @@ def saved_catalogue(config: Path | None) -> saved.Saved:
     Where there is something to say of the choice of settings, none is looked for: `chosen_settings`
     will say it.
     """
+    if is_written(config):
+        return saved.Saved(None, "it is for settings files alone")
     choice = choose(config)
     if choice.path is None or choice.notice or is_safe_mode():
         return saved.Saved(None, "there is none yet")
@@ -85,6 +96,8 @@ def chosen_settings(config: Path | None) -> Settings:
     """The settings that `serve` would use; empty ones where there is no file, which is said."""
     from ..settings.loading import Settings, load  # a list from the saved catalogue does without
 
+    if config is not None and is_written(config):
+        return _written_settings(config)
     choice = choose(config)
     _tell(choice)
     if choice.path is None:
@@ -94,6 +107,25 @@ def chosen_settings(config: Path | None) -> Settings:
         print(f"{NO_PACKS}=1: no packs are served", file=sys.stderr)
         return settings.replace(packs={})
     return settings
+
+
+def is_written(config: Path | None) -> bool:
+    """Whether packs are meant as they are written there: a file of Python, or a folder."""
+    return config is not None and (config.suffix == ".py" or config.is_dir())
+
+
+def _written_settings(path: Path) -> Settings:
+    """Settings that serve what is written at a path, which can be imported from now on."""
+    from ..packs.written import WrittenPacks
+    from ..settings.loading import parse
+
+    written = WrittenPacks.at(path)
+    if not (written.settings or written.modules or written.files):
+        raise SettingsError(
+            f"{written.folder} must have a pyproject.toml that offers a pack, or mcp-host.toml"
+        )
+    written.install_here()
+    return parse(written.tables(), written.settings)
 
 
 def _tell(choice: ChosenFile) -> None:

@@ -14,6 +14,7 @@ from ..declarations.context import Caller, Context, Level
 from ..errors import ERROR_KEY, MissingCapability, ProtocolError
 from ..host import Host
 from ..middleware.call import until_answered
+from ..packs.entry import What
 from .common import Output, chosen_settings, loaded, quiet_logs, say
 from .questions import Answering
 from .results import as_text, complain
@@ -31,6 +32,14 @@ class Terminal:
     def context(self) -> Context:
         """A context for a new call."""
         return self.host.context(self._caller, TerminalChannel())
+
+    async def known(self, what: What, name: str) -> str:
+        """Return the public name behind a name that may be the pack's own."""
+        await self.host.imported()
+        entries = self.host.inventory.lists.entries(what)
+        own = [entry.name for entry in entries if entry.contribution.name == name]
+        is_public = any(entry.name == name for entry in entries)
+        return own[0] if len(own) == 1 and not is_public else name
 
     async def asking(self, method: Any, name: str, values: Mapping[str, Any]) -> dict[str, Any]:
         """Call, and have the person answer what is asked."""

@@ -10,10 +10,11 @@ import typer
 
 from ..declarations.json_schema import pointed
 from ..errors import SettingsError
+from .arguments import is_path
 from .common import (
-    ConfigOption,
     JsonOption,
     Output,
+    SourceOption,
     chosen_settings,
     first_line,
     loaded,
@@ -31,15 +32,25 @@ def tools(
     name: Annotated[
         str | None,
         typer.Argument(
-            help="A pack, for its tools alone; or a tool, for its arguments.",
+            help="A pack, for its tools alone; a tool, for its arguments; or a file of Python or a "
+            "project's folder, for what is written there.",
             show_default=False,
             autocompletion=tools_and_packs,
         ),
     ] = None,
-    config: ConfigOption = None,
+    behind: Annotated[
+        str | None, typer.Argument(metavar="[NAME]", help="The pack or the tool behind a path.")
+    ] = None,
+    config: SourceOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """List the tools under the names that clients see."""
+    if name is not None and is_path(name):
+        if config is not None:
+            raise typer.BadParameter(f"{name} and --config must not both be given")
+        config, name = Path(name), behind
+    elif behind is not None:
+        raise typer.BadParameter(f"one name must be given, not also {behind}")
     if name is None:
         show_lists(config, as_json, COLUMNS, _row, "tools")
         return

@@ -111,7 +111,7 @@ def _complete(module: ModuleType, offer: Offer) -> None:
     for hook, kind in LISTS.items():
         if hasattr(module, hook):
             declared = True
-        elif found := _declared(module, kind):
+        elif found := contributions(module, kind):
             declared = True
             setattr(module, hook, hookimpl(_answering(found)))
     has_hooks = any(hasattr(value, f"{PROJECT}_impl") for value in vars(module).values())
@@ -123,7 +123,7 @@ def _complete(module: ModuleType, offer: Offer) -> None:
         )
 
 
-def _declared(module: ModuleType, kind: type[C]) -> list[C]:
+def contributions(module: ModuleType, kind: type[C]) -> list[C]:
     """What a module declares of a kind, in its order; what it imports is somebody else's."""
     found = (value for value in vars(module).values() if isinstance(value, kind))
     own = {id(one): one for one in found if one.function.__module__ == module.__name__}

@@ -17,6 +17,7 @@ from ..middleware.call import until_answered
 from ..packs.declared import Offer
 from ..packs.inventory import Inventory
 from ..settings.loading import parse
+from .objects import PackSource, name_of, plugin_modules
 from .person import Person
 
 
@@ -167,7 +168,7 @@ class Hosted:
 
 @asynccontextmanager
 async def hosted(
-    packs: Mapping[str, str],
+    packs: Mapping[str, PackSource] | PackSource,
     tables: Mapping[str, Any] | None = None,
     *,
     root: Path | None = None,
@@ -176,26 +177,35 @@ async def hosted(
     environment: Mapping[str, str] | None = None,
     isolation: Literal["thread", "process"] = "thread",
 ) -> AsyncIterator[Hosted]:
-    """A host with these packs: names, each with its plugin module.
+    """A host with these packs: names, each with its plugin module, or with an object.
+
+    An object is a module, a class or an object with hooks, a tool, resource or prompt or a list of
+    them; a `Path` is a single file. One of these without a name is called as its file, module or
+    class is, or `pack`. Objects live in threads: another process cannot have them.
 
     `tables` are settings in the shape of mcp-host.toml; relative paths in them start at `root`,
     which is also the project's folder. `alone` serves a single pack as its own server does.
     `isolation` is where packs live whose table does not say: a process imports them anew, from
     where this one would.
     """
+    named = packs if isinstance(packs, Mapping) else {name_of(packs): packs}
     data = json.loads(json.dumps(dict(tables or {})))
     data.setdefault("host", {}).setdefault("isolation", isolation)
-    for name in packs:
-        data.setdefault("packs", {}).setdefault(name, {}).setdefault("enabled", True)
+    for name, source in named.items():
+        table = data.setdefault("packs", {}).setdefault(name, {})
+        table.setdefault("enabled", True)
+        if isinstance(source, Path):
+            table["file"] = str(source.absolute())
     if root is not None:
         data.setdefault("host", {}).setdefault("root", str(root))
     settings = parse(data, root / "mcp-host.toml" if root else None, environment)
-    offers = {name: [Offer(name, module, name, "0")] for name, module in packs.items()}
-    inventory = Inventory(settings, alone=next(iter(packs)) if alone else None, offers=offers)
-    inventory.load()
-    async with Host(inventory) as host:
-        kit = Hosted(host)
-        host.changes.listen(kit.changes.put_nowait)
-        if settled:
-            await host.settled()
-        yield kit
+    with plugin_modules(named, settings.is_apart) as modules:
+        offers = {name: [Offer(name, module, name, "0")] for name, module in modules.items()}
+        inventory = Inventory(settings, alone=next(iter(named)) if alone else None, offers=offers)
+        inventory.load()
+        async with Host(inventory) as host:
+            kit = Hosted(host)
+            host.changes.listen(kit.changes.put_nowait)
+            if settled:
+                await host.settled()
+            yield kit

@@ -27,7 +27,7 @@ LOOK = 0.3
 
 def dev(
     path: Annotated[
-        Path, typer.Argument(help="The folder of the pack, or a settings file.")
+        Path, typer.Argument(help="The folder of the pack, a file of Python, or a settings file.")
     ] = Path(),
     record: Annotated[
         Path | None, typer.Option(help="Write every call with its answer into this file.")
@@ -78,11 +78,12 @@ def _serving(project: Project, port: int, printer: Printer) -> Iterator[tuple[st
     except OSError as error:
         raise SettingsError(f"cannot write {settings}: {error.strerror}") from None
     try:
-        process = HostProcess(settings, project.folder, port, _told_by(printer))
-        try:
-            yield process.wait_ready()
-        finally:
-            process.stop()
+        with project.written.installed() as path:
+            process = HostProcess(settings, project.folder, port, _told_by(printer), path)
+            try:
+                yield process.wait_ready()
+            finally:
+                process.stop()
     finally:
         settings.unlink(missing_ok=True)
 

@@ -12,7 +12,7 @@ from ...packs.declared import LoadError
 from . import running, schemas, sources, words
 from .finding import ContractFinding
 from .probing import probed
-from .subject import installed, subject
+from .subject import file_module, installed, subject
 
 Stage = Literal["declared", "imported", "running", "fuzz"]
 STAGES: Sequence[Stage] = ("declared", "imported", "running")
@@ -25,6 +25,7 @@ def check_pack(
     pack: str,
     *,
     module: str | None = None,
+    file: Path | None = None,
     settings: Mapping[str, Any] | None = None,
     stages: Sequence[Stage] = STAGES,
     fuzz: int = 0,
@@ -34,17 +35,19 @@ def check_pack(
     import_mebibytes: float = IMPORT_MEBIBYTES,
     prepare: Callable[[Path], None] | None = None,
 ) -> list[ContractFinding]:
-    """Check a pack that is installed, or whose plugin is `module`; return what was found.
+    """Check a pack that is installed, whose plugin is `module`, or that is a single `file`.
+
+    Return what was found.
 
     It is served with `settings`, in an empty folder, which `prepare(root)` may fill. With `fuzz`
     every tool is called with so many arguments of each kind, the same each time if `repeatable`.
     """
     try:
-        module = module or installed(pack)
+        module = module or (installed(pack) if file is None else file_module(pack))
     except LoadError as error:
         condition = error.condition
         return [ContractFinding("hooks", "", condition.reason, condition.remedy or "install it")]
-    with subject(pack, module, settings) as of:
+    with subject(pack, module, settings, file) as of:
         if prepare is not None:
             prepare(of.root)
         inventory = of.inventory()

@@ -123,6 +123,7 @@ def probe() -> None:
     target = Path(about["result"])
     from ...packs.declared import Offer  # before what is measured
     from ...packs.declaring import declare
+    from ...packs.discovery import chosen
     from ...packs.hooks import Hooks
     from ...settings.loading import parse
 
@@ -145,7 +146,8 @@ def probe() -> None:
             watch.begin()
 
     try:
-        declare(Offer(name, about["module"], name, "0"), settings, Hooks(), step)
+        offers = {name: [Offer(name, about["module"], name, "0")]}
+        declare(chosen(name, settings.packs[name], offers), settings, Hooks(), step)
     except Exception:
         phases.setdefault("seconds", 0.0)  # why it cannot be loaded is told by whoever loads it
         phases.setdefault("mebibytes", 0.0)

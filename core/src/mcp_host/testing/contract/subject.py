@@ -15,6 +15,7 @@ from ...packs.declared import Offer
 from ...packs.discovery import chosen, discover
 from ...packs.entry import Entry, What
 from ...packs.inventory import Inventory
+from ...packs.single_file import MODULE
 from ...settings.loading import parse
 from ..hosting import Hosted, hosted
 from ..person import Person
@@ -24,16 +25,22 @@ _FOLDERS = ("XDG_DATA_HOME", "XDG_CACHE_HOME", "XDG_STATE_HOME", "XDG_CONFIG_HOM
 
 @dataclass(frozen=True)
 class Subject:
-    """A pack that is checked, with the settings it gets; all that it keeps goes to `root`."""
+    """A pack that is checked, with the settings it gets; all that it keeps goes to `root`.
+
+    Where it is a single `file`, `module` is the name that it is imported under.
+    """
 
     name: str
     module: str
     root: Path
     settings: Mapping[str, Any] = field(default_factory=dict)
+    file: Path | None = None
 
     def tables(self, **more: Any) -> dict[str, Any]:
         """The settings file's tables that serve the pack; `more` goes into its own."""
         table = {"enabled": True, "settings": dict(self.settings), **more}
+        if self.file is not None:
+            table["file"] = str(self.file.absolute())
         host = {"root": str(self.root), "timeout": 20}
         return {"host": host, "packs": {self.name: table}}
 
@@ -54,19 +61,26 @@ class Subject:
 
 
 @contextmanager
-def subject(name: str, module: str, settings: Mapping[str, Any] | None = None) -> Iterator[Subject]:
+def subject(
+    name: str, module: str, settings: Mapping[str, Any] | None = None, file: Path | None = None
+) -> Iterator[Subject]:
     """A pack in an empty folder, which goes with it, and with folders of its own."""
     with TemporaryDirectory(prefix="mcp-host-check-", ignore_cleanup_errors=True) as folder:
         root = Path(folder)
         with _own_folders(root):
             (root / "project").mkdir()
-            yield Subject(name, module, root / "project", settings or {})
+            yield Subject(name, module, root / "project", settings or {}, file)
 
 
 def installed(name: str) -> str:
     """The plugin module of an installed pack; `LoadError` where there is none."""
     table = parse({"packs": {name: {"enabled": True}}}, None).packs[name]
     return chosen(name, table, discover({name})).module
+
+
+def file_module(name: str) -> str:
+    """The name that a pack is imported under which is a single file."""
+    return f"{MODULE}{name}"
 
 
 @contextmanager

@@ -13,13 +13,16 @@ from mcp_host import SettingsError
 from mcp_host.testing import ContractFinding, check_pack
 
 from ..texts import plain
-from .project import project_packs, settings_of
+from .project import Meant, is_path, settings_of, written_packs
 
 
 def check(
     pack: Annotated[
         str | None,
-        typer.Argument(help="The pack's name; those of the project in this folder unless told."),
+        typer.Argument(
+            help="The pack's name, a file of Python, or a project's folder; the project in this "
+            "folder unless told."
+        ),
     ] = None,
     fuzz: Annotated[
         bool, typer.Option("--fuzz", help="Call every tool with many arguments, hostile ones too.")
@@ -43,10 +46,13 @@ def check(
     logging.getLogger("mcp_host").propagate = False
     found = {}
     with redirect_stdout(sys.stderr):  # what the pack prints is none of the findings
-        for name, module in _meant(pack).items():
-            settings = settings_of(config, name)
-            found[name] = check_pack(
-                name, module=module, settings=settings, fuzz=examples if fuzz else 0
+        for one in _meant(pack):
+            found[one.name] = check_pack(
+                one.name,
+                module=one.module,
+                file=one.file,
+                settings=settings_of(config, one.name),
+                fuzz=examples if fuzz else 0,
             )
     if as_json:
         packs = [
@@ -60,15 +66,17 @@ def check(
         raise typer.Exit(1)
 
 
-def _meant(pack: str | None) -> Mapping[str, str | None]:
-    here = project_packs(Path.cwd())
-    if pack is not None:
-        return {pack: here.get(pack)}
-    if not here:
-        raise SettingsError(
-            "there is no pack in this folder's pyproject.toml; name one: mcp-host check NAME"
-        )
-    return dict(here)
+def _meant(pack: str | None) -> Sequence[Meant]:
+    if pack is None or is_path(pack):
+        written = written_packs(Path(pack or "."))
+        if not written:
+            raise SettingsError(
+                f"there is no pack in the pyproject.toml of {Path(pack or '.').absolute()}; name "
+                "one: mcp-host check NAME"
+            )
+        return written
+    here = [one for one in written_packs(Path.cwd()) if one.name == pack]
+    return here or [Meant(pack)]
 
 
 def _tell(found: Mapping[str, Sequence[ContractFinding]]) -> None:

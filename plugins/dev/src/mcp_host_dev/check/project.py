@@ -1,31 +1,35 @@
 """Which packs are meant: those of the project in a folder, or one that is installed."""
 
-import sys
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from mcp_host import SettingsError
-
-GROUP = "mcp_host.packs"
+from mcp_host import SettingsError, WrittenPacks
 
 
-def project_packs(folder: Path) -> dict[str, str]:
-    """The packs of a project by their names, with their plugin modules; none where it has none.
+class Meant(NamedTuple):
+    """A pack to check: its plugin module or its file, or neither of one that is installed."""
 
-    Its sources can be imported from then on, whether it is installed or not.
+    name: str
+    module: str | None = None
+    file: Path | None = None
+
+
+def is_path(text: str) -> bool:
+    """Whether what is to be checked is a path, and no name."""
+    return text.endswith(".py") or not text.isidentifier()
+
+
+def written_packs(path: Path) -> list[Meant]:
+    """The packs that are written at a path.
+
+    Their sources can be imported from then on, whether they are installed or not.
     """
-    file = folder / "pyproject.toml"
-    if not file.is_file():
-        return {}
-    project = _table(_read(file), "project")
-    packs = _table(_table(project, "entry-points"), GROUP)
-    sources = folder / "src"
-    for place in (folder, sources):
-        if packs and place.is_dir() and str(place) not in sys.path:
-            sys.path.insert(0, str(place))
-    return {str(name): str(module) for name, module in packs.items()}
+    written = WrittenPacks.at(path)
+    written.install_here()
+    modules = [Meant(name, module=module) for name, module in written.modules.items()]
+    return [*modules, *(Meant(name, file=file) for name, file in written.files.items())]
 
 
 def settings_of(file: Path | None, pack: str) -> Mapping[str, Any]:

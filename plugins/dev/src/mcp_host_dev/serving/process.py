@@ -4,15 +4,20 @@ import os
 import subprocess
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from mcp_host import LiveHost, SettingsError
 
 LISTENING = "listening on "
 PROGRAM = """
-import ctypes, sys
-ctypes.CDLL(None).prctl(1, 15)  # PR_SET_PDEATHSIG, SIGTERM: it ends with this command, however
+import os, signal, sys, threading
+def end():  # with this command, however it ends: then the pipe is closed
+    os.read(alive, 1)
+    os.kill(os.getpid(), signal.SIGTERM)
+alive = int(sys.argv.pop(1))
+os.set_inheritable(alive, False)
+threading.Thread(target=end, daemon=True).start()
 sys.argv[0] = "mcp-host"
 from mcp_host.__main__ import main
 main()
@@ -28,21 +33,30 @@ class HostProcess:
     """
 
     def __init__(
-        self, settings: Path, folder: Path, port: int, said: Callable[[str], None]
+        self,
+        settings: Path,
+        folder: Path,
+        port: int,
+        said: Callable[[str], None],
+        path: Sequence[str] = (),
     ) -> None:
         self._said = said
         self._url = ""
         self._ready = threading.Event()
-        argv = [sys.executable, "-P", "-c", PROGRAM, "serve", "--transport", "http"]
+        alive, writing = os.pipe()
+        self._alive: int | None = writing
+        argv = [sys.executable, "-P", "-c", PROGRAM, str(alive), "serve", "--transport", "http"]
         argv += ["--host", "127.0.0.1", "--port", str(port), "--config", str(settings)]
         self._process = subprocess.Popen(
             [*argv, "--no-catalogue", "--log-level", "warning"],
             cwd=folder,
-            env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1", "MCP_HOST_WARM": "0"},
+            env={**_environment(path), "PYTHONDONTWRITEBYTECODE": "1", "MCP_HOST_WARM": "0"},
+            pass_fds=[alive],
             stdin=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
             start_new_session=True,  # Ctrl+C reaches this command, which then ends the host
         )
+        os.close(alive)
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
 
@@ -65,6 +79,9 @@ class HostProcess:
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()
+        if self._alive is not None:
+            os.close(self._alive)
+            self._alive = None
         self._reader.join(ENDING)
 
     def _read(self) -> None:
@@ -78,3 +95,10 @@ class HostProcess:
             else:
                 self._said(line)
         self._ready.set()
+
+
+def _environment(path: Sequence[str]) -> dict[str, str]:
+    """Ours, with these folders before the others that are imported from."""
+    before = os.environ.get("PYTHONPATH", "")
+    whole = os.pathsep.join([*path, *filter(None, [before])])
+    return {**os.environ, **({"PYTHONPATH": whole} if path else {})}

@@ -1,20 +1,17 @@
 """What a folder has to serve: its packs, their files, and settings to serve them with."""
 
 import os
-import re
-import tomllib
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass
 from importlib import metadata
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import tomli_w
-from mcp_host import SettingsError
+from mcp_host import SettingsError, WrittenPacks
 
 GROUP = "mcp_host.packs"
-SETTINGS = "mcp-host.toml"
 _SKIPPED = {"__pycache__", ".git", "node_modules"}
 
 
@@ -23,24 +20,24 @@ class Project:
     """A folder in which packs are written.
 
     `packs` are those that are replaced when their files change: names, each with the folder or the
-    file of its code. `settings` is the person's own file, where there is one, and `files` are those
-    of packs that are single files and stand in no settings.
+    file of its code. `written` is what the path named.
     """
 
-    folder: Path
-    settings: Path | None
+    written: WrittenPacks
     packs: Mapping[str, Path]
-    files: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def folder(self) -> Path:
+        """Where the packs are written, or their settings."""
+        return self.written.folder
 
     def tables(self) -> dict[str, Any]:
         """Return settings that serve the packs, each in a process of its own."""
-        tables = {} if self.settings is None else _read(self.settings)
+        tables = self.written.tables()
         tables.pop("http", None)  # it is served on loopback alone, to whoever is on this machine
         packs = tables.setdefault("packs", {})
         for name in self.packs:
             packs[name] = {**packs.get(name, {}), "enabled": True, "isolation": "process"}
-            if name in self.files:
-                packs[name]["file"] = f"./{self.files[name]}"
         return tables
 
     def write(self, path: Path) -> None:
@@ -53,38 +50,29 @@ class Project:
 
     def settings_state(self) -> tuple[int, int] | None:
         """Return size and time of the person's settings file."""
-        return None if self.settings is None else _stat(self.settings)
+        return None if self.written.settings is None else _stat(self.written.settings)
 
 
 def find(path: Path) -> Project:
     """Return what a path has to serve: a folder with a pack or settings, a settings file, or a
     single file that is a pack."""
-    path = path.absolute()
-    if path.suffix == ".py" and path.is_file():
-        return Project(path.parent, None, {_name_of(path): path}, {_name_of(path): path.name})
-    if path.suffix == ".toml" and path.is_file() and path.name != "pyproject.toml":
-        folder, settings = path.parent, path
-    else:
-        folder = path.parent if path.name == "pyproject.toml" else path
-        settings = folder / SETTINGS
-    if not folder.is_dir():
-        raise SettingsError(f"{folder} must be a folder with a pack, or a settings file")
-    own = _own_packs(folder)
-    found = settings if settings.is_file() else None
-    tables = {} if found is None else _read(found).get("packs", {})
-    names = list(own) or [name for name, table in tables.items() if table.get("enabled", True)]
+    written = WrittenPacks.at(path)
+    tables = written.tables().get("packs", {})
+    own = [*written.modules, *written.files]
+    names = own or [name for name, table in tables.items() if table.get("enabled", True)]
     if not names:
         raise SettingsError(
-            f"{folder} has no pack to serve: no pyproject.toml with entry points of the group "
-            f"{GROUP}, and no {SETTINGS} that enables one; make a pack with: mcp-host new NAME"
+            f"{written.folder} has no pack to serve: no pyproject.toml with entry points of the "
+            f"group {GROUP}, and no mcp-host.toml that enables one; make a pack with: "
+            "mcp-host new NAME"
         )
     places = {
-        name: folder / tables[name]["file"]
+        name: written.folder / tables[name]["file"]
         if "file" in tables.get(name, {})
-        else _place(name, folder, is_own=name in own)
+        else written.place(name) or _place(name, written.folder, is_own=name in own)
         for name in names
     }
-    return Project(folder, found, {name: place for name, place in places.items() if place})
+    return Project(written, {name: place for name, place in places.items() if place})
 
 
 def changed(
@@ -92,26 +80,6 @@ def changed(
 ) -> list[str]:
     """Return the packs whose files are not as they were."""
     return [name for name, state in after.items() if before.get(name) != state]
-
-
-def _name_of(file: Path) -> str:
-    """Return the name of a pack that is a single file."""
-    name = file.stem.lower().replace("-", "_")
-    if not re.fullmatch(r"[a-z][a-z0-9_]{0,31}", name):
-        raise SettingsError(
-            f"the name of {file.name} must make a pack's name: a letter, then up to 31 letters, "
-            "digits and underscores"
-        )
-    return name
-
-
-def _own_packs(folder: Path) -> Iterable[str]:
-    file = folder / "pyproject.toml"
-    if not file.is_file():
-        return ()
-    points = _read(file).get("project", {}).get("entry-points", {})
-    found: Iterable[str] = points.get(GROUP, {})
-    return found
 
 
 def _place(name: str, folder: Path, *, is_own: bool) -> Path | None:
@@ -141,13 +109,6 @@ def _place(name: str, folder: Path, *, is_own: bool) -> Path | None:
             )
         return None
     return place
-
-
-def _read(file: Path) -> dict[str, Any]:
-    try:
-        return tomllib.loads(file.read_text("utf-8"))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise SettingsError(f"{file} cannot be read: {error}") from None
 
 
 def _state(place: Path) -> dict[str, tuple[int, int]]:

@@ -1,0 +1,66 @@
+"""A pack that a test has as an object needs no module and no name."""
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from mcp_host import hookimpl, tool
+from mcp_host.testing import hosted
+
+pytestmark = pytest.mark.anyio
+
+
+@tool(read_only=True)
+def add(a: int, b: int) -> int:
+    """Add two numbers."""
+    return a + b
+
+
+class GardenTools:
+    """A plugin as a class."""
+
+    @hookimpl
+    def mcp_host_tools(self) -> list[Any]:
+        return [add]
+
+
+FILE = """
+from mcp_host import tool
+
+
+@tool(read_only=True)
+def add(a: int, b: int) -> int:
+    "Add two numbers."
+    return a + b
+"""
+
+
+async def test_what_a_test_has_at_hand_is_a_pack(tmp_path: Path) -> None:
+    file = tmp_path / "sums.py"
+    file.write_text(FILE)
+    before = set(sys.modules)
+    sources = {
+        "pack": [add],
+        "garden_tools": GardenTools,
+        "sums": file,
+        Path(__file__).stem: sys.modules[__name__],
+    }
+
+    for name, source in sources.items():
+        async with hosted(source) as host:
+            assert await host.value(f"{name}_add", a=1, b=2) == 3
+    async with hosted({"mine": GardenTools(), "yours": add}) as host:
+        assert host.names() == ["mine_add", "yours_add"]
+
+    assert not [name for name in set(sys.modules) - before if "_object_" in name]
+
+
+async def test_what_is_no_pack_says_so_and_no_object_lives_in_another_process() -> None:
+    async with hosted(object()) as host:
+        (told,) = host.host.report()
+    with pytest.raises(TypeError, match="must be named by its module"):
+        async with hosted(add, isolation="process"):
+            pass
+
+    assert told["code"] == "hook_missing"
