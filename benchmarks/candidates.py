@@ -23,6 +23,7 @@ HOST_TEN = "mcp-host, 10 packs of 10 tools"
 HOST_TASKY = "mcp-host, Tasky"
 HOST_ALL = "mcp-host, all packs of this repository"
 MOUNT = "mcp-host, a mount"
+MOUNT_OBJECT = "mcp-host, a mount of its object"
 PROXY = "FastMCP, a proxy"
 NO_CATALOGUE = ", no catalogue"
 
@@ -93,14 +94,19 @@ def mounts() -> Iterator[list[Candidate]]:
     """Who is called in the benchmark of mounts: an SDK server directly, and through others."""
     with TemporaryDirectory(prefix="mcp-host-bench-") as scratch:
         server = _sdk()
-        command = json.dumps(server.stdio)
-        mount = _host(Path(scratch), MOUNT, "far_add_0", f"[packs.far]\ncommand = {command}\n")
-        learn = (*mount.stdio[:3], "tools", *mount.stdio[4:6])
-        subprocess.run(
-            learn, env=_environment() | mount.environment, check=True, capture_output=True
-        )
+        place = json.dumps(f"{SERVERS / 'sdk.py'}:one")
+        ways = {MOUNT: f"command = {json.dumps(server.stdio)}", MOUNT_OBJECT: f"server = {place}"}
+        hosts = [
+            _host(Path(scratch), name, "far_add_0", f"[packs.far]\n{way}\n")
+            for name, way in ways.items()
+        ]
+        for each in hosts:
+            learn = (*each.stdio[:3], "tools", *each.stdio[4:6])
+            subprocess.run(
+                learn, env=_environment() | each.environment, check=True, capture_output=True
+            )
         proxy = (str(fastmcp_python()), str(SERVERS / "fastmcp_proxy.py"), *server.stdio)
-        yield [server, mount, Candidate(PROXY, "add_0", stdio=proxy, http=())]
+        yield [server, *hosts, Candidate(PROXY, "add_0", stdio=proxy, http=())]
 
 
 def _ways(host: Candidate) -> list[Candidate]:

@@ -2,13 +2,14 @@
 
 All hold an SDK server of their own as a child, over stdio; one run, in turn. The mount speaks
 2026-07-28 with its server, whichever era its client speaks: that era's calls cost the SDK more.
+One mounts the server's command, another its object (`server = "./sdk.py:one"`).
 """
 
 import argparse
 from collections.abc import Sequence
 from statistics import median
 
-from .candidates import MOUNT, SDK, mounts
+from .candidates import MOUNT, MOUNT_OBJECT, SDK, mounts
 from .clients import ERAS, Era
 from .lane import measure
 from .start import ratio
@@ -32,5 +33,6 @@ def _report(era: Era, trips: dict[str, list[float]]) -> None:
     ratios = {name: ratio(found, trips[SDK]) for name, found in trips.items()}
     rows = [(name, f"{1e6 * median(trips[name]):.0f}", f"{ratios[name]:.2f}") for name in trips]
     show(f"One call over stdio, {era}", ("", "p50 µs", "× direct"), rows)
-    verdict = "met" if ratios[MOUNT] <= BAR else "MISSED"
-    print(f"target {verdict}: {MOUNT}: {ratios[MOUNT]:.2f} (at most {BAR:.2f}) × the direct call")
+    for name in (MOUNT, MOUNT_OBJECT):
+        verdict = "met" if ratios[name] <= BAR else "MISSED"
+        print(f"target {verdict}: {name}: {ratios[name]:.2f} (at most {BAR:.2f}) × the direct call")

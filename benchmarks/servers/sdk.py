@@ -25,6 +25,12 @@ async def rows() -> list[dict[str, Any]]:
     return ROWS
 
 
+def one() -> MCPServer:
+    """Return the server with one tool, for who mounts the object."""
+    server.tool()(add_0)
+    return server
+
+
 if __name__ == "__main__":
     logging.getLogger("uvicorn").setLevel(logging.WARNING)
     server.tool()(add_0 if sys.argv[1] == "one" else rows)

@@ -48,6 +48,7 @@ async def test_a_server_of_the_sdk_is_mounted_and_what_is_none_is_named(
     async with hosted({}, {"packs": packs}, root=tmp_path) as host:
         conditions = {name: host.host.packs[name].condition for name in packs}
         echoed = await host.value("low_echo", words="hello")
+        long = await host.value("low_echo", words="é" * 300_000)
         refused = await host.error("low_echo", words="sure?")
     async with hosted({}, {"packs": {"low": packs["low"]}}, root=tmp_path) as host:
         person = Person()
@@ -57,6 +58,7 @@ async def test_a_server_of_the_sdk_is_mounted_and_what_is_none_is_named(
     assert asked == "accept"  # a server of both eras is spoken with in that which it asks in
     assert person.asked[0]["params"]["message"] == "low: sure?"
     assert echoed == "hello"
+    assert long == "é" * 300_000  # more than a pipe takes at once
     assert "must be a server of FastMCP or of the MCP SDK" in conditions["numbers"].reason
     assert "not list" in conditions["numbers"].reason
     assert "wrong.py has no mcp; it has numbers" in conditions["missing"].reason

@@ -8,12 +8,16 @@ import importlib
 import importlib.util
 import inspect
 import os
+import select
 import sys
 from typing import Any
+
+PORTION = 64 * 1024
 
 
 def main(place: str, name: str) -> None:
     """Serve the object of this name in a module, or in a file that ends with .py."""
+    _speak_without_threads()
     found = _object(place, name)
     if hasattr(found, "create_initialization_options"):
         asyncio.run(_lowlevel(found))
@@ -50,6 +54,102 @@ def _object(place: str, name: str) -> Any:
 
 async def _awaited(found: Any) -> Any:
     return await found
+
+
+class _Input:
+    """Standard input as the SDK reads it, line by line; on the loop, and not in a thread."""
+
+    def __init__(self, file: Any) -> None:
+        self._file = file  # which else would be closed
+        self._descriptor = file.fileno()
+        self._lines: list[str] = []
+        self._unended: list[bytes] = []
+
+    def __aiter__(self) -> "_Input":
+        return self
+
+    async def __anext__(self) -> str:
+        while not self._lines:
+            await self._readable()
+            data = os.read(self._descriptor, PORTION)
+            if not data and not any(self._unended):
+                raise StopAsyncIteration
+            self._take(data or b"\n")
+        return self._lines.pop()
+
+    async def _readable(self) -> None:
+        loop, there = asyncio.get_running_loop(), asyncio.Event()
+        loop.add_reader(self._descriptor, there.set)
+        try:
+            await there.wait()
+        finally:
+            loop.remove_reader(self._descriptor)
+
+    def _take(self, data: bytes) -> None:
+        first, *others = data.split(b"\n")
+        self._unended.append(first)
+        if others:
+            lines = [b"".join(self._unended), *others]
+            self._unended = [lines.pop()]
+            self._lines = [line.decode("utf-8", "replace") for line in reversed(lines)]
+
+
+class _Output:
+    """Standard output as the SDK writes it; a thread writes what its reader does not take."""
+
+    def __init__(self, file: Any) -> None:
+        self._file = file
+        self._descriptor = file.fileno()
+        self._writable = select.poll()
+        self._writable.register(self._descriptor, select.POLLOUT)
+
+    async def write(self, text: str) -> None:
+        """Write a line."""
+        data = text.encode("utf-8", "replace")
+        while data and self._writable.poll(0):
+            data = data[os.write(self._descriptor, data[: select.PIPE_BUF]) :]
+        if data:
+            await asyncio.to_thread(self._write_all, data)
+
+    async def flush(self) -> None:
+        """Nothing is kept back."""
+
+    def _write_all(self, data: bytes) -> None:
+        while data:
+            data = data[os.write(self._descriptor, data) :]
+
+
+class _Anyio:
+    """What the SDK's module has of anyio, but for how it reads and writes files."""
+
+    def __init__(self, module: Any) -> None:
+        self._module = module
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._module, name)
+
+    def wrap_file(self, file: Any) -> Any:
+        """Return standard input or output as the SDK uses it."""
+        return _Input(file) if file.readable() else _Output(file)
+
+
+def _speak_without_threads() -> None:
+    """Have the SDK read and write standard streams on its loop; its threads cost half a call.
+
+    An SDK that has no such module, or another, goes its own way; so does Windows, whose loop reads
+    no pipes.
+    """
+    if os.name == "nt":
+        return
+    here = sys.path.pop(0)  # where this file is
+    try:
+        stdio: Any = importlib.import_module("mcp.server.stdio")
+    except ImportError:  # the object's own import says what is missing
+        return
+    finally:
+        sys.path.insert(0, here)
+    if hasattr(stdio, "anyio"):
+        stdio.anyio = _Anyio(stdio.anyio)
 
 
 async def _lowlevel(server: Any) -> None:
