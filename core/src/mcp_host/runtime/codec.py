@@ -128,19 +128,21 @@ def _ends_with_meta(result: dict[str, Any]) -> bool:
     return last == "_meta" and type(result[last]) is dict and bool(result[last])
 
 
-def checked(answer: Answered) -> Answered:
+def checked(answer: Answered, written: dict[str, Any] | None = None) -> Answered:
     """Return an answer of a side that somebody else wrote; `ValueError` where it is no JSON.
 
-    It is written anew, and found out here whether the protocol takes it as it is.
+    It is written anew, and found out here whether the protocol takes it as it is. A side in threads
+    of the host gives what it has `written` there beside it, which then stays as it is.
     """
-    result = from_json(answer.body)
+    result = from_json(answer.body) if written is None else written
     if not isinstance(result, dict):
         raise ValueError("the body of an answer must be an object of JSON")
     meta = result.pop("_meta", None)
     is_wire = bool(meta) and wire.is_wire(result, meta)
     if meta is not None:
         result["_meta"] = meta  # at the end of the body
-    return Answered(to_json(result, inf_nan_mode="null"), answer.code, is_wire)
+    body = answer.body if written is not None else to_json(result, inf_nan_mode="null")
+    return Answered(body, answer.code, is_wire)
 
 
 def _failed_data(reply: Failed) -> dict[str, Any]:

@@ -19,10 +19,11 @@ class EarlyCalls:
 
     def begin(self, number: int, call: Mapping[str, Any]) -> None:
         """Begin a call, or have it wait for the server."""
-        with self._lock:
-            if self._waiting is not None:
-                self._waiting[number] = call
-                return
+        if self._waiting is not None:
+            with self._lock:
+                if self._waiting is not None:
+                    self._waiting[number] = call
+                    return
         self._calls.begin(number, call)
 
     def cancel(self, number: int) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from pydantic_core import to_json
+
 from .links import Message
 from .model import STATELESS, Mount, needed, question
 from .peer import CONNECTION_CLOSED, METHOD_NOT_FOUND
@@ -136,11 +138,14 @@ def _answered(result: dict[str, Any], call: Mapping[str, Any]) -> Reply:
         result.setdefault("cacheScope", "private")
     meta = {key: value for key, value in meta.items() if key not in STAMPS}
     result["_meta"] = {**meta, "mcp-host/request-id": call["request_id"]}
-    body = write(result)
+    head: dict[str, Any] = {"answered": "error" if result.get("isError") is True else "ok"}
+    try:
+        body = to_json(result, inf_nan_mode="null")
+        head["result"] = result
+    except ValueError:  # what `write` writes then is not the same
+        body = write(result)
     limit = call["max_answer_bytes"]
-    if len(body) > limit:
-        return _too_large(len(body), limit)
-    return {"answered": "error" if result.get("isError") is True else "ok"}, body
+    return _too_large(len(body), limit) if len(body) > limit else (head, body)
 
 
 def _too_large(size: int, limit: int) -> Reply:

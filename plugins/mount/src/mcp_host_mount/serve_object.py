@@ -57,41 +57,53 @@ async def _awaited(found: Any) -> Any:
 
 
 class _Input:
-    """Standard input as the SDK reads it, line by line; on the loop, and not in a thread."""
+    """Standard input as the SDK reads it, line by line; on the loop, and not in a thread.
+
+    It is read while there is no line that waits, and `_is_read` says so.
+    """
 
     def __init__(self, file: Any) -> None:
         self._file = file  # which else would be closed
         self._descriptor = file.fileno()
         self._lines: list[str] = []
         self._unended: list[bytes] = []
+        self._is_read = self._has_ended = False
+        self._there = asyncio.Event()
 
     def __aiter__(self) -> "_Input":
         return self
 
     async def __anext__(self) -> str:
         while not self._lines:
-            await self._readable()
-            data = os.read(self._descriptor, PORTION)
-            if not data and not any(self._unended):
+            if self._has_ended:
                 raise StopAsyncIteration
-            self._take(data or b"\n")
+            if not self._is_read:
+                self._is_read = True
+                asyncio.get_running_loop().add_reader(self._descriptor, self._read)
+            self._there.clear()
+            await self._there.wait()
         return self._lines.pop()
 
-    async def _readable(self) -> None:
-        loop, there = asyncio.get_running_loop(), asyncio.Event()
-        loop.add_reader(self._descriptor, there.set)
-        try:
-            await there.wait()
-        finally:
-            loop.remove_reader(self._descriptor)
-
-    def _take(self, data: bytes) -> None:
-        first, *others = data.split(b"\n")
+    def _read(self) -> None:
+        if self._lines:
+            self._stop()  # what comes waits in its pipe
+            return
+        data = os.read(self._descriptor, PORTION)
+        self._has_ended = not data
+        if self._has_ended:
+            self._stop()
+        first, *others = (data or b"\n").split(b"\n")
         self._unended.append(first)
-        if others:
+        if others and (data or any(self._unended)):
             lines = [b"".join(self._unended), *others]
             self._unended = [lines.pop()]
             self._lines = [line.decode("utf-8", "replace") for line in reversed(lines)]
+        if self._lines or self._has_ended:
+            self._there.set()
+
+    def _stop(self) -> None:
+        self._is_read = False
+        asyncio.get_running_loop().remove_reader(self._descriptor)
 
 
 class _Output:

@@ -14,7 +14,7 @@ from mcp_host import ThreadBorder
 from .entries import Entry
 from .greeting import envelope, greet
 from .links import LinkError, Message, StdioLink
-from .model import HANDSHAKE, Greeting, Mount
+from .model import ASKING, HANDSHAKE, Greeting, Mount
 from .peer import METHOD_NOT_FOUND, Peer, ServerError
 
 PAGES = 200
@@ -23,6 +23,8 @@ MOST = 10_000
 """The most entries of one list that are read."""
 A_MOMENT = 1.0
 """Seconds until a process that takes no messages has told how it ended."""
+ASKED = frozenset(("elicitation", "elicitation.url", *ASKING))
+"""What an envelope says of a client, of all that one may offer."""
 LISTS = {
     "tools": ("tools/list", "tools"),
     "prompts": ("prompts/list", "prompts"),
@@ -63,6 +65,7 @@ class Server:
         self._say = say
         self._on_end = on_end
         self._link: Link | None = None
+        self._envelopes: dict[frozenset[str] | None, dict[str, Any]] = {}
         self._may_end = False
         self._has_ended = threading.Event()
 
@@ -105,8 +108,15 @@ class Server:
         `offers` is what the client offers whose call it is; None where it is no client's.
         """
         if self.greeting.is_stateless:
-            return {**given, "_meta": {**envelope(self._mount, offers), **meta}}
+            return {**given, "_meta": {**self._envelope(offers), **meta}}
         return {**given, "_meta": meta} if meta else dict(given)
+
+    def _envelope(self, offers: Collection[str] | None) -> dict[str, Any]:
+        key = None if offers is None else ASKED.intersection(offers)  # a client may name anything
+        made = self._envelopes.get(key)
+        if made is None:
+            made = self._envelopes[key] = envelope(self._mount, offers)
+        return made
 
     def lists(self, seconds: float) -> dict[str, list[Entry]]:
         """Read every list that the server has; never in the link's thread."""

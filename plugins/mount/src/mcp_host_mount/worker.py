@@ -65,6 +65,7 @@ class Worker:
         programs: ThreadBorder | None = None,
     ) -> None:
         self._border = border
+        self._is_process = programs is None
         self._before = told.get("declared")
         self._opening = threading.Lock()
         self._is_there = self._is_open = self._is_closing = False
@@ -144,6 +145,8 @@ class Worker:
             self._begin_closing()
 
     def _send(self, message: Mapping[str, Any], body: bytes = b"") -> None:
+        if self._is_process and "result" in message:  # the body says it
+            message = {key: value for key, value in message.items() if key != "result"}
         try:
             self._border.send(message, body)
         except OSError:

@@ -141,7 +141,7 @@ class ConnectedChild:
 
     def answered(self, message: Mapping[str, Any], body: bytes, is_next: bool) -> Answered:
         """As `Hearer.answered`."""
-        answered = checked(Answered(body, str(message["answered"])))
+        answered = checked(Answered(body, str(message["answered"])), message.get("result"))
         call = self.calls.awaited(message["reply"])
         if is_next and call is not None and call.at_once is not None and self._mailbox.is_quiet:
             at_once, call.at_once = call.at_once, None
