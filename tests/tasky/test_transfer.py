@@ -8,7 +8,7 @@ import pytest
 from mcp_host_tasky.errors import InvalidError
 from mcp_host_tasky.service import Search, Tasks
 from mcp_host_tasky.service.formats import FORMATS, found_in, named
-from mcp_host_tasky.service.transfer import Report
+from mcp_host_tasky.service.imports import Report
 from tasky_lab import ME, Person, create, edit, everything, get, refusal
 
 T1, T2 = "2026-01-12T02:16:51Z", "2026-02-28T03:54:42Z"

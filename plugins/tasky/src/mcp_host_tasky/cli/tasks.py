@@ -1,6 +1,6 @@
 """The commands for tasks: list, show, add, done, log, undo."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Annotated, Any
 
@@ -10,21 +10,10 @@ from rich.table import Table
 from rich.text import Text
 
 from ..errors import TaskyError
-from ..service import Search, Tasks
+from ..service import Search
 from .plan import HERE, AsJson, Folder, local_time, opened, person, plain, print_json
+from .showing import changes_line, show_task, tell
 
-_SHOWN = 80
-_RELATIONS = (
-    "blockers",
-    "blocked_by",
-    "blocks",
-    "subtasks",
-    "subtask_of",
-    "discovered_from",
-    "discovered",
-)
-_TIMES = ("created_at", "updated_at", "claimed_until")
-_COLOURS = {"pending": "yellow", "completed": "green", "cancelled": "dim"}
 _COMPLETED = 30
 
 
@@ -128,7 +117,7 @@ def show(task_ids: TaskIds, folder: Folder = HERE, as_json: AsJson = False) -> N
             print_json(views)
             return
         for view in views:
-            _show(tasks, view)
+            show_task(tasks, view)
 
 
 def add(
@@ -181,7 +170,7 @@ def done(
     operations = [{"action": "complete", "task_id": task_id} for task_id in task_ids]
     with opened(folder) as tasks:
         views = tasks.edit(operations, person(), force=force)
-    _tell("completed", views, as_json)
+    tell("completed", views, as_json)
 
 
 def change(action: str, did: str, about: str) -> Callable[..., None]:
@@ -197,7 +186,7 @@ def change(action: str, did: str, about: str) -> Callable[..., None]:
         operations = [{"action": action, "task_id": one, "note": note} for one in task_ids]
         with opened(folder) as tasks:
             views = tasks.edit(operations, person(), force=force)
-        _tell(did, views, as_json)
+        tell(did, views, as_json)
 
     command.__doc__ = about
     return command
@@ -233,7 +222,7 @@ def edit(
     operation = {"action": "update", "task_id": task_id, **fields, **relations}
     with opened(folder) as tasks:
         views = tasks.edit([operation], person())
-    _tell("changed", views, as_json)
+    tell("changed", views, as_json)
 
 
 def tag(
@@ -251,7 +240,7 @@ def tag(
     }
     with opened(folder) as tasks:
         views = tasks.edit([operation], person())
-    _tell("tagged", views, as_json)
+    tell("tagged", views, as_json)
 
 
 def note(
@@ -263,7 +252,7 @@ def note(
     """Leave a note at a task, with your name and the time."""
     with opened(folder) as tasks:
         views = tasks.edit([{"action": "note", "task_id": task_id, "note": text}], person())
-    _tell("noted", views, as_json)
+    tell("noted", views, as_json)
 
 
 def take_next(
@@ -277,7 +266,7 @@ def take_next(
         if as_json:
             print_json(view)
         else:
-            _show(tasks, view)
+            show_task(tasks, view)
 
 
 def log(
@@ -305,7 +294,7 @@ def log(
             str(event["caller"]),
             f"{event['action']}{undone}",
             f"{str(event['task_id'])[:8]} {event['name']}",
-            _changes(event["changes"]),
+            changes_line(event["changes"]),
         )
         table.add_row(*(Text(plain(cell)) for cell in cells))
     Console().print(table)
@@ -324,72 +313,4 @@ def undo(
         operation["event_id"] = event_id
     with opened(folder) as tasks:
         views = tasks.edit([operation], person())
-    _tell("restored", views, as_json)
-
-
-def _show(tasks: Tasks, view: Mapping[str, Any]) -> None:
-    """Print a task: of the tasks that it relates to the names, and times in the project's zone."""
-    related = {name: _listed(view.get(name)) for name in _RELATIONS}
-    known = tasks.known(sorted({one for ids in related.values() for one in ids}))
-    table = Table(show_header=False, title=Text(plain(view["name"])))
-    for name, value in view.items():
-        if name == "name" or value in (None, []):
-            continue
-        shown = Text(plain(_cell(value)))
-        if name in related:
-            shown = Text("\n").join(_named(one, known.get(one)) for one in related[name])
-        elif name in _TIMES:
-            shown = Text(local_time(tasks, str(value)))
-        elif name == "status":
-            shown.stylize(_COLOURS.get(str(value), ""))
-        elif name == "notes":
-            lines = (f"{local_time(tasks, one['at'])} {one['by']}: {one['text']}" for one in value)
-            shown = Text(plain("\n".join(lines)))
-        table.add_row(name, shown)
-    Console().print(table)
-
-
-def _listed(value: Any) -> list[str]:
-    return [str(one) for one in value] if isinstance(value, list) else [str(value)] * bool(value)
-
-
-def _named(task_id: str, known: Mapping[str, Any] | None) -> Text:
-    """Return an id with the task's name beside it, in the colour of its status."""
-    text = Text(task_id[:8], style="dim")
-    if known:
-        status = str(known["status"])
-        text.append(f" {plain(known['name'])}", style=_COLOURS.get(status, "default"))
-        if status != "pending":
-            text.append(f" ({status})", style="dim")
-    return text
-
-
-def _tell(did: str, views: Sequence[dict[str, Any]], as_json: bool) -> None:
-    if as_json:
-        print_json(views)
-        return
-    for view in views:
-        what = "removed" if view["status"] == "deleted" else did
-        typer.echo(plain(f"{what}: {view['task_id'][:8]} {view.get('name', '')}".rstrip()))
-        for warning in view.get("warnings", ()):
-            typer.echo(plain(warning))
-
-
-def _changes(changes: Any) -> str:
-    """Return what changed on one line, long texts cut."""
-    return "; ".join(
-        f"{name}: {_short(_cell(after)) if after is not None else '–'}"
-        for name, (_, after) in changes.items()
-        if name not in ("due_at", "source")
-    )
-
-
-def _short(text: str) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= _SHOWN else f"{line[: _SHOWN - 1]}…"
-
-
-def _cell(value: Any) -> str:
-    if isinstance(value, list) and value and isinstance(value[0], dict):  # notes
-        return "\n".join(f"{one['at'][:16]} {one['by']}: {one['text']}" for one in value)
-    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+    tell("restored", views, as_json)

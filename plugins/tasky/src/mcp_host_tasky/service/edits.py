@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from ..errors import ConflictError, InvalidError
 from ..model import LIMITS, NO_DETAILS, Note, Status, Task
-from . import claims, completion, inputs
+from . import claims, completion, inputs, values
 from .creation import related
 from .draft import Stamp
 from .inputs import Operation
@@ -100,7 +100,7 @@ def _update(work: Work, task: Task, operation: Operation, stamp: Stamp) -> None:
     if "details" in content:
         content["details"] = str(content["details"]).strip() or NO_DETAILS
     if "status" in content:
-        _check_transition(task, inputs.status(content["status"]))
+        _check_transition(task, values.status(content["status"]))
     if "due_date" in content:
         said_due = str(content["due_date"])
         content["due_date"], content["due_at"] = work.due(stamp.item, said_due)
@@ -120,12 +120,12 @@ def _update(work: Work, task: Task, operation: Operation, stamp: Stamp) -> None:
         )
     if operation.add_tags or operation.remove_tags:
         kept = {*task.tags, *operation.add_tags} - {*operation.remove_tags}
-        content["tags"] = inputs.refuse_too_many_of(sorted(kept), "tags", LIMITS.tags)
+        content["tags"] = values.refuse_too_many_of(sorted(kept), "tags", LIMITS.tags)
     if operation.add_blockers or operation.remove_blockers:
         added = related(work.draft, "add_blockers", operation.add_blockers)
         removed = related(work.draft, "remove_blockers", operation.remove_blockers)
         waits = {*task.blockers, *added} - {*removed}
-        content["blockers"] = inputs.refuse_too_many_of(sorted(waits), "blockers", LIMITS.relations)
+        content["blockers"] = values.refuse_too_many_of(sorted(waits), "blockers", LIMITS.relations)
     ends = content.get("status") in (Status.COMPLETED, Status.CANCELLED) and task.is_open
     work.warn(stamp.item, claims.check_fence(work, task, operation, stamp, warns=not ends))
     if task.is_open and content.get("status") is Status.COMPLETED:

@@ -13,7 +13,7 @@ from ..errors import InvalidError, TaskyError, failed_items
 from ..model import LIMITS, Day, Summary, Task, Wanted, latest_lease, parse_when, words_of
 from ..model.dates import Moment, micros, seconds
 from ..storage import Guard, Reading
-from . import inputs
+from . import values
 from .ids import resolve, resolve_past, unknown
 from .plan import Plan
 from .readiness import LOOKED_AT, Unblocks, ranked, unblocked_by
@@ -68,12 +68,12 @@ def wanted(
     if until := meant.get("due_before"):
         due = seconds(until.end)
     return Wanted(
-        status=inputs.status(asked.status) if asked.status else None,
+        status=values.status(asked.status) if asked.status else None,
         words=_words(asked.search or ""),
         created_after=created,
         due_until=due,
-        priority=inputs.priority(asked.priority) if asked.priority is not None else None,
-        tags=inputs.tags(asked.tags),
+        priority=values.priority(asked.priority) if asked.priority is not None else None,
+        tags=values.tags(asked.tags),
         ready_for=caller.acting().key if asked.ready else None,
         claimed_by=asked.claimed_by if asked.claimed_by not in (None, "me", "*") else None,
         held=asked.claimed_by == "*",

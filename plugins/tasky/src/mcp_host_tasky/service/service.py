@@ -7,7 +7,7 @@ from pathlib import Path
 
 from ..errors import TaskyError, UnavailableError
 from ..storage import Guard, Home, Location, Project, no_guard, no_project, open_store
-from . import budget, inputs
+from . import budget, values
 from .plan import Plan
 from .requests import Caller, Search
 from .tasks import Page, Tasks
@@ -132,7 +132,7 @@ class Service:
         view: str | None = None,
     ) -> Page:
         """Create tasks, all or none, and answer within the budget."""
-        write = Write("create_tasks", "task", list(items), key, dry_run, inputs.shape(view))
+        write = Write("create_tasks", "task", list(items), key, dry_run, values.shape(view))
         return self.tasks().create_in_brief(write, caller, guard)
 
     def edit(
@@ -146,7 +146,7 @@ class Service:
         view: str | None = None,
     ) -> Page:
         """Apply operations, all or none, and answer within the budget."""
-        write = Write("edit_tasks", "operation", list(items), key, dry_run, inputs.shape(view))
+        write = Write("edit_tasks", "operation", list(items), key, dry_run, values.shape(view))
         return self.tasks().edit_in_brief(write, caller, guard)
 
     def at_stake(self, items: Sequence[object], guard: Guard = no_guard) -> list[str]:
@@ -176,7 +176,7 @@ class Service:
         view: str | None = None,
     ) -> list[View]:
         """Return tasks in full; where several exceed the budget, their details are cut."""
-        is_whole = inputs.shape(view) == "full"
+        is_whole = values.shape(view) == "full"
         views = self.tasks().get(task_ids, depth, fields, guard)
         return views if is_whole else budget.fitted(views)
 

@@ -11,14 +11,15 @@ from ..errors import ConflictError
 from ..model import Status, Wanted, latest_lease, owned_key
 from ..model.dates import seconds
 from ..storage import Changes, Guard, Reading, Store, Writing, no_guard
-from . import budget, creation, edits, graph as graphs, inputs, queries, relations, transfer
+from . import budget, creation, edits, graph as graphs, inputs, queries, relations, values
 from .draft import Draft
+from .exports import taken_out
 from .formats import Format, Record
 from .ids import refuse_too_many, resolve, resolve_past, unknown
+from .imports import Report, bring_in
 from .plan import Plan
 from .proofs import Proofs, UnprovenError
 from .requests import Caller, Search
-from .transfer import Report
 from .views import View, event_view, full_views, only_fields, row_view, status_counts, with_sources
 from .write import Work, Write, kept_rows
 
@@ -110,7 +111,7 @@ class Tasks:
         if brief and asked.cursor and asked.cursor.startswith(queries.WRITTEN):
             return self._more_written(asked.cursor, caller)
         limit = queries.page_size(asked.limit)
-        if inputs.sort(asked.sort, ready=asked.ready):
+        if values.sort(asked.sort, ready=asked.ready):
             return self._most_unblocking(asked, limit, caller, guard, brief=brief)
         after, total = queries.from_cursor(asked)
         with self._store.read(guard) as reading:
@@ -333,16 +334,14 @@ class Tasks:
         and times; bring up to date those that were taken in before."""
         report = Report()
         write = Write("import", "task", list(records), dry_run=dry_run)
-        self._run(
-            write, lambda work: transfer.bring_in(work, records, form, report), caller, no_guard
-        )
+        self._run(write, lambda work: bring_in(work, records, form, report), caller, no_guard)
         return report
 
     def taken_out(self, form: Format) -> dict[str, str]:
         """Return all tasks as files of another tool, or of our own."""
         with self._store.read() as reading:
             tasks = list(reading.every_task())
-        return form.write(transfer.taken_out(tasks, form.name, form.new_id))
+        return form.write(taken_out(tasks, form.name, form.new_id))
 
     def check(self) -> list[str]:
         """Say what is damaged: in the store's files, and in how tasks relate."""

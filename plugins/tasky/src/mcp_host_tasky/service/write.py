@@ -21,7 +21,7 @@ from ..errors import (
 from ..model import Event, Kept, owned_key
 from ..model.dates import micros, seconds
 from ..storage import Changes, Guard, Store
-from . import budget, inputs
+from . import budget, values
 from .draft import Draft, Stamp
 from .plan import Plan
 from .proofs import Asked, Proofs, UnprovenError
@@ -163,7 +163,7 @@ class Write:
         self, store: Store, begin: Begin, do: Callable[[Work], None], guard: Guard
     ) -> list[View]:
         """Do the work on the store and return what it answers."""
-        inputs.key(self.key)
+        values.key(self.key)
         if self.dry_run:
             with store.read(guard) as reading:
                 work = self._worked(begin(Draft(reading)), do)

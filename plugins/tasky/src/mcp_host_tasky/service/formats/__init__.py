@@ -14,6 +14,8 @@ from .record import Format, Record
 from .table import Table
 from .task_master import TaskMaster
 
+NATIVE = Native.name
+"""The format of our own, which keeps everything."""
 FORMATS: dict[str, Format] = {
     one.name: one
     for one in (

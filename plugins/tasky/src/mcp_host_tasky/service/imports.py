@@ -1,4 +1,4 @@
-"""How the tasks of other tools come into a plan, and leave it for them.
+"""How the tasks of other tools come into a plan.
 
 A task that came from elsewhere keeps its id there, and of each field what was said of it there
 last: a second import brings what has changed there since, and leaves what was changed here.
@@ -16,14 +16,13 @@ from graphlib import CycleError, TopologicalSorter
 from typing import Any
 
 from ..errors import InvalidError
-from ..model import LIMITS, NO_DETAILS, Note, Source, Task, written
+from ..model import LIMITS, NO_DETAILS, Note, Source, Task
 from ..model.dates import micros
 from . import inputs
-from .formats import Record
+from .formats import NATIVE, Record
 from .write import Work
 
 _SPACE = uuid.UUID("6f3d2c1e-5f0b-5a57-9d0e-7a1f1b0c4a11")
-NATIVE = "tasky"
 _TOLD = 5
 _PREFIX = re.compile(r"^[A-Za-z][\w]*-(?=\d)")
 
@@ -331,69 +330,3 @@ def _notes(record: Record, moment: str) -> tuple[Note, ...]:
         for start in range(0, len(said), LIMITS.note):
             found.append(Note(at, note.author, said[start : start + LIMITS.note]))
     return tuple(found[: LIMITS.notes])
-
-
-def taken_out(tasks: Sequence[Task], form: str, new_id: Any) -> list[Record]:
-    """Return tasks as the other tool's: with their ids there, where they came from it."""
-    ids: dict[str, str] = {}
-    for task in tasks:
-        if task.source and task.source.format == form:
-            ids[task.task_id] = task.source.id
-    used = [int(found[0]) for one in ids.values() if (found := re.findall(r"\d+", one))]
-    number = max(used, default=0)
-    parts: dict[str, int] = {}
-    for task in sorted(tasks, key=lambda one: one.number):
-        if task.task_id in ids:
-            continue
-        above = ids.get(task.subtask_of or "")
-        if form == "task-master" and above and "." not in above:
-            parts[above] = parts.get(above, _most_parts(ids, above)) + 1
-            ids[task.task_id] = f"{above}.{parts[above]}"
-        else:
-            number += 1
-            ids[task.task_id] = new_id(number, task.task_id)
-    return [_record(task, form, ids) for task in tasks]
-
-
-def _most_parts(ids: Mapping[str, str], above: str) -> int:
-    numbers = [one.rpartition(".")[2] for one in ids.values() if one.startswith(f"{above}.")]
-    return max((int(one) for one in numbers if one.isdecimal()), default=0)
-
-
-def _record(task: Task, form: str, ids: Mapping[str, str]) -> Record:
-    rest: dict[str, Any] = {}
-    if task.source and form == NATIVE:
-        rest = task.source._asdict()
-    elif task.source and task.source.format == form:
-        rest = dict(json.loads(task.source.rest).get("kept", {}))
-    name, details = _as_named(task, str(rest.get("_name", "")))
-    return Record(
-        id=ids[task.task_id],
-        name=name,
-        details=details,
-        status=task.status,
-        priority=task.priority,
-        due_date=task.due_date,
-        tags=task.tags,
-        blockers=tuple(ids[one] for one in task.blockers if one in ids),
-        parent=ids.get(task.subtask_of or ""),
-        discovered_from=ids.get(task.discovered_from or ""),
-        done_when=task.done_when,
-        notes=task.notes,
-        created_at=task.created_at,
-        updated_at=task.updated_at,
-        rest=rest,
-        task_id=task.task_id,
-    )
-
-
-def _as_named(task: Task, there: str) -> tuple[str, str]:
-    """Return name and details as the other tool has them, where the name did not fit here and is
-    what it was."""
-    details = written(task.details)
-    plain = " ".join(there.replace("\0", "").split())
-    if plain == task.name:
-        return there, details
-    if plain and task.name.endswith("…") and plain.startswith(task.name[:-1]):
-        return there, details.removeprefix(plain).lstrip("\n")
-    return task.name, details
