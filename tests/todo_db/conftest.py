@@ -4,13 +4,14 @@ import socket
 import sys
 import tempfile
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote
 from uuid import uuid4
 
 import asyncpg
+import psutil
 import pytest
 from mcp_host_todo_db.service import TaskService
 from mcp_host_todo_db.storage import create_tables, open_store, read_url
@@ -39,8 +40,18 @@ class Server:
         options = f'-h 127.0.0.1 -p {self.port} -k "" -F'
         self._control("-w", "-o", options, "-l", str(self.files.pgdata / "server.log"), "start")
 
-    def stop(self) -> None:
-        self._control("-w", "-m", "fast", "stop")
+    def stop(self, mode: str = "fast") -> None:
+        self._control("-w", "-m", mode, "stop")
+
+    def kill(self) -> None:
+        """End every process of the server at once, as the system does where memory runs out."""
+        pid = int((self.files.pgdata / "postmaster.pid").read_text().split()[0])
+        postmaster = psutil.Process(pid)
+        processes = [postmaster, *postmaster.children()]
+        for process in processes:
+            with suppress(psutil.NoSuchProcess):
+                process.kill()
+        psutil.wait_procs(processes)
 
     def url(self, schema: str = "public", **query: str) -> str:
         """As a hosting provider writes it, of a schema of its own."""
@@ -86,8 +97,8 @@ class Server:
         )
 
 
-@pytest.fixture(scope="session")
-def server() -> Iterator[Server]:
+@contextmanager
+def new_server() -> Iterator[Server]:
     with tempfile.TemporaryDirectory(prefix="todo-db-", ignore_cleanup_errors=True) as folder:
         files = PostgresServer(Path(folder) / "data")
         files.pgdata.mkdir()
@@ -100,6 +111,19 @@ def server() -> Iterator[Server]:
             yield server
         finally:
             server.stop()
+
+
+@pytest.fixture(scope="session")
+def server() -> Iterator[Server]:
+    with new_server() as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def own_server() -> Iterator[Server]:
+    """A server that nobody else misses when it is killed."""
+    with new_server() as server:
+        yield server
 
 
 @pytest.fixture

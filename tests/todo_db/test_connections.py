@@ -131,14 +131,15 @@ async def test_a_list_whose_connection_breaks_is_answered_all_the_same(
             assert wire.cut is None
 
 
+@pytest.mark.parametrize("is_said", [False, True])
 async def test_connections_that_broke_while_they_rested_cost_nobody_an_answer(
-    server: "Server", schema: str
+    server: "Server", schema: str, is_said: bool
 ) -> None:
     await create_tables(read_url(server.url(schema)))
     async with breaking(server.port) as wire, served(through(wire, server, schema)) as host:
         adding = (host.value("todo_db_add_task", user_id="ann", title=str(n)) for n in range(20))
         await asyncio.gather(*adding)
-        await wire.break_all()
+        await (wire.say_goodbye() if is_said else wire.break_all())
 
         adding = (host.value("todo_db_add_task", user_id="ann", title=str(n)) for n in range(20))
         await asyncio.gather(*adding)
@@ -393,6 +394,14 @@ class Breaking:
         self.batches: list[str] = []
         self.prepared: list[str] = []
         self._open: set[asyncio.StreamWriter] = set()
+        self._clients: set[asyncio.StreamWriter] = set()
+
+    async def say_goodbye(self) -> None:
+        """Say on every connection that it will end, as a pooler whose server is gone does."""
+        for writer in self._clients:
+            told = b"SFATAL\0C08P01\0Mserver login has been failing\0\0"
+            writer.write(b"E" + struct.pack("!i", len(told) + 4) + told)
+            await writer.drain()
 
     async def break_all(self) -> None:
         """Close every connection, and wait until that is done."""
@@ -407,6 +416,7 @@ class Breaking:
             return
         there, back = await asyncio.open_connection("127.0.0.1", self.backend)
         self._open |= {writer, back}
+        self._clients.add(writer)
         idle, muted = asyncio.Event(), asyncio.Event()
         answers = asyncio.create_task(self._answer(there, writer, idle, muted))
         try:
@@ -435,6 +445,7 @@ class Breaking:
             writer.close()
             back.close()
             self._open -= {writer, back}
+            self._clients.discard(writer)
             await answers
 
     async def _answer(

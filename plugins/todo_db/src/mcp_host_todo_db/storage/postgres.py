@@ -47,6 +47,9 @@ TOO_LONG = "22001"
 DUPLICATE = "23505"
 CONSTRAINT_CLASS = "23"
 
+NOT_BEGUN = "cannot switch to state"
+"""What asyncpg says of a statement for which the connection is not ready."""
+
 REST = 60.0
 """Seconds after which a resting connection is closed. Hosted databases fall asleep and gateways
 forget connections after some minutes; one that is younger needs no ping before each call."""
@@ -202,7 +205,7 @@ class PostgresDatabase:
         try:
             try:
                 # Row-level security has a call begin a transaction, which it may not have ended.
-                if not connection.is_closed() and connection.is_in_transaction():
+                if _is_open(connection) and connection.is_in_transaction():
                     await connection.execute("ROLLBACK")
             finally:
                 await self._pool.release(connection, timeout=self._connect_timeout)
@@ -290,6 +293,10 @@ def explain_running(place: str, error: BaseException) -> TodoError | None:
         return None  # an argument that asyncpg cannot write
     if isinstance(error, asyncpg.InterfaceError):
         return ConnectionLostError(place, str(error), sent=False)
+    if isinstance(error, asyncpg.InternalClientError):
+        # A server that says why it ends a connection before it does keeps statements from being
+        # begun.
+        return ConnectionLostError(place, str(error), sent=NOT_BEGUN not in str(error))
     if isinstance(error, OSError) or _tells_of_an_end(error):
         return ConnectionLostError(place, _why(error), sent=True)
     return _of_answer(place, error) if isinstance(error, asyncpg.PostgresError) else None
