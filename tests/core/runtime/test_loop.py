@@ -14,10 +14,11 @@ WAKINGS = 10_000
 @pytest.mark.skipif(sys.platform == "win32", reason="the loop is another one there")
 def test_asyncio_has_what_a_packs_loop_does_in_another_way() -> None:
     own = vars(asyncio.selector_events.BaseSelectorEventLoop)
-    assert "_read_from_self" in own, (
-        "asyncio's selector loop has no `_read_from_self` any more: look in its module what reads "
-        "the bytes that wake it, and name that in runtime/loop.py"
-    )
+    for name in ("_read_from_self", "_write_to_self", "_make_socket_transport"):
+        assert name in own, (
+            f"asyncio's selector loop has no `{name}` any more: look in its module what does that, "
+            "and name it in runtime/loop.py"
+        )
 
 
 def test_all_that_other_threads_post_is_called_however_much_it_is() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import os
+import sys
 import threading
 from collections import deque
 from collections.abc import Callable
@@ -12,6 +13,9 @@ from contextlib import suppress
 from typing import Any
 
 from ..startup.descriptors import above_low
+
+if sys.platform == "linux":
+    from .unblocking import wake, woken
 
 
 class Crossing:
@@ -71,7 +75,7 @@ class Crossing:
         with self._waking:
             try:
                 if self._event is not None:
-                    os.eventfd_write(self._event, 1)
+                    wake(self._event)
                     return
             except OSError:  # a pack has closed it
                 self._event = None
@@ -80,7 +84,7 @@ class Crossing:
 
     def _woken(self, event: int) -> None:
         with suppress(OSError):  # a pack has read it, or closed it
-            os.eventfd_read(event)
+            woken(event)
         self._take()
 
     def _take(self) -> None:
@@ -98,7 +102,7 @@ class Crossing:
 
 def _event() -> int | None:
     """Open what wakes a loop, with a number that no pack meets by chance; None without such."""
-    if not hasattr(os, "eventfd"):
+    if sys.platform != "linux":
         return None
     try:
         low = os.eventfd(0, os.EFD_CLOEXEC | os.EFD_NONBLOCK)

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import socket
 import sys
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 from ..packs.threads import named_for
 from .crossing import Crossing
+
+if sys.platform == "linux":
+    from .unblocking import Buffer, UnblockingSelector, UnblockingSocket, send
 
 log = logging.getLogger("mcp_host.packs")
 
@@ -33,21 +38,50 @@ class _SelectorLoop(asyncio.SelectorEventLoop):
         self._process_self_data(woken)  # type: ignore[attr-defined]  # asyncio's own
 
 
+if sys.platform == "linux":
+
+    class _UnblockingLoop(_SelectorLoop):
+        """A loop that lets go of the interpreter where it waits, and nowhere else.
+
+        See `unblocking`. TLS and datagrams are asyncio's own.
+        """
+
+        def __init__(self) -> None:
+            super().__init__(UnblockingSelector())
+            self._buffer = Buffer()
+
+        def _make_socket_transport(self, sock: socket.socket, *given: Any, **named: Any) -> Any:
+            made = super()._make_socket_transport(sock, *given, **named)  # type: ignore[misc]  # asyncio's own
+            made._sock = UnblockingSocket(sock, self._buffer)
+            return made
+
+        def _write_to_self(self) -> None:
+            woken = self._csock  # type: ignore[attr-defined]  # asyncio's own
+            if woken is not None:  # else the loop has ended
+                with suppress(OSError):  # it is full, so that the loop will wake, or just closed
+                    send(woken.fileno(), b"\0")
+
+
 def new_asyncio_loop() -> asyncio.AbstractEventLoop:
     """Make an event loop of asyncio's, for a pack or the host."""
-    return asyncio.new_event_loop() if sys.platform == "win32" else _SelectorLoop()
+    if sys.platform == "win32":
+        return asyncio.new_event_loop()
+    return _UnblockingLoop() if sys.platform == "linux" else _SelectorLoop()
 
 
 class PackLoop:
     """One event loop in one thread, for one pack.
 
-    `way_there` is that of calls, of which so many `jobs` are waited for.
+    `way_there` is that of calls, of which so many `jobs` are waited for, and so many have `ended`.
+    `thread` is its number in the system, 0 until it runs.
     """
 
     def __init__(self, name: str) -> None:
         self.loop = new_asyncio_loop()
         self.stopping = False
         self.jobs = 0
+        self.ended = 0
+        self.thread = 0
         self.way_there = Crossing(self.loop)
         self._name = name
 
@@ -66,6 +100,7 @@ class PackLoop:
         self.post(self.loop.stop)
 
     def _run(self) -> None:
+        self.thread = threading.get_native_id()
         asyncio.set_event_loop(self.loop)
         while not self.stopping:
             try:

@@ -102,6 +102,11 @@ class ThreadWorker:
         """What the pack opened; None before, and for a pack without a service."""
         return self._service_task.service if self._service_task is not None else None
 
+    @property
+    def loop(self) -> PackLoop | None:
+        """The pack's loop; None before it is opened. In any thread."""
+        return self._loop
+
     async def start(self) -> None:
         """As `Worker.start`: the threads are made as they are needed."""
 
@@ -329,6 +334,7 @@ class ThreadWorker:
             raise
         finally:
             loop.jobs -= 1
+            loop.ended += 1
 
     def _came_back(self) -> None:
         self._abandoned -= 1

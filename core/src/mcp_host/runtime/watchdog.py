@@ -35,7 +35,8 @@ class Watchdog:
     `out` is the descriptor that it writes to. The first signal calls `stop` on the loop; `patience`
     seconds later, or on a second signal, the process ends with `code`, whatever hangs. `modules`
     tells which pack a module and all below it belong to. SIGUSR1 calls `reload` on the loop, where
-    it is given.
+    it is given. `interval` tells for how long a thread may hold the interpreter from now on;
+    without it, for as long as it was when `watch` was called.
 
     Invariants: `_ends_at` is set once, and never put off. `_asked_at` and `_has_told` are set by
     the thread, and cleared by the loop's answer. From `watch` on there is a `_loop`, which alone
@@ -51,6 +52,7 @@ class Watchdog:
         code: int,
         modules: Callable[[], Mapping[str, str]],
         reload: Callable[[], None] | None = None,
+        interval: Callable[[], float] | None = None,
     ) -> None:
         self._out = out
         self._stop = stop
@@ -63,7 +65,8 @@ class Watchdog:
         self._signals, self._wake = (_out_of_reach(side) for side in socket.socketpair())
         self._ends_at: float | None = None
         self._asked_at: float | None = None
-        self._interval = sys.getswitchinterval()
+        self._interval = interval
+        self._usual_interval = sys.getswitchinterval()
         self._has_told = False
 
     def watch(self) -> None:
@@ -71,7 +74,7 @@ class Watchdog:
         self._loop = asyncio.get_running_loop()
         if not faulthandler.is_enabled():  # else the flight record takes it
             faulthandler.enable(self._out)
-        self._interval = sys.getswitchinterval()
+        self._usual_interval = sys.getswitchinterval()
         self._hear_signals()
         threading.Thread(target=self._run, name="watchdog", daemon=True).start()
 
@@ -96,7 +99,8 @@ class Watchdog:
         self._signals.settimeout(BEAT)
         while True:
             faulthandler.dump_traceback_later(DUMP, file=self._out)
-            sys.setswitchinterval(self._interval)  # whatever a pack has made of it
+            interval = self._usual_interval if self._interval is None else self._interval()
+            sys.setswitchinterval(interval)  # whatever a pack has made of it
             began = time.monotonic()
             heard = self._heard()
             now = time.monotonic()

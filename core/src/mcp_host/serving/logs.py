@@ -7,8 +7,11 @@ import logging
 import os
 import select
 import sys
+import threading
 import time
-from collections.abc import Mapping
+from collections import deque
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal
@@ -18,6 +21,8 @@ from ..startup.descriptors import private
 from ..startup.printable import shown
 
 if TYPE_CHECKING:
+    import asyncio
+
     from ..settings.secrets import Secrets
 
 
@@ -99,11 +104,14 @@ class TextFormatter(logging.Formatter):
 class DescriptorLog(logging.Handler):
     """Writes to a descriptor, and drops what nobody reads: a log must not stop the host.
 
-    It has no lock: a line that is not longer than `PIECE` is written whole.
+    It has no lock: a line that is not longer than `PIECE` is written whole. After `gather`, lines
+    that tell of nothing amiss, on that loop, wait in `_gathered` for as long as `PAUSE`, where one
+    was written just before: each write lets go of the interpreter twice.
     """
 
     PIECE = 4096
     PATIENCE_MS = 50
+    PAUSE = 0.01
 
     def __init__(self, descriptor: int) -> None:
         super().__init__()
@@ -111,23 +119,72 @@ class DescriptorLog(logging.Handler):
         self._writable = select.poll()
         self._writable.register(descriptor, select.POLLOUT)
         self._patience = self.PATIENCE_MS
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._thread = 0
+        self._gathered: deque[bytes] = deque()
+        self._written_at = 0.0
+        self._is_due = False
 
     def createLock(self) -> None:
         self.lock = None
 
+    def gather(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Write lines together that come soon after each other on this loop, which runs here."""
+        self._loop, self._thread = loop, threading.get_ident()
+
+    def gather_no_more(self) -> None:
+        """Write what was gathered, and each line by itself from now on."""
+        self._loop = None
+        self.flush()
+
     def emit(self, record: logging.LogRecord) -> None:
         try:
             data = (self.format(record) + "\n").encode("utf-8", "backslashreplace")
-            for start in range(0, len(data), self.PIECE):
-                if not self._writable.poll(self._patience):
-                    self._patience = 0  # whoever does not read is waited for once, not each time
-                    return
-                self._patience = self.PATIENCE_MS
-                os.write(self.descriptor, data[start : start + self.PIECE])
-        except OSError:
-            return  # nobody reads the log any more
         except Exception:
             self.handleError(record)
+            return
+        self._gathered.append(data)
+        loop = self._loop
+        if loop is None or record.levelno > logging.INFO or threading.get_ident() != self._thread:
+            self.flush()
+        elif not self._is_due:
+            self._flush_soon(loop)
+
+    def flush(self) -> None:
+        """Write what was gathered, in any thread."""
+        piece = b""
+        with suppress(IndexError):  # there is nothing left
+            while True:
+                line = self._gathered.popleft()
+                if len(piece) + len(line) > self.PIECE:
+                    self._write(piece)
+                    piece = b""
+                piece += line
+        self._write(piece)
+
+    def _flush_soon(self, loop: asyncio.AbstractEventLoop) -> None:
+        rest = self._written_at + self.PAUSE - time.monotonic()
+        if rest <= 0:
+            self._flush_now()
+            return
+        self._is_due = True
+        loop.call_later(rest, self._flush_now)
+
+    def _flush_now(self) -> None:
+        self._is_due = False
+        self._written_at = time.monotonic()
+        self.flush()
+
+    def _write(self, data: bytes) -> None:
+        for start in range(0, len(data), self.PIECE):
+            if not self._writable.poll(self._patience):
+                self._patience = 0  # whoever does not read is waited for once, not each time
+                return
+            self._patience = self.PATIENCE_MS
+            try:
+                os.write(self.descriptor, data[start : start + self.PIECE])
+            except OSError:
+                return  # nobody reads the log any more
 
 
 class _Record(logging.LogRecord):
@@ -230,6 +287,20 @@ def write_to(descriptor: int, line: str) -> None:
 def failed(what: str, error: BaseException) -> None:
     """Write what the host failed at, with its traceback."""
     logging.getLogger("mcp_host").critical(what, exc_info=error)
+
+
+@contextmanager
+def gathering(loop: asyncio.AbstractEventLoop) -> Iterator[None]:
+    """Have lines of this loop, which runs here, written together where many come."""
+    handler = HostLogger.HANDLER
+    if not isinstance(handler, DescriptorLog):
+        yield
+        return
+    handler.gather(loop)
+    try:
+        yield
+    finally:
+        handler.gather_no_more()
 
 
 def descriptor() -> int:

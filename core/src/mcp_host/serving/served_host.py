@@ -6,10 +6,14 @@ import asyncio
 import logging
 import sys
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING
 
 from ..host import Host
 from ..packs.conditions import DISABLED
+from ..runtime.loop import PackLoop
+from ..runtime.switching import SwitchInterval
+from ..runtime.thread_worker import ThreadWorker
 from ..runtime.watchdog import Watchdog
 from ..startup.catalogue import Catalogue
 from . import logs
@@ -59,7 +63,11 @@ class ServedHost:
             log.warning("%s", warning)
         host = Host(self._loaded.inventory)
         with asyncio.Runner(loop_factory=new_event_loop) as runner:
-            return runner.run(self._serve(host, is_stale))
+            return runner.run(self._serve_logged(host, is_stale))
+
+    async def _serve_logged(self, host: Host, is_stale: bool) -> int:
+        with logs.gathering(asyncio.get_running_loop()):
+            return await self._serve(host, is_stale)
 
     async def _serve(self, host: Host, is_stale: bool) -> int:
         """Serve until the transport has done, or a required pack fails; return the exit code."""
@@ -70,7 +78,7 @@ class ServedHost:
             from .reload.reloads import Reloads  # where they are never read again, not needed
 
             reloads = Reloads(host, what.read_again, watches=what.watches)
-        watchdog = self._watchdog(stopping, None if reloads is None else reloads.soon)
+        watchdog = self._watchdog(host, stopping, None if reloads is None else reloads.soon)
         watchdog.watch()
         await host.open(in_turn=transport.answers_first)
         is_stateless = not transport.keeps_sessions(host.settings)
@@ -119,7 +127,9 @@ class ServedHost:
         if any(each.is_brought for each in there):
             self._saving.save()
 
-    def _watchdog(self, stopping: asyncio.Event, reload: Callable[[], None] | None) -> Watchdog:
+    def _watchdog(
+        self, host: Host, stopping: asyncio.Event, reload: Callable[[], None] | None
+    ) -> Watchdog:
         settings = self._loaded.settings
         drain = settings.http.drain if self._what.transport == "http" else 0
         grace = settings.host.grace
@@ -130,4 +140,12 @@ class ServedHost:
             code=EXIT_OK,
             modules=self._loaded.inventory.modules,
             reload=reload,
+            interval=SwitchInterval(SWITCH_INTERVAL, partial(_loops, host)).look,
         )
+
+
+def _loops(host: Host) -> list[PackLoop]:
+    """The loops of the packs in this process, which run; in any thread."""
+    workers = [lifecycle.worker for lifecycle in list(host.running.values())]
+    loops = [worker.loop for worker in workers if isinstance(worker, ThreadWorker)]
+    return [loop for loop in loops if loop is not None and loop.thread and not loop.stopping]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import os
 import signal
 import socket
 import sys
@@ -21,6 +20,11 @@ from ...runtime import eager
 from ...runtime.alarms import Alarms
 from ..lane.asgi import Header
 from ..lane.exchange import AT_ONCE, ON_GONE
+
+if sys.platform == "linux":
+    from ...runtime.unblocking import send
+else:
+    from os import write as send
 
 
 class GracefulServer(uvicorn.Server):
@@ -166,7 +170,7 @@ class GatheringTransport:
                 return False
             self._rest = data  # first, since the client may answer while it is written
             try:
-                sent = os.write(self._descriptor, data)
+                sent = send(self._descriptor, data)
             except OSError:  # it takes nothing now, or is closed: the loop will see
                 sent = 0
             self._rest = data[sent:]

@@ -1,0 +1,41 @@
+"""The log on a descriptor: whole lines in order, however many are written at once."""
+
+import asyncio
+import logging
+import os
+import sys
+
+import pytest
+from mcp_host.serving.logs import DescriptorLog
+
+LINES = 300
+
+
+@pytest.mark.skipif(
+    sys.platform != "linux", reason="only there a pipe tells writes from each other"
+)
+def test_lines_that_come_together_are_written_together_and_in_order() -> None:
+    reading, writing = os.pipe2(os.O_DIRECT | os.O_NONBLOCK)
+    handler = DescriptorLog(writing)
+    told = logging.Logger("told", logging.INFO)
+    told.addHandler(handler)
+
+    async def tell() -> None:
+        handler.gather(asyncio.get_running_loop())
+        for number in range(LINES):
+            told.info("line %d", number)
+        told.warning("line %d", LINES)
+        told.info("line %d", LINES + 1)
+        handler.gather_no_more()
+        told.info("line %d", LINES + 2)
+
+    asyncio.run(tell())
+    os.close(writing)
+    writes = []
+    while data := os.read(reading, DescriptorLog.PIECE):
+        writes.append(data)
+    os.close(reading)
+
+    assert b"".join(writes) == b"".join(b"line %d\n" % number for number in range(LINES + 3))
+    assert all(data.endswith(b"\n") for data in writes)
+    assert len(writes) < 10
