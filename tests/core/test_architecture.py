@@ -383,3 +383,13 @@ def test_a_class_with_many_attributes_says_what_always_holds_between_them() -> N
     ]
 
     assert silent == [], f"a class with more than {MANY} attributes states its invariants"
+
+
+def test_no_class_of_the_core_has_the_name_of_another() -> None:
+    named: dict[str, list[str]] = {}
+    for file in written("core/src"):
+        for node in ast.parse(file.read_text("utf-8")).body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                named.setdefault(node.name, []).append(str(file.relative_to(ROOT)))
+
+    assert {name: files for name, files in named.items() if len(files) > 1} == {}

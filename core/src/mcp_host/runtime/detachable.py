@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable, Coroutine, Generator
 from types import coroutine
 from typing import Any, Generic, TypeAlias, TypeVar
 
-from .jobs import Outcome
+from .jobs import JobFuture
 
 T = TypeVar("T")
 
@@ -109,7 +109,7 @@ class Detachable(Generic[T]):
 
 def _taken(future: Any, task: asyncio.Task[Any]) -> Waiter | None:
     """Take from a future what has this task go on; None where it has nothing of it (any more)."""
-    if isinstance(future, Outcome) and (waiter := future.take_waiter(task)) is not None:
+    if isinstance(future, JobFuture) and (waiter := future.take_waiter(task)) is not None:
         return waiter
     for callback, context in getattr(future, "_callbacks", None) or ():
         if getattr(callback, "__self__", None) is task:

@@ -17,7 +17,7 @@ Told: TypeAlias = Callable[[], None] | None
 """Says to the work, in the host's loop, that it is taken back."""
 
 
-class Outcome(asyncio.Future[T]):
+class JobFuture(asyncio.Future[T]):
     """A future whose first waiter goes on as soon as it is settled, not a turn of the loop later.
 
     `_waiter` is that one: its callback, and the context to call it in.
@@ -72,7 +72,7 @@ class Job(Generic[T]):
         self._told = told
         self._context = contextvars.copy_context()
         self._task: asyncio.Task[None] | None = None
-        self.outcome: Outcome[T] = Outcome(loop=asyncio.get_running_loop())
+        self.outcome: JobFuture[T] = JobFuture(loop=asyncio.get_running_loop())
         self.abandoned = False
         self.ended = False
 

@@ -13,7 +13,7 @@ from ...runtime.alarms import Alarms
 from ...runtime.messages import Answered
 from .asgi import JSON_TYPE, Header
 from .channel import LaneChannel
-from .lane import Answer, Lane
+from .lane import AnswerFrame, Lane
 from .requests import Usual
 
 PATIENCE = 15.0
@@ -118,7 +118,7 @@ class Exchange:
         """Claim to give the answer, in any thread; False where somebody has."""
         return self._claim.acquire(blocking=False)
 
-    async def _answer(self, made: Callable[[], Answer]) -> None:
+    async def _answer(self, made: Callable[[], AnswerFrame]) -> None:
         if self._events is not None and self._writing is not None:
             self._events.put_nowait(_event(made().frame))
             self._events.put_nowait(b"")

@@ -10,9 +10,9 @@ from .http_headers import Headers
 from .identity import Identify, as_known, known_in
 from .lane import Lane
 from .requests import cancelled, coerced, usual
-from .sessions import BEGUN, BegunCall, Session
+from .sessions import BEGUN, BegunCall, LaneSession
 
-FindSession: TypeAlias = Callable[[str, str | None], Session | None]
+FindSession: TypeAlias = Callable[[str, str | None], LaneSession | None]
 """Finds the session of an id that this subject began."""
 
 
@@ -79,7 +79,7 @@ class SessionRequests:
         return True
 
 
-async def _cancels(session: Session, request_id: int | str | None) -> bool:
+async def _cancels(session: LaneSession, request_id: int | str | None) -> bool:
     """Cancel the lane's call of an id; False where the lane has none, or the SDK is to do it."""
     call = session.begun.get(coerced(request_id)) if request_id is not None else None
     return call is not None and await call.cancel()

@@ -51,7 +51,7 @@ _LIVE = Asking(ask=_nobody)
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class AnswerFrame:
     """The frame of an answer; `error` is its JSON-RPC code where it is an error."""
 
     frame: bytes
@@ -90,7 +90,7 @@ class Lane:
             known = self._plain_headers[request.name] = (schema, "x-mcp-header" not in str(schema))
         return known[1]
 
-    async def answer(self, request: Usual, caller: Caller, channel: ClientChannel) -> Answer:
+    async def answer(self, request: Usual, caller: Caller, channel: ClientChannel) -> AnswerFrame:
         """Answer a request that `takes` has taken; no exception but cancellation comes out."""
         return self.framed(request, caller, await self.outcome(request, caller, channel))
 
@@ -132,20 +132,22 @@ class Lane:
         """The frame of an answer, in any thread; None where it is not known to be fit."""
         return self._framed(request, caller, answered) if answered.is_wire else None
 
-    def framed(self, request: Usual, caller: Caller, outcome: Answered | Exception) -> Answer:
+    def framed(self, request: Usual, caller: Caller, outcome: Answered | Exception) -> AnswerFrame:
         """The answer that tells how a call ended."""
         if isinstance(outcome, Answered):
             if outcome is PONG:
-                return Answer(frames.result(request.id, outcome.body))
+                return AnswerFrame(frames.result(request.id, outcome.body))
             try:
-                return Answer(self._framed(request, caller, outcome))
+                return AnswerFrame(self._framed(request, caller, outcome))
             except Exception as error:
                 outcome = error
         if isinstance(outcome, ProtocolError):
             told = frames.error(request.id, outcome.number, str(outcome), outcome.data)
-            return Answer(told, outcome.number)
+            return AnswerFrame(told, outcome.number)
         log.error("%s failed", request.method, exc_info=outcome)
-        return Answer(frames.error(request.id, INTERNAL_ERROR, "Internal error"), INTERNAL_ERROR)
+        return AnswerFrame(
+            frames.error(request.id, INTERNAL_ERROR, "Internal error"), INTERNAL_ERROR
+        )
 
     def _entry(self, request: Usual, caller: Caller) -> Entry | None:
         catalog = self._host.catalog

@@ -15,7 +15,7 @@ from ...declarations.context import Caller, ClientChannel
 from ...runtime.messages import Answered
 from ..connections import Connection
 from . import frames
-from .lane import Answer, Lane
+from .lane import AnswerFrame, Lane
 from .late_channel import LateChannel
 from .requests import Id, Usual, coerced
 
@@ -32,7 +32,7 @@ CANCELLED = (-32800, "Request cancelled")
 ENDED = (-32603, "Session terminated before the request completed")
 
 
-class Session(Protocol):
+class LaneSession(Protocol):
     """One session, as the lane sees it.
 
     `in_flight` are the ids of its requests that are not answered, as the SDK names them; `begun`
@@ -61,7 +61,7 @@ class BegunCall:
     what the client is told of a call that was cancelled in the lane.
     """
 
-    def __init__(self, request: Usual, session: Session, go_on: Pass) -> None:
+    def __init__(self, request: Usual, session: LaneSession, go_on: Pass) -> None:
         self._request = request
         self._session = session
         self._go_on = go_on
@@ -72,7 +72,7 @@ class BegunCall:
         self._ending: tuple[int, str] | None = None
 
     async def run(self, lane: Lane, caller: Caller, respond: Respond) -> None:
-        """Have the call run, and its client told how it ended; `Session.hold` was called."""
+        """Have the call run, and its client told how it ended; `LaneSession.hold` was called."""
         session, key, stream_id = self._session, coerced(self._request.id), str(self._request.id)
         self._task = asyncio.current_task()
         session.in_flight.add(stream_id)
@@ -154,10 +154,10 @@ class BegunCall:
         except Exception as error:
             return error
 
-    def _answer(self, lane: Lane, caller: Caller, outcome: Answered | Exception) -> Answer:
+    def _answer(self, lane: Lane, caller: Caller, outcome: Answered | Exception) -> AnswerFrame:
         if self._ending is not None:
             request_id = None if self._ending is ENDED else self._request.id
-            return Answer(frames.error(request_id, *self._ending), self._ending[0])
+            return AnswerFrame(frames.error(request_id, *self._ending), self._ending[0])
         return lane.framed(self._request, caller, outcome)
 
     def _settle(self, outcome: Answered | Exception) -> None:
