@@ -95,3 +95,18 @@ def test_ctrl_c_ends_a_command_at_once_with_130_and_no_traceback(home: Home, whe
     assert (ended.code, ended.out) == (130, "")
     assert "Traceback" not in ended.err
     assert time.monotonic() - began < 10
+
+
+def test_two_forms_with_fields_of_one_name_are_answered_by_their_parameters(home: Home) -> None:
+    (home.project / "pair.py").write_text(
+        "from typing import Annotated\nfrom mcp_host import Ask, tool\n"
+        "from pydantic import BaseModel\n\n\n"
+        "class Who(BaseModel):\n    name: str\n    age: int = 3\n\n\n"
+        "@tool\ndef pair(one: Annotated[Who, Ask('Who?')], two: Annotated[Who, Ask('And who?')])"
+        " -> str:\n    return f'{one.name} {one.age}, {two.name} {two.age}'\n"
+    )
+    answers = ("--answer", "one.name=Ann", "--answer", "two.name=Bo", "--answer", "two.age=5")
+
+    paired = home.run("call", "pair.py", "pair", *answers)
+
+    assert paired.out == "Ann 3, Bo 5\n"

@@ -81,5 +81,5 @@ def _agrees(name: str) -> bool:
 
 def _tell_of_running(settings: Settings) -> None:
     """Say how hosts that run now get to know."""
-    if sys.platform == "linux" and running_lines(settings.source, settings.digest):
+    if sys.platform != "win32" and running_lines(settings.source, settings.digest):
         say("Hosts that run now heed it after: mcp-host reload")

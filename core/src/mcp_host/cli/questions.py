@@ -50,12 +50,14 @@ class Answering:
 
     def __init__(self, given: Mapping[str, Any]) -> None:
         self._left = dict(given)
-        self._used: dict[str, Any] = {}
+        self._used: dict[str, dict[str, Any]] = {}
         self._asks_a_person = sys.stdin.isatty()
         self.is_possible = bool(given) or self._asks_a_person
 
-    def answer(self, question: Mapping[str, Any]) -> dict[str, Any]:
+    def answer(self, name: str, question: Mapping[str, Any]) -> dict[str, Any]:
         """The answer, as the protocol has it; a person who leaves the question cancels it.
+
+        `name` is that of the parameter that asks: `name.field` answers this question alone.
 
         Raises `typer.BadParameter` where an answer is missing, or was refused and is asked for
         again, and there is nobody to ask.
@@ -64,10 +66,12 @@ class Answering:
             return {}
         params = question["params"]
         fields = params["requestedSchema"]["properties"]
-        known = {name: self._left.pop(name) for name in fields if name in self._left}
-        asked = {name: schema for name, schema in fields.items() if name not in known}
-        refused = {name: self._used[name] for name in asked if name in self._used}
-        self._used.update(known)
+        given = {field: self._given(name, field, len(fields)) for field in fields}
+        known = {field: self._left.pop(key) for field, key in given.items() if key is not None}
+        asked = {field: schema for field, schema in fields.items() if field not in known}
+        used = self._used.setdefault(name, {})
+        refused = {field: used[field] for field in asked if field in used}
+        used.update(known)
         if not asked:
             return {"action": "accept", "content": known}
         if not self._asks_a_person and refused:
@@ -78,12 +82,17 @@ class Answering:
         # asyncio's own handler would only note Ctrl-C and let the prompt wait on.
         noted = signal.signal(signal.SIGINT, signal.default_int_handler)
         try:
-            content = {name: _field(name, schema) for name, schema in asked.items()}
+            content = {field: _field(field, schema) for field, schema in asked.items()}
         except (typer.Abort, KeyboardInterrupt):
             return {"action": "cancel"}
         finally:
             signal.signal(signal.SIGINT, noted)
         return {"action": "accept", "content": {**known, **content}}
+
+    def _given(self, name: str, field: str, fields: int) -> str | None:
+        """What a field's answer was given as, which is not used up; None where there is none."""
+        keys = (f"{name}.{field}", *([name] if fields == 1 else []), field)
+        return next((key for key in keys if key in self._left), None)
 
 
 def _defaults(params: Mapping[str, Any], fields: Mapping[str, Any]) -> dict[str, Any]:

@@ -28,8 +28,8 @@ def reload(
     Only packs that changed are opened, closed or changed. Ends with 1 where a host changed nothing
     because its file cannot be used, and where there is no such host.
     """
-    if sys.platform != "linux":
-        raise SettingsError("on this system, use `mcp-host serve --watch`, or send SIGUSR1")
+    if sys.platform == "win32":
+        raise SettingsError("on this system, use `mcp-host serve --watch`")
     output, wanted = Output(), None if config is None else named_file(config)
     found = [told for told in ask("reload", wanted) if told.get("hosts") or "problem" in told]
     if as_json:

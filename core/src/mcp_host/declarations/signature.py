@@ -89,6 +89,11 @@ def _read(function: Callable[..., Any], owner: str, input_schema: Schema | None)
             "an answer is returned, not yielded; collect its parts in a list and return that, and "
             "tell how far the call is with context.progress"
         )
+    if isinstance(function, classmethod | staticmethod):
+        raise DeclarationError(
+            f"the function must be one of the module, not a {type(function).__name__}; the pack's "
+            "service is its first parameter, before '/'"
+        )
     parameters = dict(inspect.signature(function).parameters)
     before = [name for name, p in parameters.items() if p.kind is p.POSITIONAL_ONLY]
     if len(before) > 1:

@@ -41,15 +41,16 @@ UNASKED = Asking()
 
 async def until_answered(
     call: Callable[[Asking], Awaitable[Answered]],
-    answer: Callable[[Mapping[str, Any]], Mapping[str, Any]] | None,
+    answer: Callable[[str, Mapping[str, Any]], Mapping[str, Any]] | None,
 ) -> dict[str, Any]:
     """Make a call, and again with the answers to what it asks, until it has a result.
 
-    `answer` gives the client's raw answer to one question; without it, questions are the result.
+    `answer` gives the client's raw answer to one question, by its name; without it, questions are
+    the result.
     """
     result = (await call(Asking())).data
     while answer is not None and result.get("resultType") == "input_required":
-        answers = {name: answer(asked) for name, asked in result["inputRequests"].items()}
+        answers = {name: answer(name, asked) for name, asked in result["inputRequests"].items()}
         result = (await call(Asking(answers, result["requestState"]))).data
     return result
 

@@ -10,6 +10,7 @@ import inspect
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
+from importlib.util import find_spec
 from typing import Any, TypeVar, cast
 
 import pluggy
@@ -31,6 +32,8 @@ from .words import text, told
 
 INSTRUCTIONS_LIMIT = 500
 HOOKS = tuple(name for name in vars(hookspecs) if name.startswith("mcp_host_"))
+MAY_BE_NONE = ("mcp_host_bus", "mcp_host_acts_as")
+"""Hooks whose None is an answer: a bus that the settings do not want, nobody's user."""
 
 C = TypeVar("C", Tool, Resource, Prompt)
 
@@ -222,13 +225,20 @@ class Hooks:
     def _ask(self, plugin: object, hook: str, **arguments: object) -> Any:
         """Return the one pack's answer; None where it has none."""
         try:
-            return _first(self._caller(plugin, hook)(**arguments))
+            answers = self._caller(plugin, hook)(**arguments)
         except BaseException as error:
             raise LoadError(
                 "hook_failed",
                 f"{hook} raised {told(error)}",
                 "the log of `mcp-host serve` has the traceback",
             ) from error
+        if not answers and hook not in MAY_BE_NONE and hasattr(plugin, hook):
+            raise LoadError(
+                "answer_invalid",
+                f"{hook} returned None",
+                "return what it is asked for, or leave the hook out; is a `return` missing?",
+            )
+        return _first(answers)
 
     def _caller(self, plugin: object, hook: str) -> pluggy.HookCaller:
         with self._lock:
@@ -254,8 +264,8 @@ def _check_names(offer: Offer, plugin: object) -> None:
     if not marked:
         raise LoadError(
             "hook_missing",
-            f"{offer.module} answers none of the host's questions",
-            f"implement one of {', '.join(HOOKS)}",
+            f"{offer.source}: {offer.module} answers none of the host's questions",
+            _where_hooks_are(offer, plugin) or f"implement one of {', '.join(HOOKS)}",
         )
     for name in marked:
         if name not in HOOKS:
@@ -270,6 +280,15 @@ def _check_names(offer: Offer, plugin: object) -> None:
                 else "write a plain `def` that returns data"
             )
             raise LoadError("hook_invalid", f"{offer.module}.{name} is `async def`", right)
+
+
+def _where_hooks_are(offer: Offer, plugin: object) -> str:
+    """Say which module to name in the entry point, where the package has one with hooks."""
+    if not hasattr(plugin, "__path__") or find_spec(f"{offer.module}.plugin") is None:
+        return ""
+    return (
+        f'name the module with the hooks in the entry point: {offer.name} = "{offer.module}.plugin"'
+    )
 
 
 def _wrong(hook: str, answer: object, right: str) -> LoadError:

@@ -154,7 +154,8 @@ class Hosted:
 
     async def _asking(self, method: Any, name: str, arguments: Mapping[str, Any]) -> Any:
         """Call, and answer its questions, until it has a result."""
-        answer = self.person.answer if self.person is not None else None
+        person = self.person
+        answer = None if person is None else lambda _, asked: person.answer(asked)
         try:
             return await until_answered(
                 lambda asking: method(

@@ -60,8 +60,8 @@ class Printer:
         elif what == "log":
             self._of(call, "", f"{event['level']}: {_short(event.get('data', '…'))}")
         elif what in ("asked", "answered"):
-            about = event.get("question") or event.get("answer") or event
-            self._of(call, YELLOW, f"{what}: {_short(about)}")
+            about = _question(event) if what == "asked" else _short(event.get("answer") or event)
+            self._of(call, YELLOW, f"{what}: {about}")
         elif what == "ended":
             self._ended(call, event)
         elif what == "missed":
@@ -94,6 +94,17 @@ def shown(result: Any) -> Any:
             str(p.get("text", f"({p.get('type') or p.get('mimeType')})")) for p in parts
         )
     return {key: value for key, value in result.items() if key != "_meta"}
+
+
+def _question(event: Mapping[str, Any]) -> str:
+    """A question in words where there are some: what is asked, and the fields of its form."""
+    question = event.get("question")
+    params = question.get("params") if isinstance(question, Mapping) else None
+    message = params.get("message") if isinstance(params, Mapping) else None
+    if not isinstance(message, str) or not isinstance(params, Mapping):
+        return _short(question or event)
+    fields = params.get("requestedSchema", {}).get("properties", {})
+    return _short(f"{message} ({', '.join(fields)})" if fields else message)
 
 
 def _short(value: Any) -> str:

@@ -14,7 +14,7 @@ from ..reload.control import ask, asked_of, connected
 
 
 class LiveHost:
-    """A process of this user that serves packs, found by its socket; on Linux alone.
+    """A process of this user that serves packs, found by its socket; not on Windows.
 
     `process` is its number, `settings` the settings file it is asked about (None: all that it
     serves). A host of another user is never found. Where the process has ended, every method
@@ -28,8 +28,8 @@ class LiveHost:
     @classmethod
     def find(cls, settings: Path | None = None, process: int | None = None) -> list[LiveHost]:
         """Return the hosts that run: all, or those of a settings file or with a number."""
-        if sys.platform != "linux":
-            raise SettingsError("running hosts can be looked at on Linux alone")
+        if sys.platform == "win32":
+            raise SettingsError("running hosts cannot be looked at on Windows")
         wanted = None if settings is None else str(settings.absolute())
         found = []
         for told in ask("status"):

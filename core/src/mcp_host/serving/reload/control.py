@@ -1,4 +1,4 @@
-"""A socket by which the same user's commands ask a running host; on Linux alone.
+"""A socket by which the same user's commands ask a running host; not on Windows.
 
 A host that runs is found by connecting to its socket: who answers is who bound it, whatever number
 its process has. A socket that nobody listens at is of a host that was killed, and is removed.
@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING, Any
 from ...host import Host
 from ...startup import folders
 from ...startup.version import VERSION
-from ...startup.warm.world import peer_of
 from ..live.answers import follow, lists
+from .peers import address, process_of, user_of
 
 if TYPE_CHECKING:
     from ...startup.warm.place import Place
@@ -58,7 +58,7 @@ class Control:
 
     async def open(self) -> None:
         """Listen; a host that cannot serves all the same, and says why."""
-        if sys.platform != "linux":
+        if sys.platform == "win32":
             return
         from ...startup.warm.place import Place, PlaceError
 
@@ -69,8 +69,8 @@ class Control:
             return
         listening: socket.socket | None = None
         try:
-            listening = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_CLOEXEC)
-            listening.bind(place.address(self._name))
+            listening = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+            listening.bind(address(place, self._name))
             self._server = await asyncio.start_unix_server(
                 self._answer, sock=listening, limit=LONGEST
             )
@@ -91,8 +91,7 @@ class Control:
 
     async def _answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
-            _, user = peer_of(writer.get_extra_info("socket"))
-            if user != os.getuid():
+            if user_of(writer.get_extra_info("socket")) != os.getuid():
                 return
             question = json.loads(await asyncio.wait_for(reader.readline(), ANSWERED))
             settings = question["settings"]
@@ -155,7 +154,7 @@ def folder() -> str:
 
 def _sockets() -> Iterator[tuple[Place, str]]:
     """Give the sockets of the hosts that run, each with the place that it is in."""
-    if sys.platform != "linux" or not os.path.isdir(folder()):  # noqa: PTH112
+    if sys.platform == "win32" or not os.path.isdir(folder()):  # noqa: PTH112
         return
     from ...startup.warm.place import Place
 
@@ -170,10 +169,10 @@ def _sockets() -> Iterator[tuple[Place, str]]:
 
 def _connection(place: Place, name: str) -> socket.socket:
     """Return a connection to a socket; `OSError` where nobody listens."""
-    peer = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_CLOEXEC)
+    peer = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     peer.settimeout(ANSWERED)
     try:
-        peer.connect(place.address(name))
+        peer.connect(address(place, name))
     except OSError:
         peer.close()
         raise
@@ -188,8 +187,7 @@ def _asked(place: Place, name: str, question: dict[str, Any]) -> dict[str, Any] 
         return None
     except OSError as error:
         return {"process": int(name.partition("-")[0]), "problem": str(error)}
-    process, _ = peer_of(peer)
-    return _answer(peer, process, question)
+    return _answer(peer, process_of(peer, name), question)
 
 
 def _answer(peer: socket.socket, process: int, question: dict[str, Any]) -> dict[str, Any]:
