@@ -9,6 +9,7 @@ const require = createRequire(`${modules}/`);
 const load = (library) => import(pathToFileURL(require.resolve(library)));
 const given = { name: "Ann" };
 const env = process.env;
+const timeout = 600_000; // how long a busy machine may take
 
 // The text of a result, whatever the library makes of it.
 function words(content) {
@@ -37,14 +38,18 @@ async function sdk() {
     action: "accept",
     content: { sure: true },
   }));
-  await client.connect(new StdioClientTransport({ command: program, args, env }));
-  const call = (tool, args_ = {}) => client.callTool({ name: tool, arguments: args_ });
+  const transport = new StdioClientTransport({ command: program, args, env });
+  await client.connect(transport, { timeout });
+  const call = (tool, args_ = {}) => 
+    client.callTool({ name: tool, arguments: args_ }, undefined, { timeout });
   const found = {
-    tools: (await client.listTools()).tools.map((tool) => tool.name),
+    tools: (await client.listTools({}, { timeout })).tools.map((tool) => tool.name),
     call: words(await call("server_greet", given)),
     error: await failure(() => call("server_fail")),
-    resource: words(await client.readResource({ uri: "server://one" })),
-    prompt: words(await client.getPrompt({ name: "server_hello", arguments: given })),
+    resource: words(await client.readResource({ uri: "server://one" }, { timeout })),
+    prompt: words(
+      await client.getPrompt({ name: "server_hello", arguments: given }, { timeout }),
+    ),
     question: words(await call("server_ask")),
   };
   await client.close();
@@ -81,7 +86,7 @@ async function ai_sdk() {
 
 async function mastra() {
   const { MCPClient } = await load("@mastra/mcp");
-  const client = new MCPClient({ servers: { host: { command: program, args, env } } });
+  const client = new MCPClient({ timeout, servers: { host: { command: program, args, env } } });
   await client.elicitation.onRequest("host", async () => ({
     action: "accept",
     content: { sure: true },

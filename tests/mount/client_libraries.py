@@ -12,6 +12,8 @@ from importlib import import_module
 from typing import Any
 
 NAME = {"name": "Ann"}
+PATIENCE = 600.0
+"""Seconds in which a busy machine answers."""
 ENVIRONMENT = dict(os.environ)
 """The libraries pass on but a part of it by themselves."""
 
@@ -125,7 +127,9 @@ async def agents(command: list[str]) -> dict[str, Any]:
     """OpenAI's Agents SDK, which asks nobody."""
     library = import_module("agents.mcp")
     parameters = {"command": command[0], "args": command[1:], "env": ENVIRONMENT}
-    async with library.MCPServerStdio(parameters, client_session_timeout_seconds=60) as client:
+    async with library.MCPServerStdio(
+        parameters, client_session_timeout_seconds=PATIENCE
+    ) as client:
         return {
             "tools": [tool.name for tool in await client.list_tools()],
             "call": words(await client.call_tool("server_greet", NAME)),
