@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from hypothesis import given, strategies as st
-from mcp_host_tasky.model import snippet
+from mcp_host_tasky.model import snippet, words_of
 from mcp_host_tasky.model.words import fold
 from mcp_host_tasky.service import Caller, Listener, Plan, PlanSettings, Search, Service, Tasks
 from mcp_host_tasky.storage import Home, Location, open_store
@@ -226,11 +226,16 @@ def test_folded_letters_have_no_accents_in_any_script(text: str) -> None:
         ("subneedle Needles", "needle", "subneedle **Needles**"),
         ("ÉNeedle needle", "needle", "ÉNeedle **needle**"),
         ("_needle_", "needle", "_**needle**_"),
+        ("é" * 48_000 + " Мой ФАЙЛ", "фаил", "**ФАЙЛ**"),
+        ("é" * 48_000 + " 각하", "각", "**각하**"),
+        ("é ﬁne Straße", "fine", "**ﬁne**"),
+        ("subprüfung Prüfung", "prufung", "subprüfung **Prüfung**"),
+        ("é" * 48_000 + " 𝒳y", "xy", "**𝒳y**"),
     ],
 )
 def test_a_snippet_shows_the_first_match_of_a_long_text(
     text: str, word: str, shown: str | None
 ) -> None:
-    found = snippet(text, (word,))
+    found = snippet(text, tuple(words_of(word)))
 
     assert found is None if shown is None else shown in str(found)

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from mcp_host_tasky.service import Caller, Search, Tasks
 from mcp_host_tasky.storage import postgres
+from mcp_host_tasky.storage.sql import view as sql_view
 from mcp_host_tasky.storage.sqlite import view
 from tasky_lab import ME, Clock, Ids, Plans
 
@@ -29,7 +30,7 @@ def stores(tmp_path_factory: pytest.TempPathFactory, database: str) -> Iterator[
             "name": f"update {chance.choice(['red', 'green'])} {number}",
             "details": "server " + ("even" if number % 2 else "odd"),
             "priority": chance.randint(1, 5),
-            "tags": [chance.choice(["a", "b"])],
+            "tags": [chance.choice(["a", "b"]), *(["early"] if number < 2_500 else [])],
         }
         if chance.random() < 0.7:
             item["due_date"] = f"2026-12-{chance.randint(1, 28):02}"
@@ -69,6 +70,10 @@ def stores(tmp_path_factory: pytest.TempPathFactory, database: str) -> Iterator[
         {"ready": True},
         {"ready": True, "search": "server green", "tags": ["a"]},
         {"tags": ["a", "b"]},
+        {"tags": ["a", "early"]},
+        {"search": "red", "tags": ["a"]},
+        {"search": "even", "tags": ["early"], "status": "pending"},
+        {"search": "odd", "claimed_by": "ann"},
         {"tags": ["a"], "priority": 1},
         {"due_before": "2026-12-02", "status": "pending"},
         {"due_before": "2026-12-27"},
@@ -105,17 +110,23 @@ def test_a_search_walks_through_the_same_pages(stores: list[Tasks], wanted: dict
         {"search": "update"},
         {"search": "upd serv", "status": "pending"},
         {"search": "server", "ready": True, "tags": ["a"]},
+        {"search": "upd", "tags": ["a", "early"]},
     ],
     ids=str,
 )
+@pytest.mark.parametrize("listed", [100, 2_600])
 def test_texts_read_in_list_order_and_matches_listed_find_the_same_pages(
     stores: list[Tasks],
     wanted: dict[str, Any],
     steps: tuple[tuple[int, int], ...],
+    listed: int,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """From how many matches on texts are read is set for plans of a million; here for thousands."""
     monkeypatch.setattr(view, "STEPS", steps)
+    for name, value in {"LISTED": listed, "SOME": 200, "FEW": 100, "SHORTEST_WALK": 60}.items():
+        monkeypatch.setattr(view, name, value)
+    monkeypatch.setattr(sql_view, "LISTED", listed)
     monkeypatch.setattr(postgres, "COUNTED", 500)
     monkeypatch.setattr(postgres, "_SAMPLE", 100)
 

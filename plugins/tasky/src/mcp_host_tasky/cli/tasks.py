@@ -219,7 +219,10 @@ def edit(
         "discovered_from": discovered_from,
         "done_when": done_when if done_when != [""] else [],
     }
-    operation = {"action": "update", "task_id": task_id, **fields, **relations}
+    changes = {**fields, **relations}
+    if all(value is None for value in changes.values()):
+        raise typer.BadParameter("Give an option for what is to change.")
+    operation = {"action": "update", "task_id": task_id, **changes}
     with opened(folder) as tasks:
         views = tasks.edit([operation], person())
     tell("changed", views, as_json)

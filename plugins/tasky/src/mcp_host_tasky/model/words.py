@@ -2,7 +2,7 @@
 
 import re
 import unicodedata
-from functools import cache
+from functools import cache, lru_cache
 
 _WORD = re.compile(r"[^\W_]+")
 _MARK = "**"
@@ -64,12 +64,9 @@ def _first_match(text: str, words: tuple[str, ...]) -> int | None:
         small = text.lower()
         starts = [at for word in words if (at := _first_beginning(small, word)) >= 0]
         return min(starts, default=None)
-    plain = [re.escape(word) for word in words if word.isascii()]
-    if plain:
-        found = re.search(rf"(?<![^\W_])(?:{'|'.join(plain)})", text, re.IGNORECASE | re.ASCII)
-        # Not inside a word whose other letters are not ASCII.
-        if found and not text[max(0, found.start() - 1) : found.start()].isalnum():
-            return found.start()
+    starts = [at for word in words if (at := _first_form(text, word)) >= 0]
+    if starts or not _has_other_forms(text, words):
+        return min(starts, default=None)
     for block in re.finditer(rf".{{1,{_BLOCK}}}(?:\s|$)|\S+", text, re.DOTALL):
         folded = fold(block.group())
         if any(_first_beginning(folded, word) >= 0 for word in words):
@@ -85,6 +82,53 @@ def _first_beginning(text: str, word: str) -> int:
     while at > 0 and text[at - 1].isalnum():
         at = text.find(word, at + 1)
     return at
+
+
+def _first_form(text: str, word: str) -> int:
+    """Return where a word of the text begins so, in capitals and with accents as well, or -1."""
+    _, others = _letters()
+    for found in _form(word).finditer(text):
+        before = text[max(0, found.start() - 1) : found.start()]
+        if not before.isalnum() and not others.match(before):
+            return found.start()
+    return -1
+
+
+@lru_cache
+def _form(word: str) -> re.Pattern[str]:
+    """Return what finds a folded word where each letter stands for one: to fold a long text takes
+    ten times as long."""
+    forms, _ = _letters()
+    classes = (re.escape(letter + forms.get(letter, "")) for letter in _composed(word))
+    return re.compile("".join(f"[{letters}]" for letters in classes))
+
+
+def _has_other_forms(text: str, words: tuple[str, ...]) -> bool:
+    """Whether something in the text, or in the words, is not one letter for one when folded."""
+    _, others = _letters()
+    if others.search(text) or any(_composed(word) != word for word in words):
+        return True
+    return any(fold(sign) != sign for sign in set(_BEYOND.findall(text)))
+
+
+def _composed(word: str) -> str:
+    """Return a folded word with the syllables of Korean, and what else was taken apart, whole."""
+    return unicodedata.normalize("NFC", word)
+
+
+@cache
+def _letters() -> tuple[dict[str, str], re.Pattern[str]]:
+    """Return the letters that are folded to each letter, and what finds those that are folded to
+    none or to several. The syllables of Korean are not among them: only Korean words have them."""
+    letters = [chr(number) for number in range(0x41, 0x10000) if not 0xAC00 <= number <= 0xD7A3]
+    forms: dict[str, str] = {}
+    others = []
+    for letter, folded in zip(letters, fold("\n".join(letters)).split("\n"), strict=True):
+        if len(folded) != 1 or unicodedata.combining(letter):
+            others.append(letter)
+        elif folded != letter:
+            forms[folded] = forms.get(folded, "") + letter
+    return forms, re.compile(f"[{re.escape(''.join(others))}]")
 
 
 def _is_match(word: str, words: tuple[str, ...]) -> bool:

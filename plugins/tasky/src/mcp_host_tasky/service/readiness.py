@@ -11,7 +11,7 @@ from ..model import Summary
 
 LOOKED_AT = 100
 """How many tasks, those for which the most wait directly, are ranked by all that waits."""
-_PAIRS = 3_000
+_PAIRS = 1_000
 _LEVELS = 50
 
 

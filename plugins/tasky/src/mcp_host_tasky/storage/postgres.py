@@ -20,6 +20,7 @@ from .readiness import hold_up_all
 from .sql import (
     FEW,
     SHORTEST_PREFIX,
+    SOME,
     STEPS,
     SUMMARY,
     TABLES,
@@ -384,16 +385,23 @@ class PostgresView(SqlView):
 
     def _few(self, wanted: Wanted) -> list[int] | None:
         """Return the numbers that one of the conditions leaves, when they are few."""
-        probes: list[tuple[str, Any]] = []
+        probes: list[tuple[str, Any, int]] = []
+        if wanted.claimed_by is not None or wanted.held_by is not None or wanted.held:
+            probes.append(("SELECT number FROM tasks WHERE claimed_until > ?", wanted.now, SOME))
         if wanted.created_after:
-            probes.append(("SELECT number FROM tasks WHERE created_at > ?", wanted.created_after))
+            created = "SELECT number FROM tasks WHERE created_at > ?"
+            probes.append((created, wanted.created_after, FEW))
         if wanted.due_until:
-            probes.append(("SELECT number FROM tasks WHERE due_at <= ?", wanted.due_until))
-        probes += [("SELECT number FROM tagged WHERE tag = ?", tag) for tag in wanted.tags]
-        for sql, value in probes:
-            found = self.rows(f"{sql} LIMIT {FEW + 1}", (value,))
-            if len(found) <= FEW:
+            probes.append(("SELECT number FROM tasks WHERE due_at <= ?", wanted.due_until, FEW))
+        probes += [("SELECT number FROM tagged WHERE tag = ?", tag, FEW) for tag in wanted.tags]
+        for sql, value, few in probes:
+            found = self.rows(f"{sql} LIMIT {few + 1}", (value,))
+            if len(found) <= few:
                 return [row[0] for row in found]
+        if together := self.with_tags(wanted.tags):
+            sql, values = together
+            found = self.rows(f"{sql} LIMIT {SOME + 1}", values)
+            return [row[0] for row in found] if len(found) <= SOME else None
         return None
 
     def _total(self, wanted: Wanted, where: Where) -> tuple[int, bool]:

@@ -2,13 +2,15 @@
 
 from .rows import SUMMARY, summary_of
 from .tables import STEPS, TABLES, VERSION, steps_from
-from .view import FEW, SqlView
+from .view import FEW, LISTED, SOME, SqlView
 from .where import Where, common_conditions
 from .words import SHORTEST_PREFIX, Reworded, indexed, is_status, reworded, says, status_word
 
 __all__ = [
     "FEW",
+    "LISTED",
     "SHORTEST_PREFIX",
+    "SOME",
     "STEPS",
     "SUMMARY",
     "TABLES",

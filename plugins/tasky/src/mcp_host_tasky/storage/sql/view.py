@@ -31,6 +31,11 @@ from .words import indexed
 
 FEW = 2_000
 """Up to this many matches are fetched and sorted; more are met soon on a walk in list order."""
+SOME = 5_000
+"""Up to so many tasks are fetched that have several tags, or are held: a walk past all others could
+go on to its end."""
+LISTED = 60_000
+"""Up to so many tasks with the rarest of several tags are looked at for the others."""
 EXPANSIONS = 50
 """Up to so many words that begin alike are spelt out in a search."""
 _UNDOABLE = "undone_by IS NULL AND action NOT IN ('claim', 'release', 'note', 'undo')"
@@ -223,6 +228,17 @@ class SqlView:
         page = [number for key, number in found if key > after][: limit + 1]
         return Found(self.summaries(page, wanted), len(found))
 
+    def with_tags(self, tags: Collection[str]) -> tuple[str, list[Any]] | None:
+        """Return the SELECT of the numbers of tasks with all of several tags, the rarest one first;
+        None where too many have that one."""
+        sql = f"SELECT count(*) FROM (SELECT 1 FROM tagged WHERE tag = ? LIMIT {LISTED + 1}) AS one"
+        counts = sorted((self.rows(sql, (tag,))[0][0], tag) for tag in tags)
+        if len(counts) < 2 or counts[0][0] > LISTED:
+            return None
+        also = "EXISTS (SELECT 1 FROM tagged AS two WHERE two.tag = ? AND two.number = one.number)"
+        where = " AND ".join(["one.tag = ?", *[also] * (len(counts) - 1)])
+        return f"SELECT number FROM tagged AS one WHERE {where}", [tag for _, tag in counts]
+
     def count(self, matches: str, values: Sequence[Any]) -> int:
         """Return how many rows a SELECT has, at most one more than are counted."""
         sql = f"SELECT count(*) FROM ({matches} LIMIT {COUNTED + 1}) AS matches"
@@ -328,9 +344,8 @@ class SqlView:
         if not tasks:
             return
         numbers = sorted(task.number for task in tasks)
-        for table in ("tasks", "tagged"):
-            self.run(f"DELETE FROM {table} WHERE number = ?", [(number,) for number in numbers])
-        self.run("DELETE FROM waits WHERE task_id = ?", [(task.task_id,) for task in tasks])
+        self.run("DELETE FROM tasks WHERE number = ?", [(number,) for number in numbers])
+        self._unrelate(tasks)
         self.drop_words(numbers)
 
     def _insert(self, tasks: list[Task]) -> None:
@@ -351,8 +366,7 @@ class SqlView:
         for columns, rows in alike.items():
             self.update("tasks", columns, "number", rows)
         related = [(o, n) for o, n in pairs if (o.tags, o.blockers) != (n.tags, n.blockers)]
-        self.run("DELETE FROM waits WHERE task_id = ?", [(new.task_id,) for _, new in related])
-        self.run("DELETE FROM tagged WHERE number = ?", [(new.number,) for _, new in related])
+        self._unrelate([old for old, _ in related])
         self._relate([new for _, new in related])
         other = [
             (old, new)
@@ -367,6 +381,12 @@ class SqlView:
         self.insert("waits", ("blocker_id", "task_id"), waits)
         tagged = [(tag, task.number) for task in tasks for tag in task.tags]
         self.insert("tagged", ("tag", "number"), tagged)
+
+    def _unrelate(self, tasks: list[Task]) -> None:
+        self.run("DELETE FROM waits WHERE task_id = ?", [(task.task_id,) for task in tasks])
+        # By both columns: no index begins with the number.
+        tagged = [(tag, task.number) for task in tasks for tag in task.tags]
+        self.run("DELETE FROM tagged WHERE tag = ? AND number = ?", tagged)
 
     def _count_blockers(self, changes: Changes) -> set[str]:
         """Count the open blockers anew, of tasks that changed theirs or whose blockers changed;

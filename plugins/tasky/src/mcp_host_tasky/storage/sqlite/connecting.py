@@ -106,8 +106,8 @@ def connect(path: Path, kind: type[_Connection], options: str = "") -> _Connecti
         connection.execute("PRAGMA synchronous = FULL")
         connection.execute("PRAGMA cache_size = -32000")
         connection.execute("PRAGMA mmap_size = 268435456")
-        # Copying pages back is left to `tidy`; only past 64 megabytes of log a writer does it.
-        connection.execute("PRAGMA wal_autocheckpoint = 16000")
+        # Copying pages back is left to `tidy`; only past 128 megabytes of log a writer does it.
+        connection.execute("PRAGMA wal_autocheckpoint = 32000")
     except BaseException:
         connection.close()
         raise

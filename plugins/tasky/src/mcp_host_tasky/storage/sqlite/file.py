@@ -18,8 +18,10 @@ from .view import SqliteView
 MERGED_PAGES = 200
 """So much of the index of words is merged when nobody writes, in pages."""
 MERGED_MEANWHILE = 32
-"""So much of it is merged between two writes."""
-LONG_LOG = 8_000_000
+"""So much of it is merged for each write that others follow closely."""
+WRITES_TOGETHER = 32
+"""After so many of these it is merged, since the next one waits for it, and for its `fsync`."""
+LONG_LOG = 64_000_000
 """From so many bytes of log on, its pages are copied into the file while others write as well."""
 
 
@@ -35,6 +37,8 @@ class SqliteFile:
         self._one_writer = threading.Lock()
         self._closed = False
         self._file: Identity | None = None
+        self._untidy = 0
+        """How many writes followed the last merge."""
 
     def open(self) -> "SqliteFile":
         """Connect; make the file where there is none, and upgrade an older one after a copy."""
@@ -66,21 +70,26 @@ class SqliteFile:
                     yield SqliteView(connection)
                     guard()
                     connection.commit()
+                    self._untidy += 1
                 finally:
                     connection.rollback()
         finally:
             self._one_writer.release()
 
     def tidy(self, *, is_pause: bool = True) -> None:
-        """Merge a little of the index of words, and copy the log's pages into the file, so that
-        no writer has to do either at once; readers go on. Between two writes it is very little."""
-        pages = MERGED_PAGES if is_pause else MERGED_MEANWHILE
-        with self.write() as view:
-            view.rows_of("INSERT INTO words (words, rank) VALUES ('merge', ?)", (pages,))
+        """Merge a part of the index of words, and copy the log's pages into the file, so that no
+        writer has to do either at once; readers go on. Among writes it is done for many at once."""
+        if is_pause or self._untidy >= WRITES_TOGETHER:
+            self._merge(max(MERGED_PAGES, self._untidy * MERGED_MEANWHILE))
         log = self._path.with_name(self._path.name + "-wal")
         if is_pause or (log.exists() and log.stat().st_size > LONG_LOG):
             with self._connection() as connection:
                 connection.execute("PRAGMA wal_checkpoint(PASSIVE)")
+
+    def _merge(self, pages: int) -> None:
+        with self.write() as view:
+            view.rows_of("INSERT INTO words (words, rank) VALUES ('merge', ?)", (pages,))
+        self._untidy = 0
 
     def check(self) -> list[str]:
         """Say what SQLite finds damaged in its pages, tables, indexes and words."""
