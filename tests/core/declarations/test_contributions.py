@@ -284,7 +284,7 @@ async def test_proposals_of_a_pack_that_failed_or_takes_too_long_say_so(
         raise OSError("the shop is closed")
         yield
 
-    monkeypatch.setattr("mcp_host.host.COMPLETION_TIMEOUT", 0.2)
+    monkeypatch.setattr("mcp_host.host.completion.TIMEOUT", 0.2)
     packs = {
         "slow": pack_of(mcp_host_prompts=lambda: [ask]),
         "shut": pack_of(mcp_host_prompts=lambda: [ask], mcp_host_open=closed),
