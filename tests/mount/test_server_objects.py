@@ -6,6 +6,8 @@ import pytest
 from mcp_host.testing import Person, hosted
 
 LOW = """
+import threading
+
 from mcp.server.lowlevel import Server
 from mcp_types import CallToolResult, ListToolsResult, TextContent, Tool
 
@@ -16,6 +18,8 @@ async def tools(context, params):
 
 async def call(context, params):
     text = params.arguments["words"]
+    if text == "threads":
+        text = str(threading.active_count())
     if text.endswith("?"):
         asked = await context.session.elicit_form(text, {"type": "object", "properties": {}})
         text = asked.action
@@ -48,6 +52,7 @@ async def test_a_server_of_the_sdk_is_mounted_and_what_is_none_is_named(
     async with hosted({}, {"packs": packs}, root=tmp_path) as host:
         conditions = {name: host.host.packs[name].condition for name in packs}
         echoed = await host.value("low_echo", words="hello")
+        threads = await host.value("low_echo", words="threads")
         long = await host.value("low_echo", words="é" * 300_000)
         refused = await host.error("low_echo", words="sure?")
     async with hosted({}, {"packs": {"low": packs["low"]}}, root=tmp_path) as host:
@@ -58,6 +63,7 @@ async def test_a_server_of_the_sdk_is_mounted_and_what_is_none_is_named(
     assert asked == "accept"  # a server of both eras is spoken with in that which it asks in
     assert person.asked[0]["params"]["message"] == "low: sure?"
     assert echoed == "hello"
+    assert str(threads) == "1"  # else the SDK's module uses `anyio` for its streams in another way
     assert long == "é" * 300_000  # more than a pipe takes at once
     assert "must be a server of FastMCP or of the MCP SDK" in conditions["numbers"].reason
     assert "not list" in conditions["numbers"].reason
