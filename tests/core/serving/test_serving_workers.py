@@ -39,6 +39,16 @@ async def test_workers_share_one_socket_and_one_that_is_killed_is_started_again(
         assert not any(psutil.pid_exists(pid) for pid in now)
 
 
+async def test_workers_end_where_the_process_that_started_them_is_killed(home: Home) -> None:
+    home.write(SETTINGS)
+    async with home.http("--config", "mcp-host.toml", "--workers", "1") as server:
+        (worker,) = psutil.Process(server.process.pid).children()
+        server.process.kill()
+
+        gone, left = await asyncio.to_thread(psutil.wait_procs, [worker], timeout=60)
+    assert (gone, left) == ([worker], [])
+
+
 def test_workers_that_cannot_serve_end_with_the_reason(home: Home) -> None:
     home.write("[http]\nmetrics = true\n[packs.desk]\n")
     serve = ("serve", "--config", "mcp-host.toml", "--workers", "2", "--port", "0")

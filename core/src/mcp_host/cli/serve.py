@@ -43,6 +43,10 @@ def serve(given: Given) -> NoReturn:
     worker = told()
     if given.workers is not None and worker is None:
         _by_workers(given, choice)
+    if worker is not None:
+        from ..serving.life import end_with
+
+        end_with(worker.life)
     whose = None if is_safe_mode() else identity("mcp-host", choice.file, given)
     tried = attempt(SERVER, given, whose, choice.file, choice.digest)
     # A front, which the process has become where this is not reached, does without it.

@@ -39,7 +39,9 @@ def serve_by_workers(count: int, arguments: Sequence[str], settings: Settings) -
     refuse_open_address(settings.http)
     listening = listening_socket(settings.http.host, settings.http.port)
     os.set_inheritable(listening.fileno(), True)
+    life, _held = os.pipe()  # its other end is closed when this process ends, however it does
     told = {
+        "life": life,
         "descriptor": listening.fileno(),
         "workers": count,
         "state_key": settings.host.state_key or secrets.token_hex(),
@@ -88,7 +90,7 @@ class _Workers:
         worker = subprocess.Popen(
             self._argv,
             env={**os.environ, VARIABLE: json.dumps(self._told)},
-            pass_fds=[self._told["descriptor"]],
+            pass_fds=[self._told["descriptor"], self._told["life"]],
             stdin=subprocess.DEVNULL,
             start_new_session=True,  # a terminal's Ctrl-C comes by this process alone
         )

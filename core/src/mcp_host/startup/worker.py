@@ -11,9 +11,13 @@ VARIABLE = "MCP_HOST_WORKER"
 
 
 class WorkerShare(Record):
-    """The socket to serve at, how many workers there are, and the key that all seal by."""
+    """The socket to serve at, how many workers there are, and the key that all seal by.
+
+    `life` is one end of a pipe whose other end the process that started them has alone.
+    """
 
     descriptor: int
+    life: int
     workers: int
     state_key: str
 
