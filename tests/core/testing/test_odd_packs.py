@@ -12,6 +12,7 @@ MISTAKES = {
     "async_generator": "returned, not yielded",
     "async_hook": "write a plain `def`",
     "awaited_progress": "leave out await: `context.progress(…)`",
+    "never_succeeds": "no call of it succeeded (the last ended in not_found)",
     "bare_list": "`list[str]` in place of `list`",
     "class_method": "must be one of the module, not a classmethod",
     "context_without_annotation": "annotate it `context: Context`",
@@ -56,6 +57,7 @@ MISTAKES = {
 }
 STAGES = {
     "no_json": "running",
+    "never_succeeds": "running",
     "not_as_annotated": "running",
     "plain_open": "running",
     "reads_environment": "running",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import Any, Literal
@@ -70,7 +70,23 @@ def check_pack(
             found += asyncio.run(running.run(of))
         if fuzz:
             found += asyncio.run(_fuzzing().fuzz(of, declared, fuzz, repeatable=repeatable))
+        found += _unanswered(of.codes)
         return list(dict.fromkeys(found))
+
+
+def _unanswered(codes: Mapping[str, str]) -> Iterator[ContractFinding]:
+    """Find tools of which no call has succeeded, so that nothing is known of their answers."""
+    for tool, code in codes.items():
+        if code != "ok":
+            yield ContractFinding(
+                "answers",
+                tool,
+                f"no call of it succeeded (the last ended in {code}), so its answers were not "
+                "checked",
+                "give it what it works on, by --config or PackContract.prepare, or test it by "
+                "calls of your own",
+                "advice",
+            )
 
 
 def _fuzzing() -> ModuleType:

@@ -117,6 +117,7 @@ class _Tool:
         """Make one call; return what is wrong with it, empty where nothing is."""
         before = await self._seen() if not self._reads and self._reaches(arguments) else None
         outcome = await called(self._host, self.name, arguments)
+        self._of.note(self.name, outcome.code)
         for problem in broken(outcome, self.listed, arguments, self._package):
             return problem
         condition = self._host.host.packs[self._of.name].condition

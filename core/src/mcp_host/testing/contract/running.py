@@ -88,6 +88,7 @@ async def _called_once(host: Hosted, of: Subject, log: Tracebacks) -> list[Contr
         for asker in askers:
             rule = "errors" if asker is host else "questions"
             outcome = await called(asker, name, arguments)
+            of.note(name, outcome.code)
             if rule == "questions" and outcome.code == "protocol":
                 continue  # the client's own error: it cannot be asked
             found += _problems(rule, name, listed, arguments, outcome, log)

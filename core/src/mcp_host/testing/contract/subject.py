@@ -27,7 +27,8 @@ _FOLDERS = ("XDG_DATA_HOME", "XDG_CACHE_HOME", "XDG_STATE_HOME", "XDG_CONFIG_HOM
 class Subject:
     """A pack that is checked, with the settings it gets; all that it keeps goes to `root`.
 
-    Where it is a single `file`, `module` is the name that it is imported under.
+    Where it is a single `file`, `module` is the name that it is imported under. `codes` has how
+    calls of each tool ended: "ok" where one succeeded, else the last error's code.
     """
 
     name: str
@@ -35,6 +36,12 @@ class Subject:
     root: Path
     settings: Mapping[str, Any] = field(default_factory=dict)
     file: Path | None = None
+    codes: dict[str, str] = field(default_factory=dict)
+
+    def note(self, tool: str, code: str) -> None:
+        """Note how a call of a tool ended."""
+        if self.codes.get(tool) != "ok":
+            self.codes[tool] = code
 
     def tables(self, **more: Any) -> dict[str, Any]:
         """The settings file's tables that serve the pack; `more` goes into its own."""
