@@ -6,7 +6,7 @@ import weakref
 
 import pytest
 from mcp_host.runtime.alarms import Alarms
-from mcp_host.runtime.jobs import Outcome
+from mcp_host.runtime.jobs import JobFuture
 
 pytestmark = pytest.mark.anyio
 
@@ -88,7 +88,7 @@ async def test_a_cancellation_by_somebody_else_is_none_by_the_limit() -> None:
 
 async def test_whoever_waits_for_an_outcome_goes_on_within_its_settling() -> None:
     loop = asyncio.get_running_loop()
-    outcome: Outcome[str] = Outcome(loop=loop)
+    outcome: JobFuture[str] = JobFuture(loop=loop)
     told: list[str] = []
 
     async def wait() -> None:
@@ -107,7 +107,7 @@ async def test_whoever_waits_for_an_outcome_goes_on_within_its_settling() -> Non
 
 
 async def test_a_task_that_waits_for_an_outcome_is_cancelled_as_any_other() -> None:
-    outcome: Outcome[str] = Outcome(loop=asyncio.get_running_loop())
+    outcome: JobFuture[str] = JobFuture(loop=asyncio.get_running_loop())
 
     async def wait() -> str:
         return await outcome
@@ -121,7 +121,7 @@ async def test_a_task_that_waits_for_an_outcome_is_cancelled_as_any_other() -> N
 
 
 async def test_an_outcome_that_is_there_already_is_given_at_once() -> None:
-    outcome: Outcome[str] = Outcome(loop=asyncio.get_running_loop())
+    outcome: JobFuture[str] = JobFuture(loop=asyncio.get_running_loop())
     outcome.settle("early")
 
     assert await outcome == "early"

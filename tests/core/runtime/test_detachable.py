@@ -6,19 +6,19 @@ from contextvars import ContextVar
 
 import pytest
 from mcp_host.runtime.detachable import Detachable
-from mcp_host.runtime.jobs import Outcome
+from mcp_host.runtime.jobs import JobFuture
 
 pytestmark = pytest.mark.anyio
 WHERE: ContextVar[str] = ContextVar("where", default="nowhere")
 
 
-@pytest.mark.parametrize("kind", [asyncio.Future, Outcome])
+@pytest.mark.parametrize("kind", [asyncio.Future, JobFuture])
 async def test_work_goes_on_in_its_context_once_its_task_is_let_go(
     kind: type[asyncio.Future[str]],
 ) -> None:
     loop = asyncio.get_running_loop()
     gate, done = kind(loop=loop), loop.create_future()
-    settle = gate.settle if isinstance(gate, Outcome) else gate.set_result
+    settle = gate.settle if isinstance(gate, JobFuture) else gate.set_result
 
     async def work() -> str:
         token = WHERE.set("inside")
