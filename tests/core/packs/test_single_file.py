@@ -93,12 +93,33 @@ async def test_two_packs_may_be_the_same_file(hosted: Hosting, tmp_path: Path) -
     assert [word["text"] for word in words if "text" in word] == ["Good day, Ann!", "Salve, Ann!"]
 
 
+async def test_a_file_that_marks_nothing_serves_its_functions_that_say_what_they_do(
+    hosted: Hosting, tmp_path: Path
+) -> None:
+    file = tmp_path / "greet.py"
+    file.write_text(
+        "from os.path import join\n"
+        "def greet(name: str) -> str:\n"
+        "    'Greet somebody.'\n"
+        "    return _said(name)\n"
+        "def _said(name: str) -> str:\n"
+        "    'Return the words.'\n"
+        "    return f'Good day, {name}!'\n"
+        "def helper(): return 1\n"
+    )
+
+    async with hosted({}, settings_of(file), root=tmp_path) as host:
+        assert host.names() == ["greet_greet"]
+        assert await host.value("greet_greet", name="Ann") == "Good day, Ann!"
+
+
 @pytest.mark.parametrize(
     ("source", "code", "said"),
     [
         (None, "file_missing", "there is no file {file}"),
         ("def greet(:\n", "import_failed", "{file}, line 1: invalid syntax: def greet(:"),
         ("x = 1\n", "nothing_declared", "{file} declares no tool, resource or prompt"),
+        ("def add(a: int): ...\n", "nothing_declared", "declares no tool"),
         ("from mcp_host import tool\n", "nothing_declared", "declares no tool"),
         ("from . import other\n", "import_failed", "{file} imports what lies beside it"),
         ("raise KeyError('x')\n", "import_failed", "importing {file} raised KeyError"),

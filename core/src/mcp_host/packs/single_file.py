@@ -1,6 +1,7 @@
 """A pack that is one file: imported by its path, and asked like any other.
 
-What the file leaves out of the hooks for lists is made of its tools, resources and prompts.
+What the file leaves out of the hooks for lists is made of its tools, resources and prompts. Where
+nothing in it is marked as such, its public functions that say what they do are its tools.
 """
 
 from __future__ import annotations
@@ -8,13 +9,13 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from types import ModuleType
+from types import FunctionType, ModuleType
 from typing import Any, TypeVar
 
 from ..declarations.contribution import Contribution
 from ..declarations.prompt import Prompt
 from ..declarations.resource import Resource
-from ..declarations.tool import Tool
+from ..declarations.tool import Tool, tool
 from ..hookspecs import PROJECT, hookimpl
 from ..startup.digests import sha256
 from .declared import LoadError, Offer
@@ -115,12 +116,29 @@ def _complete(module: ModuleType, offer: Offer) -> None:
             declared = True
             setattr(module, hook, hookimpl(_answering(found)))
     has_hooks = any(hasattr(value, f"{PROJECT}_impl") for value in vars(module).values())
-    if not declared and not has_hooks:
+    if declared or has_hooks:
+        return
+    plain = _plain_tools(module)
+    if not plain:
         raise LoadError(
             "nothing_declared",
             f"{offer.file} declares no tool, resource or prompt",
-            "put @tool above a function: from mcp_host import tool",
+            "put @tool above a function (from mcp_host import tool), or give it a docstring",
         )
+    module.__dict__["mcp_host_tools"] = hookimpl(_answering(plain))
+
+
+def _plain_tools(module: ModuleType) -> list[Tool]:
+    """Tools of the public functions of a module that have a docstring, in their order."""
+    functions = [value for value in vars(module).values() if isinstance(value, FunctionType)]
+    return [
+        tool(function)
+        for function in dict.fromkeys(functions)
+        if function.__module__ == module.__name__
+        and function.__doc__
+        and function.__name__.isidentifier()
+        and not function.__name__.startswith("_")
+    ]
 
 
 def contributions(module: ModuleType, kind: type[C]) -> list[C]:
