@@ -6,7 +6,8 @@ STAMP := $(VENV)/.installed
 SITE_STAMP := $(VENV)/.installed-site
 MANIFESTS := pyproject.toml constraints.txt core/pyproject.toml $(wildcard plugins/*/pyproject.toml)
 EDITABLE := -e core -e plugins/todo_db -e "plugins/tasky[postgresql]" -e plugins/openspec -e plugins/dev -e plugins/extension_skills -e plugins/extension_tasks -e plugins/mount -e "plugins/cortex_tasks[backend,keyring]"
-WORKERS ?= 2
+# One more than the two processors of a small machine: half of the time a test waits for a process.
+WORKERS ?= 3
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test test-again acceptance compiled check format lint types docs conformance conformance-mounted oracle torture bench profile wheels sbom site picture clean
