@@ -5,7 +5,8 @@ import sys
 import threading
 
 import pytest
-from mcp_host.runtime.switching import LONG, MANY, SwitchInterval
+from mcp_host.runtime.interval import LONG
+from mcp_host.runtime.switching import MANY, SwitchInterval
 from mcp_host.runtime.thread_worker import ThreadWorker
 from mcp_host.testing import hosted
 

@@ -1,10 +1,10 @@
-"""Loops of ours let go of the interpreter only where they wait, and do all else as asyncio does."""
+"""Loops of ours keep the interpreter where many calls run, and do all else as asyncio does."""
 
 import asyncio
 import selectors
 import socket
 import sys
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterator
 from random import Random
 from typing import Any
 
@@ -15,6 +15,14 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="other systems h
 
 LONG = Random(5).randbytes(1_000_000)
 """More than is read or written at once."""
+
+
+@pytest.fixture(autouse=True, params=[0.0005, 0.005], ids=["few calls", "many calls"])
+def _interval(request: pytest.FixtureRequest) -> Iterator[None]:
+    usual = sys.getswitchinterval()
+    sys.setswitchinterval(request.param)
+    yield
+    sys.setswitchinterval(usual)
 
 
 def on_a_loop(what: Callable[[], Coroutine[Any, Any, Any]]) -> Any:

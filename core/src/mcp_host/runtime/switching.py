@@ -7,10 +7,9 @@ import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
+from .interval import LONG
 from .loop import PackLoop
 
-LONG = 0.005
-"""Seconds, as Python has it by itself."""
 MANY = 8
 """Calls that run at once, from which on they rather end soon than begin soon."""
 BRIEF = 0.001
