@@ -14,7 +14,10 @@ MOST = 3
 
 
 def main() -> int:
-    """Name them; 1 where they are too many."""
+    """Name them; 1 where they are too many, or not known."""
+    if not KEPT.exists():
+        print("the last run was ended before it could tell what failed", file=sys.stderr)
+        return 1
     failed = {_without_group(name): True for name in json.loads(KEPT.read_text("utf-8"))}
     KEPT.write_text(json.dumps(failed), "utf-8")
     print("failed before:", *failed, sep="\n  ")

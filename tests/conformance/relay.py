@@ -7,7 +7,7 @@ over stdio.
 import asyncio
 import json
 import socket
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -18,6 +18,7 @@ from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import StreamingResponse
 from starlette.routing import Route
+from starlette.types import Receive, Scope, Send
 
 Message = dict[str, Any]
 HEADER_MISMATCH = -32020
@@ -101,7 +102,7 @@ class Relay:
         )
         exchange.status = response.status_code
         exchange.session = response.headers.get("mcp-session-id", exchange.session)
-        answer = StreamingResponse(self._chunks(exchange, response), response.status_code)
+        answer = self._answer(exchange, response)
         answer.raw_headers = [
             (name.lower(), value)
             for name, value in response.headers.raw
@@ -118,8 +119,8 @@ class Relay:
             if name not in OF_THIS_HOP
         ]
 
-    async def _chunks(self, exchange: Exchange, response: httpx2.Response) -> AsyncIterator[bytes]:
-        """Hand the answer on as it comes.
+    def _answer(self, exchange: Exchange, response: httpx2.Response) -> "_Answer":
+        """Hand the answer on as it comes, and write it down also where nobody reads it.
 
         A client that hangs up cancels its request in the era without sessions, so the host must see
         it; with a session the answer is only not listened to, and it is still written down.
@@ -128,13 +129,13 @@ class Relay:
         reading = asyncio.create_task(self._read(exchange, response, chunks))
         self._reading.add(reading)
         reading.add_done_callback(self._reading.discard)
-        try:
-            while (chunk := await chunks.get()) is not None:
-                yield chunk
-        finally:
+
+        def ended() -> None:
             if not reading.done() and not exchange.session:
                 reading.cancel()
                 self.lines.append(Line(exchange, "hung up"))
+
+        return _Answer(chunks, response.status_code, ended)
 
     async def _read(
         self, exchange: Exchange, response: httpx2.Response, chunks: asyncio.Queue[bytes | None]
@@ -161,6 +162,27 @@ class Relay:
         if data:
             exchange.answers.append(json.loads(data))
             self.lines.append(Line(exchange, "server", exchange.answers[-1]))
+
+
+class _Answer(StreamingResponse):
+    """What is read of the host's answer; `ended` is called once, also where nobody took a byte."""
+
+    def __init__(
+        self, chunks: asyncio.Queue[bytes | None], status: int, ended: Callable[[], None]
+    ) -> None:
+        super().__init__(self._until_the_end(chunks), status)
+        self._ended = ended
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            await super().__call__(scope, receive, send)
+        finally:
+            self._ended()
+
+    @staticmethod
+    async def _until_the_end(chunks: asyncio.Queue[bytes | None]) -> AsyncIterator[bytes]:
+        while (chunk := await chunks.get()) is not None:
+            yield chunk
 
 
 def _data(event: str) -> str:

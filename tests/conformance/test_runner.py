@@ -1,5 +1,6 @@
-"""The runner itself: it must not call good what is not."""
+"""The runner itself: it must not call good what is not, nor lose what was said."""
 
+import asyncio
 import importlib
 import json
 import os
@@ -119,6 +120,45 @@ async def test_a_request_whose_end_the_recording_does_not_tell_is_shown(replay: 
     [difference] = played.differences
     assert difference.startswith("HTTP never answered, and nobody hung up: ")
     assert '"method": "echo"' in difference
+
+
+@pytest.mark.parametrize("session", ["s", ""])
+async def test_a_client_that_hangs_up_before_the_answer_loses_nothing_of_the_recording(
+    session: str,
+) -> None:
+    relays = importlib.import_module("relay")
+    asked, answered = asyncio.Event(), asyncio.Event()
+
+    async def host(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        asked.set()
+        await answered.wait()
+        head = f"content-type: application/json\r\nmcp-session-id: {session}\r\n"
+        answer = b'{"jsonrpc": "2.0", "id": 1, "result": {}}'
+        writer.write(f"HTTP/1.1 200 OK\r\n{head}content-length: {len(answer)}\r\n\r\n".encode())
+        writer.write(answer)
+        await writer.drain()
+        writer.close()
+
+    upstream = await asyncio.start_server(host, "127.0.0.1", 0)
+    async with upstream:
+        port = upstream.sockets[0].getsockname()[1]
+        relay = relays.Relay(f"127.0.0.1:{port}")
+        async with relay.listening() as address:
+            _, writer = await asyncio.open_connection(*address.split(":"))
+            body = b'{"jsonrpc": "2.0", "id": 1, "method": "ping"}'
+            writer.write(
+                b"POST /mcp HTTP/1.1\r\nhost: relay\r\ncontent-length: %d\r\n\r\n%b"
+                % (len(body), body)
+            )
+            await asked.wait()
+            writer.close()
+            await writer.wait_closed()
+            answered.set()
+
+    first, end = (line.speaker for line in relay.lines)
+    assert first == "client"
+    assert end == "server" or (end == "hung up" and not session)
 
 
 def test_what_the_suite_skips_is_named_and_must_be_known(suite: ModuleType, tmp_path: Path) -> None:
