@@ -7,7 +7,7 @@ over stdio.
 import asyncio
 import json
 import socket
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -18,7 +18,6 @@ from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import StreamingResponse
 from starlette.routing import Route
-from starlette.types import Receive, Scope, Send
 
 Message = dict[str, Any]
 HEADER_MISMATCH = -32020
@@ -63,6 +62,7 @@ class Relay:
         self._upstream = upstream
         self._client = httpx2.AsyncClient(timeout=None, trust_env=False)
         self._reading: set[asyncio.Task[None]] = set()
+        self._deleted: set[str] = set()
 
     @asynccontextmanager
     async def listening(self) -> AsyncIterator[str]:
@@ -88,6 +88,8 @@ class Relay:
 
     async def _pass_on(self, request: Request) -> StreamingResponse:
         exchange = Exchange(request.method, request.headers.get("mcp-session-id", ""))
+        if request.method == "DELETE":
+            self._deleted.add(exchange.session)
         body = await request.body()
         if body:
             self.lines.append(Line(exchange, "client", json.loads(body)))
@@ -102,7 +104,7 @@ class Relay:
         )
         exchange.status = response.status_code
         exchange.session = response.headers.get("mcp-session-id", exchange.session)
-        answer = self._answer(exchange, response)
+        answer = StreamingResponse(self._chunks(exchange, response), response.status_code)
         answer.raw_headers = [
             (name.lower(), value)
             for name, value in response.headers.raw
@@ -119,8 +121,8 @@ class Relay:
             if name not in OF_THIS_HOP
         ]
 
-    def _answer(self, exchange: Exchange, response: httpx2.Response) -> "_Answer":
-        """Hand the answer on as it comes, and write it down also where nobody reads it.
+    async def _chunks(self, exchange: Exchange, response: httpx2.Response) -> AsyncIterator[bytes]:
+        """Hand the answer on as it comes.
 
         A client that hangs up cancels its request in the era without sessions, so the host must see
         it; with a session the answer is only not listened to, and it is still written down.
@@ -129,13 +131,13 @@ class Relay:
         reading = asyncio.create_task(self._read(exchange, response, chunks))
         self._reading.add(reading)
         reading.add_done_callback(self._reading.discard)
-
-        def ended() -> None:
+        try:
+            while (chunk := await chunks.get()) is not None:
+                yield chunk
+        finally:
             if not reading.done() and not exchange.session:
                 reading.cancel()
                 self.lines.append(Line(exchange, "hung up"))
-
-        return _Answer(chunks, response.status_code, ended)
 
     async def _read(
         self, exchange: Exchange, response: httpx2.Response, chunks: asyncio.Queue[bytes | None]
@@ -157,32 +159,15 @@ class Relay:
         finally:
             await response.aclose()
             await chunks.put(None)
+            ended = exchange.verb == "POST" and exchange.session in self._deleted
+            if ended and not exchange.answers:
+                # Its client took the session's name from the headers and deleted it at once.
+                self.lines.append(Line(exchange, "hung up"))
 
     def _heard(self, exchange: Exchange, data: str) -> None:
         if data:
             exchange.answers.append(json.loads(data))
             self.lines.append(Line(exchange, "server", exchange.answers[-1]))
-
-
-class _Answer(StreamingResponse):
-    """What is read of the host's answer; `ended` is called once, also where nobody took a byte."""
-
-    def __init__(
-        self, chunks: asyncio.Queue[bytes | None], status: int, ended: Callable[[], None]
-    ) -> None:
-        super().__init__(self._until_the_end(chunks), status)
-        self._ended = ended
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        try:
-            await super().__call__(scope, receive, send)
-        finally:
-            self._ended()
-
-    @staticmethod
-    async def _until_the_end(chunks: asyncio.Queue[bytes | None]) -> AsyncIterator[bytes]:
-        while (chunk := await chunks.get()) is not None:
-            yield chunk
 
 
 def _data(event: str) -> str:
