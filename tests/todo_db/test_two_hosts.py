@@ -52,6 +52,10 @@ class Place:
     def url(self, name: str) -> str:
         return f"http://127.0.0.1:{self.ports[name]}/mcp"
 
+    @property
+    def balancer_log(self) -> Path:
+        return self.folder / "haproxy.log"
+
     @asynccontextmanager
     async def host(self, name: str) -> AsyncIterator[HttpServer]:
         argv = [sys.executable, "-m", "mcp_host", "serve", "--config", "mcp-host.toml"]
@@ -64,12 +68,13 @@ class Place:
     @asynccontextmanager
     async def balancer(self) -> AsyncIterator[None]:
         assert HAPROXY is not None
-        process = await asyncio.create_subprocess_exec(
-            *(HAPROXY, "-db", "-f", str(SAMPLE / "haproxy.cfg")),
-            env={**os.environ, **self.environment},
-            stdout=asyncio.subprocess.DEVNULL,
-            stderr=asyncio.subprocess.DEVNULL,
-        )
+        with self.balancer_log.open("wb") as log:
+            process = await asyncio.create_subprocess_exec(
+                *(HAPROXY, "-db", "-f", str(SAMPLE / "haproxy.cfg")),
+                env={**os.environ, **self.environment},
+                stdout=log,
+                stderr=log,
+            )
         try:
             yield
         finally:
@@ -220,8 +225,65 @@ async def test_a_rolling_stop_loses_doubles_and_fails_nothing(
             await hosts.start(name)
         await load.end()
 
-    assert load.errors == []
+    assert load.errors == [], hosts.place.balancer_log.read_text()
     assert await hosts.titles() - before == Counter(load.confirmed)
+
+
+@needs_haproxy
+async def test_hosts_that_the_balancer_has_not_seen_ready_are_asked_all_the_same(
+    tmp_path: Path,
+) -> None:
+    """One stops, and goes on to answer; the other was just started, or refuses already."""
+    async with AsyncExitStack() as stack:
+        one = await stack.enter_async_context(Unready(200).serving())
+        two = await stack.enter_async_context(Unready(503).serving())
+        with FreePorts() as free:
+            port = free.port()
+        environment = {
+            "MCP_BIND": f"127.0.0.1:{port}",
+            "MCP_NAME": "localhost",
+            "MCP_ONE": f"127.0.0.1:{one.port}",
+            "MCP_TWO": f"127.0.0.1:{two.port}",
+        }
+        place = Place(tmp_path, {"balancer": port}, environment, "")
+        await stack.enter_async_context(place.balancer())
+        async with asyncio.timeout(60):
+            await asyncio.gather(one.seen.wait(), two.seen.wait())
+        http = await stack.enter_async_context(httpx2.AsyncClient())
+        answers = [await http.get(place.url("balancer")) for _ in range(4)]
+
+    assert [answer.status_code for answer in answers] == [200] * 4, place.balancer_log.read_text()
+
+
+class Unready:
+    """A server that is not ready, and answers requests with a status all the same.
+
+    `seen` is set once the balancer knows: it looks again after it was told.
+    """
+
+    def __init__(self, status: int) -> None:
+        self.seen = asyncio.Event()
+        self.port = 0
+        self._status = status
+        self._looks = 0
+
+    @asynccontextmanager
+    async def serving(self) -> AsyncIterator["Unready"]:
+        server = await asyncio.start_server(self._answer, "127.0.0.1", 0)
+        async with server:
+            self.port = server.sockets[0].getsockname()[1]
+            yield self
+
+    async def _answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        head = await reader.readuntil(b"\r\n\r\n")
+        status = self._status
+        if b" /readyz " in head:
+            status = 503
+            self._looks += 1
+            if self._looks == 2:
+                self.seen.set()
+        writer.write(b"HTTP/1.1 %d X\r\nContent-Length: 0\r\nConnection: close\r\n\r\n" % status)
+        writer.close()
 
 
 async def test_a_change_through_one_host_is_told_to_who_watches_at_the_other(
@@ -303,3 +365,4 @@ def test_the_compose_file_gives_what_the_settings_and_the_balancer_read() -> Non
         assert f"${{{variable}}}" in balancer
     assert services["balancer"]["environment"]["MCP_ONE"] == "one:8000"
     assert services["one"]["command"] == services["two"]["command"]
+    compile(services["one"]["healthcheck"]["test"][-1], "the health check", "exec")
