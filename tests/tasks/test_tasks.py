@@ -242,6 +242,31 @@ async def test_a_client_without_the_extension_gets_a_handle_at_its_deadline(code
         assert await plain.value("tasks_result", task_id=task_id) == 3
 
 
+async def test_calls_that_came_while_tasks_was_imported_get_their_handles(code, tmp_path):
+    gate, imported = tmp_path / "gate", tmp_path / "imported"
+    (code / "tasks_test_late.py").write_text(
+        f"import pathlib, time\nwhile not pathlib.Path({str(imported)!r}).exists():\n"
+        "    time.sleep(0.01)\nfrom mcp_host_tasks.plugin import *\n"
+    )
+    late = {**PACKS, "tasks": "tasks_test_late"}
+    settings = {"jobs": {"tools": {"briefly": {"timeout": 1}}}}
+    settings["tasks"] = TABLES["packs"]["tasks"]
+    async with hosted(late, {"packs": settings}, settled=False) as kit:
+        anna, plain = kit.seen_by(ANNA), kit.seen_by(Caller(connection="1", protocol="2025-11-25"))
+        first = asyncio.create_task(anna.call("jobs_dig", gate=str(gate)))
+        second = asyncio.create_task(plain.call("jobs_briefly", gate=str(gate)))
+        await until(lambda: asyncio.sleep(0, anna.heard.messages), bool)  # they run
+        imported.touch()
+
+        made, told = await first, (await second)["content"][0]["text"]
+        gate.touch()
+        assert made["resultType"] == "task"
+        done = await ended(anna, made["taskId"])
+        assert done["result"]["structuredContent"] == {"result": 7}
+        task_id = json.loads(told[told.index("{") : told.index("}") + 1])["task_id"]
+        assert await plain.value("tasks_result", task_id=task_id) == 3
+
+
 SERVED = """
 [http]
 [[http.tokens]]

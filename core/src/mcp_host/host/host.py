@@ -100,10 +100,7 @@ class Host:
         self.feed = Feed(self.settings.secrets)
         self.own_methods = OwnMethods(self._running.lifecycles, host.max_answer_bytes)
         self._long_calls = LongCallHandles(
-            self._keeper_of_long_calls,
-            self.own_methods,
-            self.settings.secrets,
-            host.asking_timeout,
+            self.own_methods, self.settings.secrets, host.asking_timeout
         )
         self._chain = self._made_chain()
 
@@ -201,6 +198,7 @@ class Host:
         With `in_turn` packs open one after the other, before all those that a call waits for.
         """
         self._loop = asyncio.get_running_loop()
+        self._look_for_keeper()
         self._running.open(in_turn=in_turn)
         self.inventory.follow(partial(self._on_loop, self._arrived))
 
@@ -253,6 +251,7 @@ class Host:
         for name in changed:
             if name in self.packs:
                 self._running.start(self.packs[name], after=old[name])
+        self._look_for_keeper()
         self._tell_if_fatal()
         self.changes.of_condition()
         self.changes.of_lists()
@@ -266,6 +265,7 @@ class Host:
         self.inventory.take_in(name, outcome)
         self._tell_if_fatal()
         self._running.start(self.packs[name])
+        self._look_for_keeper()
         self.changes.of_condition()
         self.changes.of_lists()
 
@@ -279,6 +279,7 @@ class Host:
         self._tell_if_fatal()
         self.changes.of_condition()
         if condition.listed != was_listed:
+            self._look_for_keeper()
             self.changes.of_lists()
 
     def left(self, whose: str) -> None:
@@ -369,8 +370,10 @@ class Host:
         return entry
 
     async def _pass(self, call: Call) -> Answered:
-        if self.catalog.long_calls:
+        if self._long_calls.is_used:
             result = await self._long_calls(call, self._chain)
+            if call.movable is not None:
+                call.movable.let_go()
         else:
             result = await self._chain(call)
         if isinstance(result, Answered):
@@ -383,11 +386,11 @@ class Host:
         }
         return Answered(to_json(required), "input_required")
 
-    def _keeper_of_long_calls(self) -> Keeper | None:
-        for name, (identifier, how) in self.catalog.long_calls.items():
-            if self.packs[name].condition.listed:
-                return Keeper(name, identifier, how)
-        return None
+    def _look_for_keeper(self) -> None:
+        """Note which pack gives handles to calls that run long, or that one may come that does."""
+        found = self.catalog.long_calls.items()
+        keepers = (Keeper(n, *how) for n, how in found if self.packs[n].condition.listed)
+        self._long_calls.kept_by(next(keepers, None), may_come=self.inventory.is_loading)
 
     async def complete(
         self,

@@ -73,6 +73,9 @@ class Movable(Protocol):
         Where there is none to be had, or the time behind it is over, the block ends.
         """
 
+    def let_go(self) -> None:
+        """Leave a call that has ended without a handle, so that no circle is left to collect."""
+
 
 @dataclass
 class Call:

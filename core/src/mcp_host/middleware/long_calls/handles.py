@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable
 from fnmatch import fnmatchcase
 from typing import Any
 
 from ...declarations.context import Caller
+from ...declarations.extension import LongCalls
 from ...errors import EXTENSIONS, McpHostError, MissingCapability
 from ...packs.access import allows, may_read
 from ...runtime.alarms import Alarms
@@ -23,6 +24,7 @@ from ..answer import ErrorEnvelope
 from ..call import Call, Next, Result
 from ..own_methods import OwnMethods
 from ..request_id import new_request_id
+from .early import EarlyCall
 from .movable import MovableCall
 from .moved import Keeper, MovedCall
 
@@ -37,33 +39,39 @@ WAIT = 60.0
 class LongCallHandles:
     """Has long calls of tools go on behind handles, as the pack wants it that keeps them.
 
-    `keeper` finds that pack, None where there is none; `own` calls its methods. A person has
-    `asking_timeout` seconds for a question.
+    `own` calls its methods. A person has `asking_timeout` seconds for a question.
+
+    Invariants: `is_used` is true while there is such a pack, or one may come. `_early` has the
+    running calls that came before there was one.
     """
 
     def __init__(
         self,
-        keeper: Callable[[], Keeper | None],
         own: OwnMethods,
         secrets: Secrets,
         asking_timeout: float,
     ) -> None:
-        self._keeper = keeper
+        self.is_used = False
+        self._keeper: Keeper | None = None
         self._envelope = ErrorEnvelope(secrets)
         self.own = own
         self._alarms = Alarms()
         self.secrets = secrets
         self.asking_timeout = asking_timeout
         self._moved: dict[str, MovedCall] = {}
+        self._early: set[EarlyCall] = set()
         self._steering: asyncio.Task[None] | None = None
 
     def __call__(self, call: Call, following: Next) -> Awaitable[Result]:
-        keeper = self._keeper() if call.kind == "tool" and call.entry is not None else None
+        if call.kind != "tool" or call.entry is None:
+            return following(call)
+        keeper = self._keeper
+        if keeper is None and call.context.caller.protocol:
+            return self._before_keeper(call, following)
         if keeper is None or not self._concerns(call, keeper):
             return following(call)
         caller, how = call.context.caller, keeper.how
-        has_extension = caller.protocol == MODERN_VERSION and keeper.identifier in caller.extensions
-        if has_extension:
+        if _has_extension(caller, keeper):
             return self._of_extension(call, keeper, following)
         if caller.protocol == MODERN_VERSION and _matches(call.name, how.required):
             return self._refused(call, MissingCapability(EXTENSIONS + keeper.identifier))
@@ -77,8 +85,32 @@ class LongCallHandles:
         if _matches(call.name, how.asked_behind) and not await movable.move():
             assert movable.refusal is not None  # it did not move
             return await self._refused(call, movable.refusal)
-        after = min(how.after, SOON) if _matches(call.name, how.required) else how.after
-        return await movable.outcome_soon(self._alarms, after)
+        return await movable.outcome_soon(self._alarms, _after(call, how))
+
+    async def _before_keeper(self, call: Call, following: Next) -> Result:
+        """Pass a call that came before the pack that may give it a handle."""
+        early = EarlyCall(self, call, following)
+        self._early.add(early)
+        try:
+            return await early.outcome_early()
+        finally:
+            self._early.discard(early)
+
+    def kept_by(self, keeper: Keeper | None, *, may_come: bool) -> None:
+        """Have this pack give the handles, also to calls that came before it; None: nobody does."""
+        self._keeper, self.is_used = keeper, keeper is not None or may_come
+        if keeper is not None:
+            for early in self._early:
+                if self._concerns(early.call, keeper):
+                    self._give(keeper, early)
+            self._early.clear()
+
+    def _give(self, keeper: Keeper, early: EarlyCall) -> None:
+        how, caller = keeper.how, early.call.context.caller
+        if _has_extension(caller, keeper):
+            early.kept_by(keeper, self._alarms, _after(early.call, how))
+        elif how.without_extension:
+            early.kept_by(keeper, self._alarms, None)
 
     def add(self, moved: MovedCall) -> None:
         """Keep a call that has got its handle."""
@@ -131,6 +163,15 @@ class LongCallHandles:
             for handle, answers in (wanted.get("answers") or {}).items():
                 if handle in self._moved:
                     self._moved[handle].take(answers)
+
+
+def _has_extension(caller: Caller, keeper: Keeper) -> bool:
+    return caller.protocol == MODERN_VERSION and keeper.identifier in caller.extensions
+
+
+def _after(call: Call, how: LongCalls) -> float:
+    """Seconds after which a call of a client on that knows handles gets one."""
+    return min(how.after, SOON) if _matches(call.name, how.required) else how.after
 
 
 def _matches(name: str, globs: Any) -> bool:

@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Coroutine, Mapping
 from typing import Any, cast
 
 from ...declarations.context import ClientChannel, Level
+from ...declarations.extension import LongCalls
 from ...errors import REQUEST_ID_KEY, CallError, McpHostError, ProtocolError, Unavailable
 from ...runtime import eager
 from ...runtime.alarms import Alarms, TimeLimit
@@ -30,18 +31,22 @@ class MovableCall:
     more. When it moves, that task is let go with the answer that has the handle, and the call goes
     on in a task of its own.
 
+    `keeper` is None while it is not there: the call gets no handle then.
+
     Invariants: `_work` is there once it has begun in its request's task; `_moving` is the one try
     to move, and `_moved` is there once that has succeeded. `_progress` is what the call said last
     before. `_scope` is the block of its time: a tool's own seconds until it has moved, and what it
     has behind its handle from then on, until `_ends_at`.
     """
 
-    def __init__(self, handles: Handles, keeper: Keeper, call: Call, following: Next) -> None:
-        self.limit = keeper.how.limit
+    def __init__(
+        self, handles: Handles, keeper: Keeper | None, call: Call, following: Next
+    ) -> None:
+        self.call = call
+        self.limit = LongCalls.limit if keeper is None else keeper.how.limit
         self.refusal: Exception | None = None
         self._handles = handles
         self._keeper = keeper
-        self._call = call
         self._following = following
         self._client: ClientChannel = call.context.channel
         self._work: Detachable[Result] | None = None
@@ -60,20 +65,26 @@ class MovableCall:
 
     def outcome(self) -> Awaitable[Result]:
         """The call's result, or the answer with its handle where that comes first."""
-        coroutine = cast("Coroutine[Any, Any, Result]", self._following(self._call))
+        coroutine = cast("Coroutine[Any, Any, Result]", self._following(self.call))
         self._work = Detachable(coroutine)
         return self._work
 
     async def outcome_soon(self, alarms: Alarms, seconds: float) -> Result:
         """As `outcome`; it has its handle after so many seconds, or has it already."""
         if self._moved is not None:
-            self._moved.goes_on(eager.start(self._moved.run(self._following(self._call))))
+            self._moved.goes_on(eager.start(self._moved.run(self._following(self.call))))
             return self._moved.answer
         alarm = alarms.call_later(seconds, self._begin_to_move)
         try:
             return await self.outcome()
         finally:
             alarm.cancel()
+
+    def let_go(self) -> None:
+        """As `Movable.let_go`."""
+        if self._moved is None:
+            self.call.movable, self._scope = None, None
+            self.call.context.redirect(self._client)
 
     async def move(self) -> bool:
         """Move the call behind a handle; False where its keeper refuses, which `refusal` tells."""
@@ -92,6 +103,9 @@ class MovableCall:
         """Move the call, whose own time is over; end it where that cannot be."""
         scope = self._scope
         assert scope is not None  # it is late
+        if self._keeper is None:
+            scope.expire()
+            return
         task = asyncio.ensure_future(self.move())
         task.add_done_callback(lambda moved: None if moved.result() else scope.expire())
 
@@ -103,7 +117,8 @@ class MovableCall:
         return self._moving
 
     async def _move(self) -> bool:
-        call, how = self._call, self._keeper.how
+        call, keeper = self.call, self._keeper
+        assert keeper is not None  # nobody else has it move
         about = {
             "tool": call.name,
             "limit": self.limit,
@@ -112,7 +127,7 @@ class MovableCall:
         context = call.context
         try:
             kept = await self._handles.own.ask(
-                self._keeper.pack, how.begin, about, context.caller, context.request_id
+                keeper.pack, keeper.how.begin, about, context.caller, context.request_id
             )
             handle, told = str(kept["handle"]), dict(kept["answer"])
             told["_meta"] = {**told.get("_meta", {}), REQUEST_ID_KEY: context.request_id}
@@ -123,7 +138,7 @@ class MovableCall:
             return False
         answer = Answered(json.dumps(told).encode(), "moved")
         call.at_once = None
-        self._moved = MovedCall(self._handles, self._keeper, call, self._again, handle, answer)
+        self._moved = MovedCall(self._handles, keeper, call, self._again, handle, answer)
         if self._progress is not None:
             self._moved.progress(*self._progress)
         call.leave_host()
@@ -154,8 +169,8 @@ class MovableCall:
 
     def _again(self) -> Awaitable[Result]:
         """Run the call once more, with answers."""
-        self._call.context.redirect(self)  # as it was when the call began
-        return self._following(self._call)
+        self.call.context.redirect(self)  # as it was when the call began
+        return self._following(self.call)
 
     async def _ended_meanwhile(self, ended: Result | BaseException) -> Result:
         """The outcome of a call that ended while its handle was made, which has its end first."""
