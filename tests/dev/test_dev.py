@@ -2,9 +2,12 @@
 
 import http.client
 import json
+import os
 import re
 import signal
 import subprocess
+import sys
+import tempfile
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -14,7 +17,7 @@ import chromium
 import pytest
 from core_home import Home
 from core_web import Web
-from mcp_host import LiveHost, SettingsError
+from mcp_host import LiveHost, SettingsError, WrittenPacks
 from mcp_host.testing import hosted
 from mcp_host_dev import recorded
 from mcp_host_dev.recording import RecordedCall
@@ -371,6 +374,47 @@ def test_a_project_that_is_not_installed_is_served_and_goes_with_its_metadata(
     assert sources == str(tmp_path / "src")
     assert told == "[mcp_host.packs]\nshed = shed\n"
     assert not Path(about).exists()
+
+
+KILLED = """
+import os, sys
+from pathlib import Path
+from mcp_host import WrittenPacks
+written = WrittenPacks.at(Path())
+with written.own_settings(), written.installed():
+    os.kill(os.getpid(), 9)
+"""
+
+
+def test_what_a_killed_process_left_is_removed_by_the_next_and_nothing_else(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "shed.py").write_text(SOURCE)
+    points = '[project.entry-points."mcp_host.packs"]\nshed = "shed"\n'
+    (tmp_path / "pyproject.toml").write_text(points)
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(temporary))
+
+    def made() -> list[Path]:
+        return [*tmp_path.glob(".mcp-host-dev-*.toml"), *temporary.iterdir()]
+
+    subprocess.run(
+        [sys.executable, "-c", KILLED],
+        cwd=tmp_path,
+        env={**os.environ, "TMPDIR": str(temporary)},
+        check=False,
+    )
+    left = made()
+    written = WrittenPacks.at(tmp_path)
+    with written.own_settings(), written.installed():
+        lives = made()
+        with WrittenPacks.at(tmp_path).installed():
+            assert set(lives) < set(made())
+
+    assert len(left) == len(lives) == 2
+    assert not set(left) & set(lives)
+    assert made() == []
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import sys
 import tempfile
 import tomllib
@@ -18,8 +17,12 @@ from typing import Any
 from ..errors import SettingsError
 from ..settings.tables.packs import PACK_NAME
 from .discovery import GROUP, normalized
+from .passing import passing
 
 SETTINGS = "mcp-host.toml"
+OWN_SETTINGS = ".mcp-host-dev-{}.toml"
+MADE = "mcp-host-written-"
+"""What the names of folders begin with that stand for installed projects."""
 
 
 @dataclass(frozen=True)
@@ -96,12 +99,27 @@ class WrittenPacks:
         if not self._is_written_here:
             yield []
             return
-        place = Path(tempfile.mkdtemp(prefix="mcp-host-written-"))
-        try:
+        with passing(lambda: Path(tempfile.mkdtemp(prefix=MADE)), f"{MADE}*") as place:
             _Metadata(_project(self.folder)).write(place)
             yield [str(place), *self._folders]
-        finally:
-            shutil.rmtree(place, ignore_errors=True)
+
+    @contextmanager
+    def own_settings(self) -> Iterator[Path]:
+        """Make a file beside the person's settings, for those that serve these packs.
+
+        In this folder relative paths mean the same. The file is there until the block ends.
+        """
+        path = self.folder / OWN_SETTINGS.format(os.getpid())
+
+        def make() -> Path:
+            try:
+                path.touch()
+            except OSError as error:
+                raise SettingsError(f"cannot write {path}: {error.strerror}") from None
+            return path
+
+        with passing(make, OWN_SETTINGS.format("*")) as made:
+            yield made
 
     @property
     def _is_written_here(self) -> bool:

@@ -1,7 +1,6 @@
 """`mcp-host dev`: serves a pack while it is written."""
 
 import contextlib
-import os
 import signal
 import threading
 import webbrowser
@@ -54,7 +53,7 @@ def dev(
     project, printer = find(path), Printer()
     # As Ctrl+C: whatever ends this command ends its host as well.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
-    with _serving(project, mcp_port, printer) as (url, host):
+    with _serving(project, mcp_port, printer) as (url, host, settings):
         if replay is not None:
             raise typer.Exit(_replay(replay, Client(url), ignore or (), printer))
         about = {"endpoint": url, "folder": str(project.folder)}
@@ -66,26 +65,20 @@ def dev(
         printer.note("Ctrl+C ends it. Calls:")
         if browser:
             webbrowser.open(page.url)
-        _run(project, host, page, printer, Recorder(record) if record is not None else None)
+        recorder = Recorder(record) if record is not None else None
+        _run(partial(_watch, project, settings, host, page, printer), host, page, printer, recorder)
 
 
 @contextlib.contextmanager
-def _serving(project: Project, port: int, printer: Printer) -> Iterator[tuple[str, LiveHost]]:
-    """Serve the project; yield the endpoint and the host."""
-    settings = _settings_file(project)
-    try:
+def _serving(project: Project, port: int, printer: Printer) -> Iterator[tuple[str, LiveHost, Path]]:
+    """Serve the project; yield the endpoint, the host, and the settings that it serves."""
+    with project.written.own_settings() as settings, project.written.installed() as path:
         project.write(settings)
-    except OSError as error:
-        raise SettingsError(f"cannot write {settings}: {error.strerror}") from None
-    try:
-        with project.written.installed() as path:
-            process = HostProcess(settings, project.folder, port, _told_by(printer), path)
-            try:
-                yield process.wait_ready()
-            finally:
-                process.stop()
-    finally:
-        settings.unlink(missing_ok=True)
+        process = HostProcess(settings, project.folder, port, _told_by(printer), path)
+        try:
+            yield (*process.wait_ready(), settings)
+        finally:
+            process.stop()
 
 
 def _told_by(printer: Printer) -> Callable[[str], None]:
@@ -93,14 +86,14 @@ def _told_by(printer: Printer) -> Callable[[str], None]:
     return lambda line: None if " the settings were " in line else printer.said(line)
 
 
-def _settings_file(project: Project) -> Path:
-    return project.folder / f".mcp-host-dev-{os.getpid()}.toml"
-
-
 def _run(
-    project: Project, host: LiveHost, page: Page, printer: Printer, recorder: Recorder | None
+    watch: Callable[[threading.Event], None],
+    host: LiveHost,
+    page: Page,
+    printer: Printer,
+    recorder: Recorder | None,
 ) -> None:
-    """Follow the host's calls and the project's files, until a signal comes."""
+    """Follow the host's calls, and by `watch` the project's files, until a signal comes."""
     feed = host.follow(values=True)
     try:
         follow(
@@ -108,7 +101,7 @@ def _run(
             page,
             printer,
             hear=() if recorder is None else (recorder.event,),
-            beside=partial(_watch, project, host, page, printer),
+            beside=watch,
         )
     finally:
         if recorder is not None:
@@ -116,7 +109,12 @@ def _run(
 
 
 def _watch(
-    project: Project, host: LiveHost, page: Page, printer: Printer, ended: threading.Event
+    project: Project,
+    served: Path,
+    host: LiveHost,
+    page: Page,
+    printer: Printer,
+    ended: threading.Event,
 ) -> None:
     """Have packs replaced whose files were saved, and the settings read again."""
     seen, settings = project.state(), project.settings_state()
@@ -130,7 +128,7 @@ def _watch(
         try:
             if settings_now != settings:
                 settings = settings_now
-                project.write(_settings_file(project))
+                project.write(served)
                 names = names or list(project.packs)
             done = host.replace(*names)
         except (SettingsError, OSError) as error:
