@@ -129,7 +129,7 @@ class Link:
         self._process.stdin.write(json.dumps(line).encode() + b"\n")
 
     async def answer(self, number: int) -> Message:
-        return await asyncio.wait_for(self._answers[number], PATIENCE)
+        return await asyncio.wait_for(asyncio.shield(self._answers[number]), PATIENCE)
 
     def is_answered(self, number: int) -> bool:
         return self._answers[number].done()
@@ -198,7 +198,12 @@ class _Conversation:
                     await self._hear(line)
                 case "hung up":
                     self._cancel(line)
-        code, surplus = await self._link.close()
+        try:
+            code, surplus = await self._link.close()
+        except TimeoutError:
+            ended = f"stdio did not end {PATIENCE:.0f} s after its input\n{self._link.log()}"
+            self._played.differences.append(ended)
+            return self._played
         for number, request in self._open.items():
             self._played.differences.append(
                 f"HTTP never answered, and nobody hung up: {comparable(request)}\n"

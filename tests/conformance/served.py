@@ -59,6 +59,10 @@ async def over_http(
     reading = asyncio.create_task(_read(process, log, started))
     try:
         yield await asyncio.wait_for(started, LONGEST_START)
+        if process.returncode is not None:
+            raise HostFailed(
+                f"the host ended by itself, exit code {process.returncode}\n{''.join(log[-30:])}"
+            )
         process.send_signal(signal.SIGTERM)
         code = await asyncio.wait_for(process.wait(), LONGEST_STOP)
         if code != 0:
