@@ -108,5 +108,8 @@ def test_two_forms_with_fields_of_one_name_are_answered_by_their_parameters(home
     answers = ("--answer", "one.name=Ann", "--answer", "two.name=Bo", "--answer", "two.age=5")
 
     paired = home.run("call", "pair.py", "pair", *answers)
+    one = home.run("call", "pair.py", "pair", "--answer", "name=Ann", env={"COLUMNS": "200"})
 
     assert paired.out == "Ann 3, Bo 5\n"
+    assert one.code == 2
+    assert "And who? Answer with: --answer two.name=…" in one.err

@@ -77,7 +77,9 @@ class Answering:
         if not self._asks_a_person and refused:
             raise typer.BadParameter(shown(f"{params['message']} This was no answer: {refused}"))
         if not self._asks_a_person:
-            return {"action": "accept", "content": {**known, **_defaults(params, asked)}}
+            options = {field: self._option(name, field, len(fields)) for field in asked}
+            content = {**known, **_defaults(params, asked, options)}
+            return {"action": "accept", "content": content}
         say(params["message"])
         # asyncio's own handler would only note Ctrl-C and let the prompt wait on.
         noted = signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -94,14 +96,21 @@ class Answering:
         keys = (f"{name}.{field}", *([name] if fields == 1 else []), field)
         return next((key for key in keys if key in self._left), None)
 
+    def _option(self, name: str, field: str, fields: int) -> str:
+        """The name to answer a field by; where another question had that answer, this one's own."""
+        taken = any(field in used for other, used in self._used.items() if other != name)
+        return f"{name}.{field}" if taken else name if fields == 1 else field
 
-def _defaults(params: Mapping[str, Any], fields: Mapping[str, Any]) -> dict[str, Any]:
+
+def _defaults(
+    params: Mapping[str, Any], fields: Mapping[str, Any], options: Mapping[str, str]
+) -> dict[str, Any]:
     """What stands for fields that nobody answers: their defaults, or nothing where that will do."""
     required = params["requestedSchema"].get("required", ())
     missing = [name for name in fields if name in required and "default" not in fields[name]]
     if missing:
-        options = " ".join(f"--answer {name}=…" for name in missing)
-        raise typer.BadParameter(shown(f"{params['message']} Answer with: {options}"))
+        given = " ".join(f"--answer {options[name]}=…" for name in missing)
+        raise typer.BadParameter(shown(f"{params['message']} Answer with: {given}"))
     return {name: of["default"] for name, of in fields.items() if "default" in of}
 
 
