@@ -126,6 +126,9 @@ def test_a_refusal_is_one_line_with_what_helps(ann: Person) -> None:
         "Run in the project's folder: tasky project init",
     ]
     assert done.stdout == ""
+    words = {"create": "add", "init": "project init", "serch": "search"}
+    for theirs, ours in words.items():
+        assert f"No such command '{theirs}'. Did you mean '{ours}'?" in ann.run(theirs).stderr
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full on this system")

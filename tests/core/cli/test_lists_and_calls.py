@@ -130,6 +130,7 @@ def test_an_error_of_a_call_is_told_on_standard_error_and_ends_with_1(desk: Home
     unknown = desk.run("call", "desk_great", "--json", *DESK)
     missing = desk.run("read", "desk://papers/none", "--json", *DESK)
     misused = desk.run("call", "desk_greet", "Ann", *DESK)
+    whole = desk.run("call", "desk_greet", '{"a":"b=c"}', *DESK)
     no_json = desk.run("call", "desk_greet", "--arguments", "{", *DESK)
 
     assert (unfit.code, unknown.code, missing.code) == (1, 1, 1)
@@ -142,6 +143,7 @@ def test_an_error_of_a_call_is_told_on_standard_error_and_ends_with_1(desk: Home
     assert missing.json["error"]["data"]["uri"] == "desk://papers/none"
     assert (misused.code, no_json.code) == (2, 2)
     assert "'Ann' must be name=value" in misused.err
+    assert "must be name=value, or follow --arguments" in whole.err
 
 
 def test_packs_are_called_where_they_are_written_without_settings(home: Home) -> None:

@@ -42,13 +42,18 @@ def is_path(text: str) -> bool:
     return text in (".", "..") or text.endswith(".py") or text.startswith(beginnings)
 
 
-def pairs(given: Sequence[str] | None) -> list[tuple[str, str]]:
-    """Each argument's name and value; typer tells the person of one that is neither."""
+def pairs(given: Sequence[str] | None, whole: str | None = None) -> list[tuple[str, str]]:
+    """Each argument's name and value; typer tells the person of one that is neither.
+
+    `whole` is the option that takes all of them as one JSON object, where there is one.
+    """
     found = []
     for text in given or ():
         name, equals, rest = text.partition("=")
-        if not equals or not name:
-            raise typer.BadParameter(f"{text!r} must be name=value")
+        is_object = text.startswith("{")
+        if not equals or not name or is_object:
+            instead = f", or follow {whole}" if whole and is_object else ""
+            raise typer.BadParameter(f"{text!r} must be name=value{instead}")
         found.append((name, rest))
     return found
 

@@ -34,7 +34,7 @@ def call(
 ) -> None:
     """Call a tool."""
     config, tool, rest = shifted(tool, given, config, "tool")
-    values = _whole(arguments) | {name: value(text) for name, text in pairs(rest)}
+    values = _whole(arguments) | {name: value(text) for name, text in pairs(rest, "--arguments")}
 
     async def called(terminal: Terminal) -> dict[str, Any]:
         name = await terminal.known("tools", tool) if is_written(config) else tool

@@ -42,7 +42,7 @@ def given_answers(whole: str | None, single: list[str] | None) -> dict[str, Any]
             raise typer.BadParameter(f"--answers must be JSON: {error}") from None
         if not isinstance(answers, dict):
             raise typer.BadParameter("--answers must be a JSON object")
-    return {**answers, **{name: value(text) for name, text in pairs(single)}}
+    return {**answers, **{name: value(text) for name, text in pairs(single, "--answers")}}
 
 
 class Answering:

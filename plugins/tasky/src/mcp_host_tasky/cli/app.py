@@ -2,9 +2,10 @@
 
 import os
 import sys
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 from .. import __version__
 from ..errors import TaskyError
@@ -12,8 +13,37 @@ from . import maintenance, pictures, project, tasks, transfer
 from .plan import plain
 from .ui import ui
 
+ALSO_CALLED = {
+    "add": ("create", "new"),
+    "board": ("status",),
+    "claim": ("start", "take"),
+    "delete": ("rm", "remove"),
+    "done": ("close", "complete", "finish"),
+    "edit": ("change", "update"),
+    "list": ("ls",),
+    "log": ("events", "history"),
+    "project init": ("init",),
+    "search": ("find", "grep"),
+    "show": ("get", "view"),
+    "tag": ("label",),
+}
+"""What other tools call the same command; who types it is told ours."""
+
+
+class Commands(TyperGroup):
+    """The group of all commands, which knows what others call them."""
+
+    def resolve_command(self, ctx: Any, args: Any) -> Any:
+        """The command that is meant; a word of other tools is answered with ours."""
+        for ours, theirs in ALSO_CALLED.items():
+            if args[0] in theirs and not ctx.resilient_parsing:
+                ctx.fail(f"No such command '{args[0]}'. Did you mean '{ours}'?")
+        return super().resolve_command(ctx, args)
+
+
 app = typer.Typer(
     name="tasky",
+    cls=Commands,
     help="A project's plan that people and agents share.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
