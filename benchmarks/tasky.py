@@ -6,10 +6,12 @@ task in ten waits for others, one in twenty is part of another. Two words stand 
 that a search for both is the dearest there is. The table shows p50 and p95 in milliseconds on
 SQLite and the goal, and for the dearest, in brackets, what the database alone takes; to compare,
 the JSON store at 10,000 tasks and PostgreSQL at 100,000.
-A million: --tasks 1000000 --postgresql-tasks 1000000 --json-tasks 0 --rounds 1000.
+A million: --tasks 1000000 --postgresql-tasks 1000000 --json-tasks 0 --rounds 1000. With --keep
+FOLDER the plans are made there once, and used again by the next run.
 """
 
 import argparse
+import json
 import os
 import random
 import sys
@@ -46,6 +48,8 @@ GOALS = {
     "claim": 10,
     "create 50": 25,
     "edit 50": 25,
+    "edit 50, their tags": 25,
+    "move a tree of 400 levels": 10,
     "search, rare word": 50,
     "search, one common word": 50,
     "search, two common words": 50,
@@ -71,11 +75,12 @@ def main(arguments: Sequence[str]) -> None:
     parser.add_argument("--tasks", type=int, nargs="+", default=list(COUNTS))
     parser.add_argument("--json-tasks", type=int, default=10_000)
     parser.add_argument("--postgresql-tasks", type=int, default=100_000)
+    parser.add_argument("--keep", type=Path, help="where the plans are kept for the next run")
     given = parser.parse_args(arguments)
     plans = [("sqlite", count) for count in given.tasks]
     plans += [("json", given.json_tasks), ("postgresql", given.postgresql_tasks)]
     columns = [
-        (f"{kind} {count:,}", _measured(kind, count, given.rounds))
+        (f"{kind} {count:,}", _measured(kind, count, given.rounds, given.keep))
         for kind, count in plans
         if count
     ]
@@ -95,16 +100,36 @@ def _shown(times: list[float] | None, alone: list[float] | None = None) -> str:
     return f"{shown} [{_shown(alone)}]" if alone else shown
 
 
-def _measured(kind: str, count: int, rounds: int) -> tuple[Rounds, Rounds]:
+def _measured(kind: str, count: int, rounds: int, kept: Path | None) -> tuple[Rounds, Rounds]:
     """Return the times of each kind of call, and of the same in the database alone."""
+    with (
+        _place(kept, f"{kind}-{count}") as place,
+        _database(place) if kind == "postgresql" else nullcontext(kind) as store,
+    ):
+        ids = _ids(place, store, count)
+        with _served(place) as client:
+            times = _Calls(client, ids, rounds).all()
+        return times, _floor(place, store, rounds)
+
+
+@contextmanager
+def _place(kept: Path | None, name: str) -> Iterator[Path]:
+    if kept:
+        (kept / name).mkdir(parents=True, exist_ok=True)
+        yield kept / name
+        return
     # PostgreSQL may leave its folder a moment after it was told to stop.
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
-        place = Path(folder)
-        with _database(place) if kind == "postgresql" else nullcontext(kind) as store:
-            ids = _make(place, store, count)
-            with _served(place) as client:
-                times = _Calls(client, ids, rounds).all()
-            return times, _floor(place, store, rounds)
+        yield Path(folder)
+
+
+def _ids(place: Path, store: str, count: int) -> list[str]:
+    """Return the ids of a plan's first tasks; make it where there is none."""
+    file = place / "ids.json"
+    if not file.exists():
+        file.write_text(json.dumps(_make(place, store, count)), "utf-8")
+    ids: list[str] = json.loads(file.read_text("utf-8"))
+    return ids
 
 
 def _floor(place: Path, store: str, rounds: int) -> Rounds:
@@ -193,9 +218,32 @@ class _Calls:
             "edit_tasks",
             lambda: {"operations": [self._edit(one) for one in self._some(50)]},
         )
+        self._time("edit 50, their tags", "edit_tasks", self._tag_edits)
+        self._time("move a tree of 400 levels", "edit_tasks", self._moves(400))
         self._time("claim", "edit_tasks", self._claim)
         following = {"action": "next", "lease_seconds": 1}
         self._time("next", "edit_tasks", lambda: {"operations": [following]})
+
+    def _tag_edits(self) -> dict[str, Any]:
+        tags = {"add_tags": [self._word()], "remove_tags": [f"t{self._random.randrange(20)}"]}
+        edits = [{"action": "update", "task_id": one, **tags} for one in self._some(50)]
+        return {"operations": edits}
+
+    def _moves(self, levels: int) -> Callable[[], dict[str, Any]]:
+        """Make a tree so deep, and return what moves it from one parent to another."""
+        tasks: list[dict[str, Any]] = [{"name": "level 0", "ref": "0"}]
+        for level in range(1, levels):
+            tasks.append(
+                {"name": f"level {level}", "ref": f"{level}", "subtask_of": f"{level - 1}"}
+            )
+        made, _ = self._call("create_tasks", {"tasks": tasks})
+        top = made["structuredContent"]["result"][0]["task_id"]
+
+        def move() -> dict[str, Any]:
+            (parent,) = self._some(1)
+            return {"operations": [{"action": "update", "task_id": top, "subtask_of": parent}]}
+
+        return move
 
     def _claim(self) -> dict[str, Any]:
         rows = self._call("search_tasks", {"ready": True, "limit": 200})[0]["structuredContent"]

@@ -308,7 +308,6 @@ LONGER = {
     "plugins/openspec/src/mcp_host_openspec/storage/tree.py": ONE,
     "plugins/tasky/src/mcp_host_tasky/service/draft.py": ONE,
     "plugins/tasky/src/mcp_host_tasky/storage/json_file.py": ONE,
-    "plugins/tasky/src/mcp_host_tasky/storage/postgres.py": "what PostgreSQL does otherwise",
     "plugins/tasky/src/mcp_host_tasky/storage/sql/view.py": ONE,
     "plugins/todo_db/src/mcp_host_todo_db/storage/statements.py": "one statement after the other",
 }

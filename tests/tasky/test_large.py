@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from mcp_host_tasky.service import Caller, Search, Tasks
-from mcp_host_tasky.storage import postgres
+from mcp_host_tasky.storage.postgres import searching
 from mcp_host_tasky.storage.sql import view as sql_view
 from mcp_host_tasky.storage.sqlite import view
 from tasky_lab import ME, Clock, Ids, Plans
@@ -127,8 +127,9 @@ def test_texts_read_in_list_order_and_matches_listed_find_the_same_pages(
     for name, value in {"LISTED": listed, "SOME": 200, "FEW": 100, "SHORTEST_WALK": 60}.items():
         monkeypatch.setattr(view, name, value)
     monkeypatch.setattr(sql_view, "LISTED", listed)
-    monkeypatch.setattr(postgres, "COUNTED", 500)
-    monkeypatch.setattr(postgres, "_SAMPLE", 100)
+    ways = {"SORTED": 500, "SAMPLE": 100, "WALKED": listed, "LISTED": listed, "FEW": 100}
+    for name, value in (ways | {"CANDIDATES": listed, "TEXTS": 4_000}).items():
+        monkeypatch.setattr(searching, name, value)
 
     pages = [tasks.search(Search(**wanted), Caller("ben")) for tasks in stores]
 

@@ -1,0 +1,5 @@
+"""The PostgreSQL store."""
+
+from .database import Postgres
+
+__all__ = ["Postgres"]

@@ -1,0 +1,215 @@
+"""The PostgreSQL store: one schema for each plan, for more than one machine."""
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from typing import Any, LiteralString
+from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
+
+import psycopg
+from psycopg import sql as names
+
+from ...errors import BusyError, UnavailableError, UnreachableError
+from ..readiness import hold_up_all
+from ..sql import STEPS, TABLES, VERSION, SqlView, steps_from
+from ..store import Guard, no_guard
+from .view import PostgresView
+
+_STATEMENT_MS = 30_000
+_KNOWS_JIT = 110_000
+_CLOCK: LiteralString = "SELECT clock_timestamp()"
+_TEXT = 'TEXT COLLATE "C"'
+_WORDS = """
+CREATE TABLE words (number BIGINT NOT NULL PRIMARY KEY, words TSVECTOR NOT NULL);
+CREATE INDEX words_index ON words USING gin (words);
+CREATE TABLE format (version INTEGER NOT NULL);
+CREATE TABLE vocabulary (word {text} NOT NULL PRIMARY KEY);
+"""
+# The order and the status of many tasks are looked up by their numbers: so no row is read for it.
+_COVERING = """
+ALTER TABLE tasks DROP CONSTRAINT tasks_pkey,
+    ADD PRIMARY KEY (number) INCLUDE (sort_key, status);
+"""
+# Before format 5 the words that tasks have were known only to the index.
+_TO_FORMAT_5 = """
+CREATE TABLE vocabulary (word {text} NOT NULL PRIMARY KEY);
+INSERT INTO vocabulary
+    SELECT word FROM ts_stat('SELECT words FROM words') WHERE NOT starts_with(word, '·');
+"""
+# What some hosting providers add to a URL and libpq does not know.
+_NOT_LIBPQ = frozenset({"pgbouncer", "connection_limit", "pool_timeout", "schema"})
+
+
+class Postgres:
+    """A plan in a PostgreSQL schema. Writers of one plan take turns; readers wait for nobody."""
+
+    kind = "postgresql"
+
+    def __init__(self, url: str, schema: str) -> None:
+        self._url = libpq_url(url)
+        self._schema = schema
+        self._idle: list[psycopg.Connection[tuple[Any, ...]]] = []
+        self._lock = threading.Lock()
+        self._closed = False
+
+    def open(self) -> "Postgres":
+        """Connect, and make the plan's schema where there is none."""
+        self._prepare()
+        return self
+
+    @contextmanager
+    def read(self, guard: Guard = no_guard) -> Iterator[SqlView]:
+        guard()
+        with self._transaction("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY") as view:
+            yield view
+
+    @contextmanager
+    def write(self, guard: Guard = no_guard) -> Iterator[SqlView]:
+        guard()
+        # The row is the plan's turnstile: numbers, event ids and cycle checks need one writer.
+        turnstile = "SELECT version FROM format FOR UPDATE"
+        with self._transaction("BEGIN ISOLATION LEVEL READ COMMITTED", turnstile) as view:
+            yield view
+            guard()
+
+    def tidy(self, *, is_pause: bool = True) -> None:
+        """The server does that itself."""
+
+    def check(self) -> list[str]:
+        """The server looks after its own files."""
+        return []
+
+    def close(self) -> None:
+        with self._lock:
+            self._closed = True
+            while self._idle:
+                self._idle.pop().close()
+
+    @contextmanager
+    def _transaction(self, begin: LiteralString, *then: LiteralString) -> Iterator["PostgresView"]:
+        with self._connection() as connection:
+            try:
+                # One message to the server, not one for each: it may be far away. Its clock is
+                # read last, when a write's turn has come.
+                opening = [*self._opening(connection, begin, *then), names.SQL(_CLOCK)]
+                told = connection.execute(names.SQL("; ").join(opening)).set_result(-1).fetchone()
+                assert told
+                yield PostgresView(connection, told[0])
+                self._commit(connection)
+            except UnreachableError:
+                raise
+            except BaseException:
+                if not connection.closed:
+                    connection.execute("ROLLBACK")
+                raise
+
+    def _commit(self, connection: psycopg.Connection[tuple[Any, ...]]) -> None:
+        try:
+            connection.execute("COMMIT")
+        except psycopg.errors.QueryCanceled:
+            raise
+        except psycopg.OperationalError as error:  # it may have been done, or not
+            raise UnreachableError(sent=True) from error
+
+    def _opening(
+        self,
+        connection: psycopg.Connection[tuple[Any, ...]],
+        begin: LiteralString,
+        *then: LiteralString,
+    ) -> Iterator[names.Composable]:
+        """Return what a transaction begins with. The settings are its own, since a pooler may give
+        the session to somebody else after it."""
+        yield names.SQL(begin)
+        yield names.SQL("SET LOCAL search_path TO {}").format(names.Identifier(self._schema))
+        yield names.SQL("SET LOCAL statement_timeout TO {}").format(_STATEMENT_MS)
+        if connection.info.server_version >= _KNOWS_JIT:
+            # To compile a search takes longer than to run it.
+            yield names.SQL("SET LOCAL jit TO off")
+        # To read all texts is what the planner prefers for words that one task in ten has.
+        yield names.SQL("SET LOCAL enable_seqscan TO off")
+        yield from map(names.SQL, then)
+
+    @contextmanager
+    def _connection(self) -> Iterator[psycopg.Connection[tuple[Any, ...]]]:
+        try:
+            connection = self._borrow()
+            try:
+                yield connection
+            finally:
+                self._give_back(connection)
+        except psycopg.errors.QueryCanceled as error:
+            raise BusyError(
+                "The database did not answer in time.",
+                reason="store_busy",
+                suggestions=["Try again."],
+            ) from error
+        except psycopg.OperationalError as error:
+            # The driver's words name host and user, and may come to hold more: not passed on.
+            raise UnreachableError(sent=False) from error
+
+    def _borrow(self) -> psycopg.Connection[tuple[Any, ...]]:
+        with self._lock:
+            while self._idle:
+                connection = self._idle.pop()
+                if not connection.closed and not connection.broken:
+                    return connection
+        # Prepared statements would not survive a pooler between here and the database.
+        return psycopg.connect(
+            self._url, autocommit=True, connect_timeout=10, prepare_threshold=None
+        )
+
+    def _give_back(self, connection: psycopg.Connection[tuple[Any, ...]]) -> None:
+        idle = connection.info.transaction_status is psycopg.pq.TransactionStatus.IDLE
+        with self._lock:
+            if idle and not self._closed:
+                self._idle.append(connection)
+                return
+        connection.close()
+
+    def _prepare(self) -> None:
+        with self._connection() as connection, connection.transaction():
+            # Two machines may meet a new plan at once; the lock is named after the schema.
+            connection.execute("SELECT pg_advisory_xact_lock(hashtext(%s))", (self._schema,))
+            found = connection.execute(
+                "SELECT 1 FROM information_schema.tables "
+                "WHERE table_schema = %s AND table_name = 'format'",
+                (self._schema,),
+            ).fetchone()
+            schema = names.Identifier(self._schema)
+            if found:
+                self._upgrade(connection, schema)
+                return
+            connection.execute(names.SQL("CREATE SCHEMA IF NOT EXISTS {}").format(schema))
+            connection.execute("SELECT set_config('search_path', %s, true)", (self._schema,))
+            connection.execute((TABLES + _WORDS + _COVERING).format(text=_TEXT).encode())
+            connection.execute("INSERT INTO format VALUES (%s)", (VERSION,))
+
+    def _upgrade(
+        self, connection: psycopg.Connection[tuple[Any, ...]], schema: names.Identifier
+    ) -> None:
+        """Bring a plan of an older format up to this one's; a newer one is refused."""
+        row = connection.execute(
+            names.SQL("SELECT version FROM {}.format").format(schema)
+        ).fetchone()
+        version = row[0] if row else None
+        if version in STEPS:
+            connection.execute("SELECT set_config('search_path', %s, true)", (self._schema,))
+            words = _TO_FORMAT_5 if version < 5 else ""
+            connection.execute((steps_from(version) + words).format(text=_TEXT).encode())
+            hold_up_all(PostgresView(connection, datetime.now(UTC)))
+            connection.execute("UPDATE format SET version = %s", (VERSION,))
+        elif version != VERSION:
+            raise UnavailableError(
+                f"The plan's database has format {version}; this Tasky reads {VERSION}.",
+                reason="newer_store",
+                suggestions=["Upgrade mcp-host-tasky."],
+            )
+
+
+def libpq_url(url: str) -> str:
+    """Return the URL as libpq takes it: no driver in the scheme, no parameter it does not know."""
+    parts = urlsplit(url)
+    scheme = "postgresql" if parts.scheme.startswith("postgres") else parts.scheme
+    query = urlencode([pair for pair in parse_qsl(parts.query) if pair[0] not in _NOT_LIBPQ])
+    return urlunsplit(parts._replace(scheme=scheme, query=query))

@@ -1,0 +1,136 @@
+"""A reading or writing of the PostgreSQL store."""
+
+# ruff: noqa: S608  statements are put together from this room's own constants; values are bound
+
+import json
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from datetime import datetime
+from typing import Any
+
+import psycopg
+
+from ...model import Found, Task, Wanted
+from ..sql import Reworded, SqlView, Where, indexed, is_status, reworded
+from ..store import Changes
+from .searching import Searching
+from .text_query import LONGEST_WORD
+
+# So many rows go to the server in one statement.
+_ROWS = 1_000
+_VECTOR = "array_to_tsvector(string_to_array({}, ' '))"
+
+
+def _together(connection: psycopg.Connection[tuple[Any, ...]]) -> AbstractContextManager[object]:
+    """Let statements go out without waiting for the answers before them, where libpq can."""
+    return connection.pipeline() if psycopg.Pipeline.is_supported() else nullcontext()
+
+
+class PostgresView(SqlView):
+    def __init__(self, connection: psycopg.Connection[tuple[Any, ...]], now: datetime) -> None:
+        self._connection = connection
+        self._now = now
+
+    def now(self) -> datetime:
+        return self._now
+
+    def rows(self, sql: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+        return self._connection.execute(_psycopg(sql), values).fetchall()
+
+    def run(self, sql: str, many: Iterable[Sequence[Any]]) -> None:
+        rows = list(many)
+        if rows:
+            with self._connection.cursor() as cursor:
+                cursor.executemany(_psycopg(sql), rows)
+
+    def insert(self, table: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
+        names = ", ".join(columns)
+        source = f"SELECT {names} FROM json_populate_recordset(NULL::{table}, ?::json)"
+        for part in _as_json(columns, rows):
+            self.rows_of(f"INSERT INTO {table} ({names}) {source}", (part,))
+
+    def update(
+        self, table: str, columns: Sequence[str], key: str, rows: Sequence[Sequence[Any]]
+    ) -> None:
+        # One statement for all rows: the server plans it once.
+        settings = ", ".join(f"{column} = new.{column}" for column in columns)
+        source = f"json_populate_recordset(NULL::{table}, ?::json) AS new"
+        for part in _as_json([*columns, key], rows):
+            sql = f"UPDATE {table} SET {settings} FROM {source} WHERE {table}.{key} = new.{key}"
+            self.rows_of(sql, (part,))
+
+    def apply(self, changes: Changes) -> None:
+        with _together(self._connection):
+            super().apply(changes)
+
+    def among(self, values: Collection[Any]) -> tuple[str, Any]:
+        return "= ANY (?)", list(values)
+
+    def each(self, values: Collection[Any]) -> tuple[str, Any]:
+        return "unnest(?::text[]) AS one (value)", list(values)
+
+    def put_words(self, rows: list[tuple[int, str]]) -> None:
+        cut = [(number, text.split()) for number, text in rows]
+        for part in _as_json(("number", "text"), [(number, _joined(one)) for number, one in cut]):
+            self.rows_of(
+                "INSERT INTO words (number, words) "
+                f"SELECT number, {_VECTOR.format('text')} FROM json_to_recordset(?::json) "
+                "AS given (number bigint, text text)",
+                (part,),
+            )
+        self._learn({word for _, words in cut for word in words})
+
+    def replace_words(self, pairs: list[tuple[Task, Task]]) -> None:
+        changes = [change for pair in pairs if any((change := _reworded(*pair))[1:])]
+        rows = [(number, _joined(gone), _joined(new)) for number, gone, new in changes]
+        for part in _as_json(("number", "gone", "new"), rows):
+            self.rows_of(
+                "UPDATE words SET words = "
+                "ts_delete(words, string_to_array(other.gone, ' ')) || "
+                f"{_VECTOR.format('other.new')} FROM json_to_recordset(?::json) "
+                "AS other (number bigint, gone text, new text) WHERE words.number = other.number",
+                (part,),
+            )
+        self._learn({word for change in changes for word in change.new})
+
+    def _learn(self, met: set[str]) -> None:
+        words = sorted(word for word in met if not is_status(word))
+        if words:
+            self.rows_of(
+                "INSERT INTO vocabulary SELECT unnest(string_to_array(?, ' ')) "
+                "ON CONFLICT DO NOTHING",
+                (_joined(words),),
+            )
+
+    def drop_words(self, numbers: list[int]) -> None:
+        self.run("DELETE FROM words WHERE number = ?", [(number,) for number in numbers])
+
+    def search(self, wanted: Wanted, after: str, limit: int, count: bool) -> Found:
+        return Searching(self, wanted).page(after, limit, count=count)
+
+    def unblocking(self, wanted: Wanted) -> tuple[str, Where]:
+        return Searching(self, wanted).in_another_order()
+
+
+def _reworded(old: Task, new: Task) -> Reworded:
+    """Compare a task's words; where one is cut that it loses, another may be cut to the same."""
+    change = reworded(old, new)
+    if any(len(word) > LONGEST_WORD for word in change.gone):
+        return Reworded(new.number, set(indexed(old).split()), set(indexed(new).split()))
+    return change
+
+
+def _joined(words: Iterable[str]) -> str:
+    """Return the words as one text, each short enough for an index."""
+    return " ".join(word[:LONGEST_WORD] for word in words)
+
+
+def _as_json(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> Iterator[str]:
+    """Return the rows as JSON, by the names of their columns, so many at a time."""
+    for start in range(0, len(rows), _ROWS):
+        part = [dict(zip(columns, row, strict=True)) for row in rows[start : start + _ROWS]]
+        yield json.dumps(part, ensure_ascii=False)
+
+
+def _psycopg(sql: str) -> bytes:
+    return sql.replace("?", "%s").encode()
