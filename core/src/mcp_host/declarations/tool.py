@@ -68,6 +68,11 @@ class Tool(Contribution):
             return ()
         return tuple(inspect.signature(self.idempotent).parameters)
 
+    @cached_property
+    def idempotent_is_async(self) -> bool:
+        """Whether the function `idempotent` is `async def`."""
+        return inspect.iscoroutinefunction(self.idempotent)
+
     def verify(self, has_service: bool) -> None:
         super().verify(has_service)
         limit = self.timeout

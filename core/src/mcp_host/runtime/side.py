@@ -98,7 +98,8 @@ def steps(
         context.key = contribution.key_of(known)
         if callable(contribution.idempotent):
             wanted = {name: known.get(name) for name in contribution.idempotent_needs}
-            is_so = yield Step(contribution.idempotent, named=wanted)
+            is_async = contribution.idempotent_is_async
+            is_so = yield Step(contribution.idempotent, named=wanted, is_async=is_async)
             say(Repeatable(is_so is True))
     context.begin()
     value = yield Step(signature.function, given, values, is_async=signature.is_async)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
@@ -15,6 +16,7 @@ TASKS = "todo://{user}/tasks"
 HISTORY = "todo://{user}/history"
 
 
+@lru_cache(1024)
 def uris_of(user_id: str) -> tuple[str, str]:
     """The resources that change with a user's tasks."""
     user = quote(user_id, safe="")

@@ -22,8 +22,9 @@ class Leases:
 
     Invariants: `_held` counts the places that are taken, by connections that are used or rest and
     by calls that acquire one, `size` at the most. While a connection rests nobody waits in `_line`.
-    A future there is resolved with a connection, or with None for a place. `_unused` of those that
-    rest, the first ones, did so since the last look.
+    Each there has the time of the loop until which it waits, and a future that is resolved with a
+    connection, or with None for a place; `_late` looks after them at the time of the first.
+    `_unused` of those that rest, the first ones, did so since the last look.
     """
 
     def __init__(
@@ -45,7 +46,8 @@ class Leases:
         self._good: set[Any] = set()
         self._resting: deque[Any] = deque()
         self._unused = 0
-        self._line: deque[asyncio.Future[Any]] = deque()
+        self._line: deque[tuple[float, asyncio.Future[Any]]] = deque()
+        self._late: asyncio.TimerHandle | None = None
         self._timer: asyncio.TimerHandle | None = None
         self._returning: set[asyncio.Task[None]] = set()
 
@@ -57,7 +59,7 @@ class Leases:
     @property
     def waiting(self) -> int:
         """How many calls wait for a connection; in any thread."""
-        return sum(not turn.done() for turn in list(self._line))
+        return sum(not turn.done() for _, turn in list(self._line))
 
     async def take(self) -> Any:
         """Get a connection. Raises `TimeoutError` after `patience`, and what `acquire` raises."""
@@ -121,8 +123,10 @@ class Leases:
         """Wait in line for a connection; None for a place."""
         loop = asyncio.get_running_loop()
         turn: asyncio.Future[Any] = loop.create_future()
-        self._line.append(turn)
-        late = loop.call_later(self._patience, _end_wait, turn)
+        until = loop.time() + self._patience
+        self._line.append((until, turn))
+        if self._late is None:
+            self._late = loop.call_at(until, self._end_waits)
         try:
             return await turn
         except asyncio.CancelledError:
@@ -132,8 +136,6 @@ class Leases:
                 else:
                     self.give(turn.result())
             raise
-        finally:
-            late.cancel()
 
     async def _is_there(self, connection: Any) -> bool:
         """Return whether a connection that rested has not ended meanwhile; else give it up."""
@@ -152,7 +154,7 @@ class Leases:
 
     def _next_in_line(self) -> asyncio.Future[Any] | None:
         while self._line:
-            turn = self._line.popleft()
+            _, turn = self._line.popleft()
             if not turn.done():  # else whoever waited has given up
                 return turn
         return None
@@ -184,7 +186,14 @@ class Leases:
         if self._resting:
             self._look_later()
 
-
-def _end_wait(turn: asyncio.Future[Any]) -> None:
-    if not turn.done():
-        turn.set_exception(TimeoutError())
+    def _end_waits(self) -> None:
+        """Tell those whose time in line is over; the first waits for longest."""
+        self._late = None
+        loop = asyncio.get_running_loop()
+        now = loop.time()
+        while self._line and self._line[0][0] <= now:
+            _, turn = self._line.popleft()
+            if not turn.done():
+                turn.set_exception(TimeoutError())
+        if self._line:
+            self._late = loop.call_at(self._line[0][0], self._end_waits)

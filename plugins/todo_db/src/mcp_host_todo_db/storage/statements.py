@@ -19,6 +19,7 @@ from sqlalchemy import (
     Table,
     Text,
     Update,
+    Uuid,
     bindparam,
     case,
     cast,
@@ -402,5 +403,12 @@ class Statements:
         return column.type.dialect_impl(self._dialect).result_processor(self._dialect, None)
 
     def _writer(self, kind: Any) -> Convert | None:
+        if (
+            isinstance(kind, Uuid)
+            and kind.native_uuid
+            and not kind.as_uuid
+            and not self.time_is_text
+        ):
+            return None  # asyncpg takes a UUID as text, without an object between
         convert: Convert | None = kind.dialect_impl(self._dialect).bind_processor(self._dialect)
         return convert
