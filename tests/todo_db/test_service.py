@@ -14,7 +14,7 @@ from mcp_host_todo_db.errors import (
     NotYourTasksError,
     TaskNotFoundError,
 )
-from mcp_host_todo_db.model import TaskCreate, TaskPage, TaskRead, TaskUpdate
+from mcp_host_todo_db.model import Position, TaskCreate, TaskPage, TaskRead, TaskUpdate
 from mcp_host_todo_db.service import TaskService
 
 pytestmark = pytest.mark.anyio
@@ -126,7 +126,15 @@ async def test_a_page_goes_on_behind_a_task_that_is_gone(tasks: TaskService) -> 
     assert [task.id for task in rest.tasks] == [made[1].id, made[0].id]
 
 
-@pytest.mark.parametrize("cursor", ["", "x", "bm90IGpzb24", "WzEsMl0", "é" * 10, "W" * 999])
+SURROGATES = [
+    Position("2026-01-02T03:04:05+00:00", "\ud800").cursor,
+    Position("2026-01-02\ud80003:04:05+00:00", "a").cursor,
+]
+
+
+@pytest.mark.parametrize(
+    "cursor", ["", "x", "bm90IGpzb24", "WzEsMl0", "é" * 10, "W" * 999, *SURROGATES]
+)
 async def test_a_cursor_that_no_page_ended_with_is_refused(tasks: TaskService, cursor: str) -> None:
     with pytest.raises(BadCursorError):
         await tasks.page(ANN, cursor=cursor)

@@ -95,9 +95,10 @@ class Position:
             text = base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4))
             created_at, task_id = json.loads(text)
             datetime.fromisoformat(created_at)
+            f"{created_at}{task_id}".encode()  # no database takes a lone surrogate
         except (ValueError, TypeError, RecursionError):
             raise BadCursorError from None
-        if not isinstance(task_id, str) or "\0" in task_id:
+        if not isinstance(task_id, str) or "\0" in created_at + task_id:
             raise BadCursorError
         return cls(created_at, task_id)
 
