@@ -16,7 +16,8 @@ LOCK = threading.Lock()
 WAITING: dict[str, Any] = {}
 ANY = {"type": "object"}
 EXTRA: list[dict[str, Any]] = [
-    {"name": name, "inputSchema": ANY} for name in json.loads(os.environ.get("TOOLS", "[]"))
+    one if isinstance(one, dict) else {"name": one, "inputSchema": ANY}
+    for one in json.loads(os.environ.get("TOOLS", "[]"))
 ]
 FORM = {"type": "object", "properties": {"name": {"type": "string"}}}
 MUCH = 5_000_000
@@ -32,6 +33,10 @@ LINES = {
 def described() -> str:
     words = STATE / "words"
     return words.read_text() if words.exists() else "Say it; see {tool:echo}."
+
+
+OTHERS: dict[str, list[dict[str, Any]]] = json.loads(os.environ.get("OTHERS", "{}"))
+"""What is listed beside the tools, in place of what it has."""
 
 
 def tools() -> list[dict[str, Any]]:
@@ -146,10 +151,11 @@ def respond(message: dict[str, Any]) -> None:
         else:
             result = {"tools": tools()[3:]}
     elif method == "resources/list":
-        result = {"resources": [{"uri": "little://one", "name": "one", "mimeType": "text/plain"}]}
+        one = {"uri": "little://one", "name": "one", "mimeType": "text/plain"}
+        result = {"resources": OTHERS.get("resources", [one])}
     elif method == "resources/templates/list":
-        uri = "little://files/{path*}"
-        result = {"resourceTemplates": [{"uriTemplate": uri, "name": "file"}]}
+        templates = [{"uriTemplate": "little://files/{path*}", "name": "file"}]
+        result = {"resourceTemplates": OTHERS.get("templates", templates)}
     elif method == "resources/read":
         uri = params["uri"]
         if uri.endswith("missing"):
@@ -158,7 +164,8 @@ def respond(message: dict[str, Any]) -> None:
         result = {"contents": [{"uri": uri, "text": f"it is {uri}"}]}
     elif method == "prompts/list":
         arguments = [{"name": "who", "required": True}]
-        result = {"prompts": [{"name": "greet", "arguments": arguments}]}
+        prompts = [{"name": "greet", "arguments": arguments}]
+        result = {"prompts": OTHERS.get("prompts", prompts)}
     elif method == "prompts/get":
         words = f"Greet {params['arguments']['who']}"
         result = {"messages": [{"role": "user", "content": {"type": "text", "text": words}}]}
@@ -167,6 +174,12 @@ def respond(message: dict[str, Any]) -> None:
     elif method == "tools/call" and "line" in params["arguments"]:
         with LOCK:
             print(LINES[params["arguments"]["line"]] % message["id"], flush=True)
+        return
+    elif method == "tools/call" and "says" in params["arguments"]:
+        token = params["_meta"]["progressToken"]
+        said = params["arguments"]["says"].replace("ID", str(message["id"]))
+        with LOCK:
+            print(said.replace("TOKEN", str(token)), flush=True)
         return
     elif method == "tools/call":
         result = call(params["name"], params["arguments"], params["_meta"]["progressToken"])

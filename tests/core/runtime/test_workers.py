@@ -32,6 +32,8 @@ if __name__ == "__main__":
     tool = {"name": "quote", "wire": {"inputSchema": {"type": "object"}}}
     version = 99 if says == "another version" else border.version
     tools = [5] if says == "no tools" else [tool]
+    if says == "a number":
+        tool["wire"]["description"] = 5
     border.send({"border": version, "declared": {"tools": tools}})
     while (got := border.receive()) is not None:
         message, _ = got
@@ -123,6 +125,7 @@ def test_a_worker_whose_answer_is_none_is_ended_and_the_call_told(quotes: Home, 
         ("nothing", "process_failed", "must return a WorkerProgram"),
         ("another version", "border_unknown", "version 99 of the border"),
         ("no tools", "process_failed", "what its process declares cannot be read"),
+        ("a number", "process_failed", "the description of quote must be a text"),
     ],
 )
 def test_what_is_wrong_with_a_worker_is_why_its_pack_fails(

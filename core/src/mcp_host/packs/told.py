@@ -28,6 +28,8 @@ from .skills import FoundSkills, Skill
 
 SCHEMA_NAMES = "#/$defs/{pack}.{{model}}"
 LONG_CALLS = ("after", "limit", "without_extension")
+TEXTS = ("title", "description")
+"""What of an entry names of other packs are put into."""
 GLOBS = ("required", "asked_behind", "never")
 """What `LongCalls` has beside its methods."""
 
@@ -66,7 +68,7 @@ class Told(Contribution):
     def listed(self, name: str, resolve: Resolve) -> Wire:
         """Return the entry of its list, under this name."""
         entry = {**self.wire, "name": name}
-        for key in ("title", "description"):
+        for key in TEXTS:
             if key in entry:
                 entry[key] = resolve(entry[key])
         if "inputSchema" in entry:
@@ -205,6 +207,9 @@ def _common(contribution: Contribution) -> dict[str, Any]:
 
 def _told(one: Mapping[str, Any]) -> dict[str, Any]:
     wire = one["wire"]
+    for key in TEXTS:
+        if not isinstance(wire.get(key, ""), str):
+            raise TypeError(f"the {key} of {one['name']} must be a text")
     empty = {"type": "object", "properties": {}, "additionalProperties": False}
     return {
         "name": str(one["name"]),

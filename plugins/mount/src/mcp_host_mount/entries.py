@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from .fitting import ANNOTATIONS, ARGUMENT, HINTS, PROMPT, RESOURCE, TOOL, Fits, fitting
 from .model import Greeting, Mount
 from .naming import named
 from .schemas import input_schema, output_schema
@@ -19,8 +20,6 @@ OF_THE_HOST = "host://"
 """How the URIs of the host's own resources begin, also of a host that is mounted."""
 ASKING = ["question"]
 """Any call may ask: the server does not say beforehand which does."""
-HINTS = frozenset(("title", "readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint"))
-"""The annotations of a tool that the protocol has; the host's lists hold no other."""
 REFERENCE, NO_REFERENCE = "{tool:", "{tool :"
 """How a text begins to name a tool of the host, and how it does not."""
 _VARIABLE = re.compile(r"\{([+#./;?&]?)([^{}]+)\}")
@@ -105,6 +104,10 @@ class _Shaping:
             except _Withheld as why:
                 self.notes.append(f"the {kind} {name!r} is withheld: {why}")
                 continue
+            except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError) as why:
+                said = f"it is none of the protocol's ({type(why).__name__}: {why})"
+                self.notes.append(f"the {kind} {name!r} is withheld: {said}"[:500])
+                continue
             made.append(one)
             if REFERENCE in json.dumps(entry):
                 said = f"'{REFERENCE}' in its texts is written '{NO_REFERENCE}'"
@@ -116,14 +119,15 @@ class _Shaping:
         schema, repaired = input_schema(entry.get("inputSchema"))
         output, left_out = output_schema(entry.get("outputSchema"))
         self.notes += [f"the tool {name}: {said}" for said in (repaired, left_out) if said]
-        wire = {k: v for k, v in entry.items() if k not in ("name", "outputSchema", "execution")}
+        wire = self._fitting(f"tool {name}", entry, TOOL)
+        wire = {k: v for k, v in wire.items() if k not in ("name", "outputSchema", "execution")}
         wire["inputSchema"] = schema
         if output is not None:
             wire["outputSchema"] = output
-        hints = entry.get("annotations")  # the host goes by them once somebody has agreed to them
-        hints = hints if isinstance(hints, dict) else {}
-        if hints.keys() - HINTS:
-            hints = wire["annotations"] = {k: v for k, v in hints.items() if k in HINTS}
+        hints = wire.get("annotations", {})  # the host goes by them once somebody has agreed
+        if hints:  # the host's lists hold no other
+            hints = {key: value for key, value in hints.items() if key in HINTS}
+            hints = wire["annotations"] = self._fitting(f"tool {name}", hints, HINTS)
         return {
             "name": name,
             "wire": _without_references(wire),
@@ -135,11 +139,11 @@ class _Shaping:
 
     def prompt(self, entry: Entry) -> Entry:
         name = self._name("prompt", entry)
-        given = entry.get("arguments")
-        named = [one for one in given if isinstance(one, dict)] if isinstance(given, list) else []
-        names = [str(one.get("name", "")) for one in named]
-        required = [str(one["name"]) for one in named if one.get("required") is True]
-        wire = {key: value for key, value in entry.items() if key != "name"}
+        wire = self._fitting(f"prompt {name}", entry, PROMPT)
+        arguments = self._arguments(name, wire)
+        names = [one["name"] for one in arguments]
+        required = [one["name"] for one in arguments if one.get("required")]
+        wire = {key: value for key, value in wire.items() if key != "name"}
         return {
             "name": name,
             "wire": _without_references(wire),
@@ -153,11 +157,35 @@ class _Shaping:
         }
 
     def resource(self, entry: Entry) -> Entry:
-        return self._at(_uri(entry, "uri"), entry, [])
+        uri = _uri(entry, "uri")
+        if _VARIABLE.search(uri):
+            raise _Withheld("its URI has braces, as templates have")
+        return self._at(uri, entry, [])
 
     def template(self, entry: Entry) -> Entry:
         matched, variables = _as_ours(_uri(entry, "uriTemplate"))
+        if not variables:
+            raise _Withheld(f"{matched} has no variable")
         return self._at(matched, entry, variables)
+
+    def _arguments(self, name: str, wire: Entry) -> list[dict[str, Any]]:
+        """Return a prompt's arguments, which `wire` has then as the protocol has them."""
+        given, made = wire.get("arguments", []), dict[str, dict[str, Any]]()
+        for one in given:
+            if not (isinstance(one, dict) and isinstance(one.get("name"), str)):
+                self.notes.append(f"the prompt {name}: an argument without a name was left out")
+            elif one["name"] not in made:
+                made[one["name"]] = self._fitting(f"prompt {name}", one, ARGUMENT)
+        if given:
+            wire["arguments"] = list(made.values())
+        return list(made.values())
+
+    def _fitting(self, what: str, entry: Entry, fields: Mapping[str, Fits]) -> Entry:
+        made, left_out = fitting(entry, fields)
+        self.notes += [
+            f"the {what}: its {key} was left out, it is of a wrong type" for key in left_out
+        ]
+        return made
 
     def _at(self, uri: str, entry: Entry, variables: list[str]) -> Entry:
         shape = re.sub(r"\{(\+?)\w+\}", r"{\1}", uri)
@@ -165,11 +193,16 @@ class _Shaping:
             raise _Withheld(f"{uri} is the host's own")
         if shape in self._shapes:
             raise _Withheld(f"another one matches {uri} as well")
+        name = str(entry.get("name") or uri)[:200]
+        wire = {**self._fitting(f"resource {name}", entry, RESOURCE), "name": name}
+        if "annotations" in wire:
+            about = self._fitting(f"resource {name}", wire["annotations"], ANNOTATIONS)
+            wire["annotations"] = about
         self._shapes.add(shape)
         return {
-            "name": str(entry.get("name") or uri)[:200],
+            "name": name,
             "uri": uri,
-            "wire": _without_references(entry),
+            "wire": _without_references(wire),
             "asking": ASKING,
             "proposing": variables if self._completes else [],
         }

@@ -48,7 +48,8 @@ class StdioLink:
     """One process of a server, which ends with the host and with all that it has started.
 
     `hear` gets every message, in one thread, but those that `refuses` says are too long to be
-    parsed; `say` every line that the server writes for people.
+    parsed; `unreadable` gets a line that is no JSON, and says whether it was an answer. `say` hears
+    every line that the server writes for people.
     `on_end` hears once why no more will come.
 
     Invariants: `_unsent`, `_is_writing` and `_input` change under `_lock`. While something is
@@ -64,12 +65,14 @@ class StdioLink:
         folder: str,
         hear: Hear,
         refuses: Callable[[bytes], bool],
+        unreadable: Callable[[bytes], bool],
         say: Callable[[str], None],
         on_end: Callable[[str], None],
     ) -> None:
         self._border = border
         self._hear = hear
         self._refuses = refuses
+        self._unreadable = unreadable
         self._say = say
         self._on_end = on_end
         self._lock = threading.Lock()
@@ -204,7 +207,7 @@ class StdioLink:
         try:
             message = read(line)
         except (ValueError, RecursionError):
-            if line.strip():
+            if line.strip() and not self._unreadable(line):
                 self._tell(line)
             return
         for one in message if isinstance(message, list) else (message,):

@@ -11,9 +11,13 @@ from .links import LinkError, Message
 from .long_lines import AROUND, LONGEST, SHORT, id_of, least_bytes
 
 METHOD_NOT_FOUND = -32601
+PARSE_ERROR = -32700
 CONNECTION_CLOSED = -32000
 TOO_LONG = -32099
 """Of an error that is made here, with the `bytes` of an answer and its `limit`."""
+
+LONG_NUMBER = 19
+"""Digits of a number that nobody was given."""
 
 Reply = Callable[[Message], None]
 
@@ -105,13 +109,15 @@ class Peer:
     def hear(self, message: Message) -> None:
         """Take in a message of the server; one that is none of JSON-RPC's is passed over."""
         if "method" in message:
-            if "id" in message:
-                self._on_request(message)
-            else:
+            if not isinstance(message["method"], str) or not _has_params(message):
+                return
+            if "id" not in message:
                 self._on_notification(message)
+            elif isinstance(message["id"], int | str):
+                self._on_request(message)
             return
-        number = message.get("id")
-        waiting = self._waiting.pop(number, None) if isinstance(number, int) else None
+        number = number_of(message.get("id"))
+        waiting = self._waiting.pop(number, None) if number is not None else None
         if waiting is not None:
             waiting[0](message)
 
@@ -127,6 +133,15 @@ class Peer:
             words = f"The answer is {len(line)} bytes long; {longest} are allowed"
             error = {"code": TOO_LONG, "message": words, "bytes": len(line), "limit": longest}
             self.hear({"id": number, "error": error})
+        return True
+
+    def unreadable(self, line: bytes) -> bool:
+        """Whether a line that cannot be parsed answers a request; whoever waits for it is told."""
+        number = id_of(line)
+        if number not in self._waiting:
+            return False
+        error = {"code": PARSE_ERROR, "message": "The server's answer is JSON that cannot be read"}
+        self.hear({"id": number, "error": error})
         return True
 
     def begin_anew(self) -> None:
@@ -151,6 +166,25 @@ class Peer:
             self.send(message)
         except LinkError:
             return  # whoever waits for a reply is told otherwise
+
+
+def number_of(named: object) -> int | None:
+    """Return the number of ours that a server names; some write it as a text, or with a point."""
+    if (
+        isinstance(named, str)
+        and named.isascii()
+        and named.isdecimal()
+        and len(named) < LONG_NUMBER
+    ):
+        return int(named)
+    if isinstance(named, float) and named.is_integer():
+        return int(named)
+    return named if isinstance(named, int) and not isinstance(named, bool) else None
+
+
+def _has_params(message: Message) -> bool:
+    """Whether the parameters of a message are a table, as all of the protocol's are, or none."""
+    return isinstance(message.get("params"), dict | None)
 
 
 def _nobody(_: Message) -> None:

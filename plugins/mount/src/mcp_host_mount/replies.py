@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from pydantic_core import to_json
+from pydantic_core import from_json, to_json
 
+from .answers import fault, for_handshake
 from .links import Message
 from .model import STATELESS, Mount, needed, question
 from .peer import CONNECTION_CLOSED, METHOD_NOT_FOUND
@@ -34,6 +35,8 @@ STATUSES = {
     504: "timeout",
 }
 """Codes by the status of an answer that is none of JSON-RPC."""
+LONGEST_DATA = 64 * 1024
+"""Bytes of what a server says of its error beside the message; of more, their number is told."""
 STAMPS = ("io.modelcontextprotocol/serverInfo",)
 OF_STATELESS = ("resultType", "ttlMs", "cacheScope")
 
@@ -107,7 +110,11 @@ def of_error(error: Any, call: Mapping[str, Any]) -> Reply:
     elif "lost" in error:
         details = {"reason": "server_lost"}
     elif error.get("data") is not None:
-        details["server_data"] = error["data"]
+        size = len(write(error["data"]))
+        if size > LONGEST_DATA:
+            details["server_data_bytes"] = size
+        else:
+            details["server_data"] = error["data"]
     words = str(error.get("message") or "The server has refused the request")
     return failed(word, words, details)
 
@@ -130,9 +137,14 @@ def _answered(result: dict[str, Any], call: Mapping[str, Any]) -> Reply:
     meta = result.pop("_meta", None)
     meta = meta if isinstance(meta, dict) else {}
     result.pop("resultType", None)
+    wrong = fault(call["kind"], result)
+    if wrong:
+        words = f"The server's answer is none of MCP's: {wrong}"
+        return failed("internal_error", words, {"reason": "answer_invalid"})
     if call["caller"][4] < STATELESS:
         result.pop("ttlMs", None)
         result.pop("cacheScope", None)
+        for_handshake(result)
     elif call["kind"] == "resource":
         result.setdefault("ttlMs", 0)
         result.setdefault("cacheScope", "private")
@@ -144,8 +156,20 @@ def _answered(result: dict[str, Any], call: Mapping[str, Any]) -> Reply:
         head["result"] = result
     except ValueError:  # what `write` writes then is not the same
         body = write(result)
+        if not _is_read(body):
+            words = "The server's answer is nested too deeply"
+            return failed("internal_error", words, {"reason": "answer_invalid"})
     limit = call["max_answer_bytes"]
     return _too_large(len(body), limit) if len(body) > limit else (head, body)
+
+
+def _is_read(body: bytes) -> bool:
+    """Whether everybody on the way to the client reads an answer."""
+    try:
+        from_json(body)
+    except ValueError:
+        return False
+    return True
 
 
 def _too_large(size: int, limit: int) -> Reply:

@@ -59,11 +59,16 @@ def _is_valid(schema: dict[str, Any]) -> bool:
 
 def _without_reference(schema: dict[str, Any]) -> dict[str, Any]:
     """Return a schema with what its root refers to in place of the reference."""
-    found: Any = schema
-    for part in str(schema["$ref"]).removeprefix("#/").split("/"):
-        found = found.get(part) if isinstance(found, dict) else None
-    rest = {key: value for key, value in schema.items() if key != "$ref"}
-    return {**rest, **found} if isinstance(found, dict) and "$ref" not in found else rest
+    whole, followed = schema, set[str]()
+    while "$ref" in schema:
+        reference = str(schema["$ref"])
+        rest = {key: value for key, value in schema.items() if key != "$ref"}
+        found: Any = {} if reference in followed else whole
+        followed.add(reference)
+        for part in reference.removeprefix("#/").split("/"):
+            found = found.get(part) if isinstance(found, dict) else None
+        schema = {**rest, **found} if isinstance(found, dict) else rest
+    return schema
 
 
 def _uncombined(schema: dict[str, Any]) -> dict[str, Any]:
@@ -71,18 +76,27 @@ def _uncombined(schema: dict[str, Any]) -> dict[str, Any]:
 
     What all of `allOf` require stays required; of alternatives, what each of them requires.
     """
-    properties = dict(schema.get("properties") or {})
-    required = set(schema.get("required") or ())
+    properties = dict(_table(schema.get("properties")))
+    required = _names(schema.get("required"))
     for key in COMBINED:
-        arms = [arm for arm in schema.get(key, ()) if isinstance(arm, dict)]
+        given = schema.get(key)
+        arms = [arm for arm in given if isinstance(arm, dict)] if isinstance(given, list) else []
         for arm in arms:
-            properties |= arm.get("properties") or {}
-        needs = [set(arm.get("required") or ()) for arm in arms]
+            properties |= _table(arm.get("properties"))
+        needs = [_names(arm.get("required")) for arm in arms]
         if needs:
             required |= set.union(*needs) if key == "allOf" else set.intersection(*needs)
     rest = {name: value for name, value in schema.items() if name not in COMBINED}
     rest |= {"type": "object", "properties": properties}
     return {**rest, "required": sorted(required)} if required else rest
+
+
+def _table(given: Any) -> dict[str, Any]:
+    return given if isinstance(given, dict) else {}
+
+
+def _names(given: Any) -> set[str]:
+    return {name for name in given if isinstance(name, str)} if isinstance(given, list) else set()
 
 
 def _mended(schema: dict[str, Any]) -> dict[str, Any]:

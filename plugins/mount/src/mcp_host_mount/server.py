@@ -160,7 +160,7 @@ class Server:
                 headers,
                 keys.get("transport"),
                 login_of(mount, headers),
-                self.peer.hear,
+                self._hear,
                 self._ended,
             )
         folder = str(Path(mount.folder, keys.get("cwd", "")).expanduser())
@@ -171,11 +171,19 @@ class Server:
             command(keys, mount.folder),
             {**mount.environment, **given},
             folder,
-            self.peer.hear,
+            self._hear,
             self.peer.refuses,
+            self.peer.unreadable,
             self._say,
             self._ended,
         )
+
+    def _hear(self, message: Message) -> None:
+        """Take in a message; one that cannot be must not end those that follow."""
+        try:
+            self.peer.hear(message)
+        except Exception as error:
+            self._say(f"a message of it cannot be taken in: {type(error).__name__}: {error}")
 
     def _ended(self, why: str) -> None:
         self.peer.end(why)

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..links import Message
+from ..peer import number_of
 from ..replies import Reply
 
 
@@ -83,7 +84,8 @@ class InProgress:
 
     def of_token(self, token: object) -> Running | None:
         """Return the call that the server knows by a token."""
-        return self._running.get(token) if isinstance(token, int) else None
+        number = number_of(token)
+        return None if number is None else self._running.get(number)
 
     def of_number(self, number: int) -> Running | None:
         """Return the call that the host knows by a number."""

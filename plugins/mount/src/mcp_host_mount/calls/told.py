@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping
+from math import isfinite
 from typing import Any
 
 from .running import InProgress
 
+LEVELS = frozenset(
+    ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")
+)
+OTHER_LEVELS = {"trace": "debug", "warn": "warning", "err": "error", "fatal": "critical"}
 Send = Callable[[Mapping[str, Any], bytes], None]
 
 
@@ -26,9 +31,10 @@ class Told:
         """Pass on how far a call is."""
         running = self._in_progress.of_token(params.get("progressToken"))
         done, total, words = (params.get(key) for key in ("progress", "total", "message"))
-        if running is None or running.ticket or not isinstance(done, int | float):
+        if running is None or running.ticket or not _is_number(done):
             return
-        total = total if isinstance(total, int | float) else None
+        total = total if _is_number(total) else None
+        words = words if isinstance(words, str) else None
         self._send({"said": ["progress", done, total, words], "number": running.number}, b"")
 
     def log(self, params: Mapping[str, Any]) -> bool:
@@ -37,6 +43,19 @@ class Told:
             there = [one for one in self._in_progress if one.request and not one.ticket]
             if not there or len({one.group for one in there}) > 1:
                 return False
-            said = ["log", params.get("level", "info"), params.get("data"), params.get("logger")]
+            logger = params.get("logger")
+            logger = logger if isinstance(logger, str) else None
+            said = ["log", _level(params.get("level")), params.get("data"), logger]
             self._send({"said": said, "number": there[0].number}, b"")
             return True
+
+
+def _is_number(value: object) -> bool:
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return is_number and isfinite(value)  # type: ignore[arg-type]  # it is one
+
+
+def _level(given: object) -> str:
+    """Return the level of a line as the protocol names it; servers have words of their own."""
+    word = given.lower() if isinstance(given, str) else ""
+    return word if word in LEVELS else OTHER_LEVELS.get(word, "info")
