@@ -108,7 +108,14 @@ def _read(function: Callable[..., Any], owner: str, input_schema: Schema | None)
     hints = read_hints(function, parameters)
     for name, parameter in parameters.items():
         if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
-            raise DeclarationError(f"*{name} has no place in a schema; name the parameters")
+            wrapped = (
+                "; where a decorator made it, functools.wraps(…) in that keeps them"
+                if "<locals>" in function.__qualname__
+                else ""
+            )
+            raise DeclarationError(
+                f"*{name} has no place in a schema; name the parameters{wrapped}"
+            )
         hint = hints.get(name, Any)
         markers = hint.__metadata__ if get_origin(hint) is Annotated else ()
         ask = next((marker for marker in markers if isinstance(marker, Ask)), None)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -95,7 +96,26 @@ def _cure(error: BaseException, offer: Offer) -> str:
         top = error.name.partition(".")[0]
         if top != own:
             return f"install {top}, and name its distribution among the dependencies of the pack"
+    if isinstance(error, SystemExit):
+        return "let the import raise what is wrong, such as ImportError: sys.exit() ends programs"
+    if isinstance(error, KeyError) and _asked_environment(error):
+        return (
+            f"make {error} a setting (mcp_host_settings), which a settings file takes from the "
+            f"environment by {{ env = … }}; the import must do without"
+        )
+    if isinstance(error, ValueError) and "signal only works in main thread" in str(error):
+        return (
+            "leave signals to the host; what is to be ended, end after the yield of mcp_host_open"
+        )
     return f"the fault is in {offer.source}; the log of `mcp-host serve` has the traceback"
+
+
+def _asked_environment(error: KeyError) -> bool:
+    """Whether a variable of the environment was missing."""
+    at = error.__traceback__
+    while at is not None and at.tb_next is not None:
+        at = at.tb_next
+    return at is not None and at.tb_frame.f_globals.get("__name__") == os.__name__
 
 
 def _own_settings(name: str, model: type[Any] | None, settings: Settings) -> Any:

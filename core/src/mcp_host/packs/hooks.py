@@ -38,6 +38,17 @@ MAY_BE_NONE = ("mcp_host_bus", "mcp_host_acts_as")
 C = TypeVar("C", Tool, Resource, Prompt)
 
 
+def _cure(plugin: object) -> str:
+    """How hooks are to be written that take what they are not given."""
+    for hook in HOOKS:
+        own, given = getattr(plugin, hook, None), inspect.signature(getattr(hookspecs, hook))
+        named = inspect.signature(own).parameters if inspect.isfunction(own) else {}
+        if named.keys() - given.parameters.keys():
+            takes = ", ".join(given.parameters) or "nothing"
+            return f"{hook} may take these by their names: {takes}"
+    return "correct the hook"
+
+
 class Hooks:
     """Registers the plugin modules of packs, and asks one of them at a time.
 
@@ -66,7 +77,7 @@ class Hooks:
             except (pluggy.PluginValidationError, ValueError) as error:
                 if self._manager.is_registered(plugin):
                     self._manager.unregister(plugin)
-                raise LoadError("hook_invalid", first_line(error), "correct the hook") from None
+                raise LoadError("hook_invalid", first_line(error), _cure(plugin)) from None
 
     def unregister(self, plugin: object) -> None:
         """Take a pack's plugin out again."""

@@ -14,6 +14,8 @@ from ..declarations.needs import USUAL_VARIABLES, Needs, covers
 
 WHOLE = "*"
 """What stands for all variables: each was read, or a program got every one of them."""
+OF_PYTHON = ("PYTHON*", "PYDANTIC_*")
+"""What the interpreter and the host's own models read: it is the same for every pack."""
 HOST = __name__.partition(".")[0]
 
 
@@ -45,6 +47,7 @@ class EnvironmentReads:
         declared = self.declared
         known = (
             *USUAL_VARIABLES,
+            *OF_PYTHON,
             *(declared.reads_environment or ()),
             *declared.child_environment,
         )

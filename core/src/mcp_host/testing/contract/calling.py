@@ -16,7 +16,26 @@ from ..hosting import CallFailed, Hosted
 from .subject import Tracebacks
 
 _CONTENT = frozenset(("text", "image", "audio", "resource", "resource_link"))
+_NO_NUMBER = "None is not of type 'number'"
+_NO_TERMINAL = 'nobody sits before a server: ask by a parameter, name: Annotated[str, Ask("Name?")]'
 _CURES = (
+    (
+        "asyncio.run() cannot be called",
+        "await it: an `async def` runs in a loop already; so does what a plain `def` hands to it",
+    ),
+    (
+        "'Tool' object is not callable",
+        "what @tool is put on is no function any more: have both tools call a plain one",
+    ),
+    ("<class 'coroutine'>", "await what it calls, in an `async def`"),
+    ("SystemExit", "raise an error of your own: sys.exit() ends programs, not calls"),
+    ("KeyboardInterrupt", "raise an error of your own: this one ends programs, not calls"),
+    ("EOF when reading a line", _NO_TERMINAL),
+    ("reading from stdin while output is captured", _NO_TERMINAL),
+    (
+        "codec can't decode byte",
+        "bytes that are no text must be told as what they are: return Image, Audio or Embedded",
+    ),
     (
         "used in 'await' expression",
         "leave out the `await` before a plain call, such as context.progress(…)",
@@ -88,6 +107,11 @@ def broken(
 def cure(problem: str, log: Tracebacks) -> tuple[str, str]:
     """The problem with what the log says of it, and how to mend it."""
     cause = log.cause()
+    if _NO_NUMBER in problem:
+        return problem, (
+            "NaN and infinities have no JSON form, and are told as null: return None there, and "
+            "annotate `-> float | None`"
+        )
     if "internal_error" not in problem or not cause:
         return problem, "look at what the function returns"
     for words, remedy in _CURES:

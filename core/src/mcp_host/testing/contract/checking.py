@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import ModuleType
@@ -47,10 +49,13 @@ def check_pack(
     except LoadError as error:
         condition = error.condition
         return [ContractFinding("hooks", "", condition.reason, condition.remedy or "install it")]
-    with subject(pack, module, settings, file) as of:
+    here = Path.cwd()
+    with subject(pack, module, settings, file) as of, contextlib.chdir(here):
         if prepare is not None:
             prepare(of.root)
+        environment = dict(os.environ)
         inventory = of.inventory()
+        os.chdir(here)  # where the import went elsewhere
         loaded = inventory.packs[pack]
         declared = loaded.declared
         if declared is None:
@@ -65,7 +70,7 @@ def check_pack(
             found += running.mapped(declared)
         if "imported" in stages:
             limits = {"seconds": import_seconds, "mebibytes": import_mebibytes}
-            found += probed(of.module, of.tables(), **limits)
+            found += probed(of.module, of.tables(), (here, environment), **limits)
         if "running" in stages:
             found += asyncio.run(running.run(of))
         if fuzz:

@@ -35,18 +35,33 @@ _WATCHED = {
     "sqlite3.connect": "opens a database",
 }
 """Events of the interpreter that a pack must not cause before it is opened."""
+_LATER = "do it in mcp_host_open, which is called once the pack is needed"
+_CURES = (
+    ("the root logger", "leave it out: write by logging.getLogger(__name__), and the host logs it"),
+    ("the working directory", "leave it out: every pack of the process shares it; join paths"),
+    ("the handlers of signals", "leave it out: signals are the host's"),
+    ("of the standard library", "leave it out: every pack of the process shares it"),
+)
+_SHARED = ("asyncio", "builtins", "json", "logging", "os", "socket", "subprocess", "time")
+"""Modules whose functions are nobody's to replace."""
 
 
 def probed(
-    module: str, tables: Mapping[str, Any], *, seconds: float, mebibytes: float
+    module: str,
+    tables: Mapping[str, Any],
+    place: tuple[Path, Mapping[str, str]],
+    *,
+    seconds: float,
+    mebibytes: float,
 ) -> Iterator[ContractFinding]:
     """Import a pack in a process of its own, ask it for its lists, and find what it must not do.
 
-    `seconds` of processor time and `mebibytes` are what its import may take.
+    `place` is a working directory, and an environment, that no import has changed. `seconds` of
+    processor time and `mebibytes` are what its import may take.
     """
-    seen = _run(module, tables)
+    seen = _run(module, tables, place)
     if seen.get("seconds", 0) > seconds:  # as it does when nothing has compiled it yet
-        seen = _run(module, tables)
+        seen = _run(module, tables, place)
     if "ended" in seen:
         yield ContractFinding(
             "import",
@@ -78,12 +93,8 @@ def probed(
             "use logging.getLogger(__name__), or print(…, file=sys.stderr)",
         )
     for what in seen["import"]:
-        yield ContractFinding(
-            "import",
-            "",
-            f"the import {what}",
-            "do it in mcp_host_open, which is called once the pack is needed",
-        )
+        remedy = next((cure for words, cure in _CURES if words in what), _LATER)
+        yield ContractFinding("import", "", f"the import {what}", remedy)
     for what in seen["hooks"]:
         yield ContractFinding(
             "lists",
@@ -94,7 +105,9 @@ def probed(
         )
 
 
-def _run(module: str, tables: Mapping[str, Any]) -> dict[str, Any]:
+def _run(
+    module: str, tables: Mapping[str, Any], place: tuple[Path, Mapping[str, str]]
+) -> dict[str, Any]:
     program = _PROGRAM.format(path=[path for path in sys.path if path])
     with tempfile.TemporaryDirectory(prefix="mcp-host-check-") as folder:
         result = Path(folder, "result.json")
@@ -107,6 +120,8 @@ def _run(module: str, tables: Mapping[str, Any]) -> dict[str, Any]:
                 capture_output=True,
                 timeout=TIMEOUT,
                 check=False,
+                cwd=place[0],
+                env=place[1],
             )
         except subprocess.TimeoutExpired:
             return {"ended": f"it took longer than {TIMEOUT:g} s"}
@@ -166,10 +181,11 @@ class _Watch:
         self._events: list[str] = []
         self._is_on = False
         self._state: dict[str, Any] = {}
+        self._functions: dict[str, Any] = {}
         sys.addaudithook(self._hear)
 
     def begin(self) -> None:
-        self._state = _process_state()
+        self._state, self._functions = _process_state(), _functions()
         self._events = []
         self._is_on = True
 
@@ -178,6 +194,11 @@ class _Watch:
         self._is_on = False
         now = _process_state()
         changed = [f"changes {what}" for what, value in now.items() if value != self._state[what]]
+        changed += [
+            f"replaces {name} of the standard library"
+            for name, function in _functions().items()
+            if self._functions.get(name, function) is not function
+        ]
         return list(dict.fromkeys([*self._events, *changed]))
 
     def _hear(self, event: str, arguments: tuple[Any, ...]) -> None:
@@ -217,6 +238,16 @@ def _process_state() -> dict[str, Any]:
         "the locale": locale.setlocale(locale.LC_ALL),
         "the handlers of the root logger": list(logging.getLogger().handlers),
         "the threads: it starts one": threading.active_count(),
+    }
+
+
+def _functions() -> dict[str, Any]:
+    """The public functions and classes of modules that all packs use, by their dotted names."""
+    return {
+        f"{module}.{name}": value
+        for module in _SHARED
+        for name, value in vars(sys.modules.get(module, sys)).items()
+        if callable(value) and not name.startswith("_")
     }
 
 

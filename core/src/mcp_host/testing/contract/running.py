@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import sys
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 from ...declarations.context import Caller
@@ -87,12 +89,22 @@ async def _called_once(host: Hosted, of: Subject, log: Tracebacks) -> list[Contr
             askers += [host.seen_by(person=refusing), host.seen_by(Caller())]
         for asker in askers:
             rule = "errors" if asker is host else "questions"
+            here = Path.cwd()
             outcome = await called(asker, name, arguments)
             of.note(name, outcome.code)
+            if Path.cwd() != here:
+                os.chdir(here)
+                found.append(_moved(name))
             if rule == "questions" and outcome.code == "protocol":
                 continue  # the client's own error: it cannot be asked
             found += _problems(rule, name, listed, arguments, outcome, log)
     return found
+
+
+def _moved(name: str) -> ContractFinding:
+    problem = "the call changes the working directory, which every pack of the process shares"
+    remedy = "join paths instead; to a program that you start, give `cwd`: pack.run(…, cwd=…)"
+    return ContractFinding("errors", name, problem, remedy)
 
 
 def _problems(
@@ -119,7 +131,7 @@ async def _cancelled(host: Hosted, of: Subject, log: Tracebacks) -> list[Contrac
             task.cancel()
             await asyncio.gather(task, return_exceptions=True)
         outcome = await called(host, name, arguments)
-        if outcome.code in ("internal_error", "busy"):
+        if outcome.code in ("internal_error", "busy") and of.codes.get(name) != outcome.code:
             words, remedy = cure("after a cancelled call, the next ended in internal_error", log)
             found.append(ContractFinding("cancel", name, words, remedy))
     if not await _all_ended(host, of):
@@ -134,7 +146,7 @@ async def _out_of_time(host: Hosted, of: Subject, log: Tracebacks) -> list[Contr
     found: list[ContractFinding] = []
     for name, listed in _tools(host, of):
         outcome = await called(host, name, smallest(listed["inputSchema"]))
-        if outcome.code == "internal_error":
+        if outcome.code == "internal_error" and of.codes.get(name) != outcome.code:
             words, remedy = cure("a call whose time ran out ended in internal_error", log)
             found.append(ContractFinding("timeout", name, words, remedy))
     if not await _all_ended(host, of):

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Annotated, Any, get_origin
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -124,7 +125,7 @@ def _parameter(one: Contribution, name: str, schema: Any) -> Iterator[ContractFi
             "descriptions",
             where,
             f"the parameter '{name}' has no description",
-            f'say what it is: {name}: Annotated[str, Field(description="…")]',
+            f'say what it is: {name}: Annotated[{_kind(one, name)}, Field(description="…")]',
         )
     if _is_secret(name):
         default = about.get("default")
@@ -144,6 +145,20 @@ def _parameter(one: Contribution, name: str, schema: Any) -> Iterator[ContractFi
                 "make it a setting of the pack, of type SecretStr",
                 "advice",
             )
+
+
+def _kind(one: Contribution, name: str) -> str:
+    """A parameter's annotation as its author wrote it, or nearly so."""
+    arguments = one.signature.arguments
+    if not isinstance(arguments, DeclaredArguments):
+        return "str"
+    annotation = arguments.parameters[name].annotation
+    if get_origin(annotation) is Annotated:
+        annotation = annotation.__origin__
+    if annotation in (Any, inspect.Parameter.empty):
+        return "str"
+    home = getattr(annotation, "__module__", None)
+    return inspect.formatannotation(annotation, home).replace("typing.", "")
 
 
 def _has_no_type(schema: Mapping[str, Any]) -> bool:

@@ -2,9 +2,10 @@
 
 import json
 import logging
+import os
 import sys
-from collections.abc import Mapping, Sequence
-from contextlib import redirect_stdout
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, redirect_stdout
 from pathlib import Path
 from typing import Annotated
 
@@ -45,7 +46,7 @@ def check(
     logging.getLogger("mcp_host").addHandler(logging.NullHandler())
     logging.getLogger("mcp_host").propagate = False
     found = {}
-    with redirect_stdout(sys.stderr):  # what the pack prints is none of the findings
+    with _pack_prints_elsewhere():
         for one in _meant(pack):
             found[one.name] = check_pack(
                 one.name,
@@ -64,6 +65,20 @@ def check(
         _tell(found)
     if any(one.severity == "error" for findings in found.values() for one in findings):
         raise typer.Exit(1)
+
+
+@contextmanager
+def _pack_prints_elsewhere() -> Iterator[None]:
+    """Send to standard error what the pack prints, and programs that it starts: no findings."""
+    sys.stdout.flush()
+    kept = os.dup(1)
+    os.dup2(2, 1)
+    try:
+        with redirect_stdout(sys.stderr):
+            yield
+    finally:
+        os.dup2(kept, 1)
+        os.close(kept)
 
 
 def _meant(pack: str | None) -> Sequence[Meant]:

@@ -1,0 +1,18 @@
+"""An import that goes to another folder."""
+
+import os
+
+from mcp_host import hookimpl, tool
+
+os.chdir("/")
+
+
+@tool(read_only=True, open_world=False)
+def forecast() -> str:
+    """Return tomorrow's weather."""
+    return "sun"
+
+
+@hookimpl
+def mcp_host_tools():
+    return [forecast]
