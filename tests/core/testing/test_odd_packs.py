@@ -39,6 +39,7 @@ MISTAKES = {
     "moves_at_import": "the import changes the working directory",
     "not_a_number": "annotate `-> float | None`",
     "no_annotation": "annotate it, such as `city: str`",
+    "no_example": 'Field(examples=["…"])',
     "no_docstring": "write a docstring",
     "no_hookimpl": "put @hookimpl above it",
     "no_json": "return data with a JSON form",
@@ -83,6 +84,7 @@ STAGES = {
     "reads_terminal": "running",
     "replaces_a_function": "imported",
     "runs_a_loop": "running",
+    "no_example": "running",
     "no_json": "running",
     "never_succeeds": "running",
     "not_as_annotated": "running",
@@ -97,6 +99,7 @@ STAGES = {
 """The stages of the check that find what the declarations do not show."""
 NO_MISTAKES = (
     "all_kinds",
+    "examples",
     "future_annotations",
     "odd_answers",
     "positional_words",
@@ -137,3 +140,7 @@ def test_what_is_no_mistake_works(name):
     found = check_pack("weather", module=name, stages=["declared", "running"], fuzz=2)
 
     assert [one for one in found if one.rule not in ABOUT_WORDS and one.severity == "error"] == []
+
+
+def test_a_tool_is_called_with_the_example_of_a_parameter():
+    assert check_pack("weather", module="examples", stages=["running"]) == []

@@ -21,6 +21,10 @@ STAGES: Sequence[Stage] = ("declared", "imported", "running")
 MAX_TOKENS = 2000
 IMPORT_SECONDS = 1.0
 IMPORT_MEBIBYTES = 64.0
+_WORK = (
+    "give it what it works on, by --config or PackContract.prepare, or test it by calls of your own"
+)
+_EXAMPLES = f'give parameters a value that fits: Field(examples=["…"]); or {_WORK}'
 
 
 def check_pack(
@@ -88,8 +92,7 @@ def _unanswered(codes: Mapping[str, str]) -> Iterator[ContractFinding]:
                 tool,
                 f"no call of it succeeded (the last ended in {code}), so its answers were not "
                 "checked",
-                "give it what it works on, by --config or PackContract.prepare, or test it by "
-                "calls of your own",
+                _EXAMPLES if code == "validation_error" else _WORK,
                 "advice",
             )
 

@@ -9,7 +9,7 @@ Schema = Mapping[str, Any]
 
 
 def smallest(schema: Schema) -> dict[str, Any]:
-    """Arguments with only what is required, each as small as its schema allows."""
+    """Arguments with only what is required: its first example, else as small as may be."""
     made: dict[str, Any] = _made(schema, schema)
     return made
 
@@ -31,6 +31,8 @@ def _made(schema: Any, whole: Schema) -> Any:
         return schema["enum"][0]
     if "default" in schema:
         return schema["default"]
+    if schema.get("examples"):
+        return schema["examples"][0]
     kind = schema.get("type", "string")
     kind = kind[0] if isinstance(kind, list) else kind
     if kind == "object":

@@ -439,7 +439,10 @@ function data(value) {
   }
   return el("pre", {}, typeof value === "string" ? value : pretty(value));
 }
-const cell = (value) => (value === undefined || value === null ? "" : typeof value === "object" ? JSON.stringify(value) : String(value));
+function cell(value) {
+  if (Array.isArray(value) && value.every((one) => typeof one !== "object")) return value.join(", ");
+  return value === undefined || value === null ? "" : typeof value === "object" ? JSON.stringify(value) : String(value);
+}
 
 function content(one) {
   if (one.type === "text") { const read = tried(one.text); return el("pre", {}, read && typeof read === "object" ? pretty(read) : one.text); }
