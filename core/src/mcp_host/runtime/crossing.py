@@ -25,11 +25,17 @@ class Crossing:
     it: a loop that was woken takes all that is there. Functions are called in the context in which
     this was made. `_is_woken` says that `_take` will still run. The loop is woken by `_event` where
     the system has such descriptors, which takes half of what the loop's own way takes; it is None
-    from `close` on, and changes in the hands of `_waking` alone.
+    from `close` on, and changes in the hands of `_waking` alone. `before_waking` is called in a
+    thread that is about to wake the loop for one function.
     """
 
-    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+    def __init__(
+        self,
+        loop: asyncio.AbstractEventLoop,
+        before_waking: Callable[[], object] | None = None,
+    ) -> None:
         self._loop = loop
+        self._before_waking = before_waking
         self._context = contextvars.copy_context()
         self._waiting: deque[tuple[Callable[..., object], tuple[Any, ...]]] = deque()
         self._is_woken = False
@@ -58,6 +64,8 @@ class Crossing:
             return
         self._is_woken = True
         if after is None:
+            if self._before_waking is not None:
+                self._before_waking()
             self._wake()
         else:
             after.call_soon(self._wake)

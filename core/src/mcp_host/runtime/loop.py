@@ -15,6 +15,7 @@ from ..packs.threads import named_for
 from .crossing import Crossing
 
 if sys.platform == "linux":
+    from .affinity import WakeAffinity
     from .unblocking import Buffer, UnblockingSelector, UnblockingSocket, send
 
 log = logging.getLogger("mcp_host.packs")
@@ -43,11 +44,11 @@ if sys.platform == "linux":
     class _UnblockingLoop(_SelectorLoop):
         """A loop that lets go of the interpreter where it waits, and nowhere else.
 
-        See `unblocking`. TLS and datagrams are asyncio's own.
+        See `unblocking`. TLS and datagrams are asyncio's own. `affinity` is that of its thread.
         """
 
-        def __init__(self) -> None:
-            super().__init__(UnblockingSelector())
+        def __init__(self, affinity: WakeAffinity | None = None) -> None:
+            super().__init__(UnblockingSelector(affinity))
             self._buffer = Buffer()
 
         def _make_socket_transport(self, sock: socket.socket, *given: Any, **named: Any) -> Any:
@@ -77,12 +78,18 @@ class PackLoop:
     """
 
     def __init__(self, name: str) -> None:
-        self.loop = new_asyncio_loop()
+        self._affinity = None
+        if sys.platform == "linux":
+            self._affinity = WakeAffinity()
+            self.loop: asyncio.AbstractEventLoop = _UnblockingLoop(self._affinity)
+        else:
+            self.loop = new_asyncio_loop()
         self.stopping = False
         self.jobs = 0
         self.ended = 0
         self.thread = 0
-        self.way_there = Crossing(self.loop)
+        draw = self._affinity.draw_here if self._affinity is not None else None
+        self.way_there = Crossing(self.loop, before_waking=draw)
         self._name = name
 
     def start(self) -> None:
@@ -101,6 +108,8 @@ class PackLoop:
 
     def _run(self) -> None:
         self.thread = threading.get_native_id()
+        if self._affinity is not None:
+            self._affinity.begin()
         asyncio.set_event_loop(self.loop)
         while not self.stopping:
             try:

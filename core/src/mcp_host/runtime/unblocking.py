@@ -22,6 +22,7 @@ import struct
 import sys
 from typing import Any
 
+from .affinity import WakeAffinity
 from .interval import is_long
 
 PIECE = 64 * 1024
@@ -124,15 +125,21 @@ _events = struct.Struct(f"=I{_Event.data.offset - 4}xi{_SIZE - _Event.data.offse
 
 
 class UnblockingSelector(selectors.EpollSelector):
-    """A selector that lets go of the interpreter only where it may wait."""
+    """A selector that lets go of the interpreter only where it may wait.
 
-    def __init__(self) -> None:
+    `affinity` is that of the thread which waits here.
+    """
+
+    def __init__(self, affinity: WakeAffinity | None = None) -> None:
         super().__init__()
+        self._affinity = affinity
         self._memory = ctypes.create_string_buffer(EVENTS * _SIZE)
         self._view = memoryview(self._memory).cast("B")
 
     def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
-        if timeout is None or timeout > 0 or not is_long():
+        if timeout is None or timeout > 0:
+            return self._wait(timeout)
+        if not is_long():
             return super().select(timeout)
         count = max(0, _libc.epoll_wait(self.fileno(), self._memory, EVENTS, 0))
         ready = []
@@ -142,6 +149,15 @@ class UnblockingSelector(selectors.EpollSelector):
             if key is not None and (events := _told(happened) & key.events):
                 ready.append((key, events))
         return ready
+
+    def _wait(self, timeout: float | None) -> list[tuple[selectors.SelectorKey, int]]:
+        if self._affinity is None:
+            return super().select(timeout)
+        self._affinity.wait()
+        try:
+            return super().select(timeout)
+        finally:
+            self._affinity.go_on()
 
 
 def _told(happened: int) -> int:

@@ -107,8 +107,9 @@ class DescriptorLog(logging.Handler):
 
     It has no lock: a line that is not longer than `PIECE` is written whole. After `gather`, events
     that tell of nothing amiss, on that loop, wait in `_gathered` for as long as `PAUSE`, where one
-    was written just before. They are made into lines together, which takes a third of the time, and
-    written together: each write lets go of the interpreter twice. Until then each has its context.
+    was written just before. They are made into lines together, so that the next call need not wait
+    for that, and written together: each write lets go of the interpreter twice. Until then each has
+    its context.
     """
 
     PIECE = 4096
