@@ -259,7 +259,7 @@ def test_questions_that_cannot_be_are_refused() -> None:
     for wrong in ("text", [1], {"a": 1}):
         with pytest.raises(TypeError, match="must be texts"):
             Choice("Which?", wrong)  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match="must have an option"):
+    with pytest.raises(ValueError, match="must not be empty"):
         Choice("Which?", [])
     with pytest.raises(TypeError, match="texts, pictures, sounds"):
         Sample([1])  # type: ignore[list-item]

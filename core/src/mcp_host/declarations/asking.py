@@ -136,7 +136,7 @@ class Choice:
         if isinstance(self.options, str) or not all(isinstance(text, str) for text in texts):
             raise TypeError("the options of a choice must be texts, or texts with their words")
         if not words:
-            raise ValueError("a choice must have an option")
+            raise ValueError("options of a Choice must not be empty")
         object.__setattr__(self, "options", words)
 
     def wire(self) -> Wire:

@@ -150,6 +150,9 @@ class Page(Generic[T]):
     notes: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        if not isinstance(self.total, int):
+            kind = type(self.total).__name__
+            raise TypeError(f"total of a Page must be an int, how many items there are, not {kind}")
         taken = self.notes.keys() & {"total", "truncated", "next_cursor", "result"}
         if taken:
             raise ValueError(

@@ -27,6 +27,11 @@ _CURES = (
         "'Tool' object is not callable",
         "what @tool is put on is no function any more: have both tools call a plain one",
     ),
+    (
+        "options of a Choice must not be empty",
+        "where there is nothing to choose, have the function raise NotFound, or return a value",
+    ),
+    ("total of a Page must be", "Page(items, total, next_cursor): count the whole list as well"),
     ("<class 'coroutine'>", "await what it calls, in an `async def`"),
     ("SystemExit", "raise an error of your own: sys.exit() ends programs, not calls"),
     ("KeyboardInterrupt", "raise an error of your own: this one ends programs, not calls"),
