@@ -2,6 +2,7 @@
 
 import os
 import sqlite3
+import struct
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -21,8 +22,10 @@ MERGED_MEANWHILE = 32
 """So much of it is merged for each write that others follow closely."""
 WRITES_TOGETHER = 32
 """After so many of these it is merged, since the next one waits for it, and for its `fsync`."""
-LONG_LOG = 64_000_000
-"""From so many bytes of log on, its pages are copied into the file while others write as well."""
+LONG_LOG = 16_000
+"""From so many pages of log on, they are copied into the file while others write as well."""
+_LAST_PAGE, _COPIED_PAGES = 16, 96
+"""Where the index of the log says how many pages it has and how many of these are copied."""
 
 
 class SqliteFile:
@@ -81,10 +84,22 @@ class SqliteFile:
         writer has to do either at once; readers go on. Among writes it is done for many at once."""
         if is_pause or self._untidy >= WRITES_TOGETHER:
             self._merge(max(MERGED_PAGES, self._untidy * MERGED_MEANWHILE))
-        log = self._path.with_name(self._path.name + "-wal")
-        if is_pause or (log.exists() and log.stat().st_size > LONG_LOG):
+        if is_pause or self._pages_of_log() > LONG_LOG:
             with self._connection() as connection:
                 connection.execute("PRAGMA wal_checkpoint(PASSIVE)")
+
+    def _pages_of_log(self) -> int:
+        """Return how many pages of the log are not in the file yet. The log's own size does not
+        say: it is written from its beginning again and never gets shorter."""
+        try:
+            with self._path.with_name(self._path.name + "-shm").open("rb") as index:
+                head = index.read(_COPIED_PAGES + 4)
+            ((pages,), (copied,)) = (
+                struct.unpack_from("=I", head, at) for at in (_LAST_PAGE, _COPIED_PAGES)
+            )
+        except (OSError, struct.error):
+            return 0  # nobody wrote
+        return int(pages - copied)
 
     def _merge(self, pages: int) -> None:
         with self.write() as view:

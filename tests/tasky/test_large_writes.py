@@ -1,0 +1,63 @@
+"""What a write costs in a plan of thousands, counted in pages and SQLite's own steps."""
+
+from typing import Any
+
+import pytest
+from mcp_host_tasky.service import Tasks
+from mcp_host_tasky.storage import open_store
+from mcp_host_tasky.storage.sqlite import file
+from tasky_lab import ME, Plans, create
+
+COUNT = 2_000
+STEPS = 50_000  # so many of SQLite's steps lie between two questions whether to go on
+
+
+@pytest.fixture
+def plan(plans: Plans) -> Tasks:
+    return plans.open("sqlite")
+
+
+def steps_of(work: Any) -> int:
+    """Return about how many steps SQLite takes for a call."""
+    asked = []
+    work(lambda: asked.append(None))
+    return len(asked) * STEPS
+
+
+def test_changing_and_deleting_some_tasks_looks_at_no_other_tasks_tags(plan: Tasks) -> None:
+    items = [{"name": f"task {n}", "tags": ["all", f"t{n % 7}"]} for n in range(COUNT)]
+    ids = [str(view["task_id"]) for view in plan.create(items, ME)]
+    tags = [
+        {"action": "update", "task_id": one, "add_tags": ["new"], "remove_tags": ["all"]}
+        for one in ids[:50]
+    ]
+    gone = [{"action": "delete", "task_id": one} for one in ids[50:100]]
+
+    changed = steps_of(lambda guard: plan.edit(tags, ME, guard=guard))
+    deleted = steps_of(lambda guard: plan.edit(gone, ME, guard=guard))
+
+    # One look at all tags for each of the fifty would be fifty times 4,000 rows.
+    assert max(changed, deleted) <= 10 * STEPS
+
+
+def test_a_log_that_was_long_once_is_not_copied_after_each_write(
+    plans: Plans, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(file, "LONG_LOG", 200)
+    location = plans.location("sqlite")
+    plan = plans.open("sqlite")
+    assert location.path
+    create(plan, *(f"task {number} {'word ' * 20}" for number in range(COUNT)))
+    plan.tidy(is_pause=False)
+    copied = location.path.read_bytes()
+
+    create(plan, "one more")
+    plan.tidy(is_pause=False)
+    after_little = location.path.read_bytes()
+    plan.tidy(is_pause=True)
+
+    assert len(copied) > 200 * 4_096
+    assert after_little == copied
+    assert location.path.read_bytes() != copied
+    with open_store(location).read() as reading:
+        assert sum(reading.counts().values()) == COUNT + 1
