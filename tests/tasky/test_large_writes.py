@@ -1,5 +1,7 @@
-"""What a write costs in a plan of thousands, counted in pages and SQLite's own steps."""
+"""What a write costs in a plan of thousands, and what keeps its log, seen in the files."""
 
+import subprocess
+import sys
 from typing import Any
 
 import pytest
@@ -61,3 +63,17 @@ def test_a_log_that_was_long_once_is_not_copied_after_each_write(
     assert location.path.read_bytes() != copied
     with open_store(location).read() as reading:
         assert sum(reading.counts().values()) == COUNT + 1
+
+
+def test_a_plan_that_is_opened_twice_keeps_its_locks_and_its_log(plans: Plans) -> None:
+    path = plans.location("sqlite").path
+    assert path
+    create(plans.open("sqlite"), "first")
+    again = plans.open("sqlite")
+    again.tidy(is_pause=False)
+    look = f"import sqlite3; c = sqlite3.connect({str(path)!r}); c.execute('SELECT * FROM tasks')"
+
+    subprocess.run([sys.executable, "-c", f"{look}.fetchall(); c.close()"], check=True)
+
+    # Who closes a plan that nobody else has open removes its log, with what others write there.
+    assert path.with_name(f"{path.name}-wal").exists()

@@ -109,7 +109,7 @@ def failed_items(
     failures: Mapping[int, TaskyError], total: int, noun: str, after: str = " Nothing was changed."
 ) -> TaskyError:
     """One error for a bulk call: how many items failed, and the first of them by their index,
-    counted from 0, with what is wrong."""
+    counted from 0, with what is wrong; of a single item only that."""
     items: list[Json] = []
     for index, failure in sorted(failures.items())[:_SHOWN]:
         item: dict[str, Json] = {
@@ -130,8 +130,9 @@ def failed_items(
     reasons = {failure.reason for failure in failures.values()}
     kind = _BY_CODE.get(first.code, InvalidError) if len(codes) == 1 else InvalidError
     count = "" if len(failures) == 1 else f"{len(failures)} of {total} {noun}s failed; "
+    which = f"{count}{noun} {first_index}: " if total > 1 else ""
     return kind(
-        f"{count}{noun} {first_index}: {first.message}{after}",
+        f"{which}{first.message}{after}",
         reason=first.reason if len(reasons) == 1 else "items_failed",
         suggestions=first.suggestions,
         details={"items": items, **({"failed": len(failures)} if len(failures) > 1 else {})},

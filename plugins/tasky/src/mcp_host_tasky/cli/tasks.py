@@ -70,13 +70,16 @@ def list_tasks(
             rest["more_than_total"] = True
         print_json({**rest, "tasks": page.rows})
         return
+    if not page.rows:
+        typer.echo("No tasks match." if words or tag or priority or due_before else "No tasks.")
     table = Table("id", "name", "status", "pri", "due", "held by")
     for row in page.rows:
         due = row["due_date"] or ""
         held = row.get("claimed_by", "")
         cells = (row["name"], row["status"], row["priority"], due, held)
         table.add_row(str(row["task_id"])[:8], *(Text(plain(cell)) for cell in cells))
-    Console().print(table)
+    if page.rows:
+        Console().print(table)
     for name, date in page.dates.items():
         typer.echo(f"{name.replace('_', ' ')}: {date}")
     if page.next_cursor:
@@ -284,6 +287,9 @@ def log(
         times = [local_time(tasks, str(event["at"])) for event in events]
     if as_json:
         print_json(events)
+        return
+    if not events:
+        typer.echo("No events.")
         return
     table = Table("event")
     table.add_column("when", no_wrap=True)

@@ -33,7 +33,7 @@ def read_project(
     folder: Path, persons_folder: Path, environment: Mapping[str, str], registry: Registry
 ) -> Project:
     """Read what the files of a project, the person's own and the environment say together."""
-    own = read_toml(folder / FOLDER / "config.toml")
+    own = _own_settings(folder / FOLDER / "config.toml")
     persons = read_toml(persons_folder / "config.toml")
     tables = layered(persons, own, variables(environment))
     about, defaults = tables["project"], tables["task_defaults"]
@@ -56,6 +56,21 @@ def read_project(
         ),
         logging=tables["logging"],
     )
+
+
+def _own_settings(path: Path) -> dict[str, Any]:
+    """Return the tables of a project's file; an emptied one does not say where the plan is."""
+    tables = read_toml(path)
+    if not tables and path.exists() and not path.read_text("utf-8").strip():
+        raise InvalidError(
+            f"{path} is empty: it must say where the plan is kept.",
+            reason="bad_settings",
+            suggestions=[
+                "Put it back, from git or a backup.",
+                f"Or remove it, where the plan is a file in {FOLDER}.",
+            ],
+        )
+    return tables
 
 
 def _location(

@@ -13,7 +13,7 @@ from .trouble import WAIT_SECONDS, busy, corrupt
 
 Identity = tuple[int, int]
 _Connection = TypeVar("_Connection", bound=sqlite3.Connection)
-_MAGIC = b"SQLite format 3\0"
+_SHORTEST = 512  # bytes: one page of the smallest size
 
 
 def identity(path: Path) -> Identity | None:
@@ -32,17 +32,18 @@ def identity(path: Path) -> Identity | None:
 
 
 def refuse_other_files(path: Path) -> None:
-    """Raise for a file of another kind; SQLite itself takes a very short one for a new database."""
+    """Raise for a file that is too short for a database: SQLite would take it for a new one, and
+    tells by itself what else is none. The file is not opened: to close it would free the locks of
+    other connections of this process."""
     try:
-        with path.open("rb") as file:
-            head = file.read(len(_MAGIC))
+        size = path.stat().st_size
     except FileNotFoundError:
         return
     except OSError as error:
         raise UnavailableError(
             f"{path} cannot be used: {error.strerror}.", reason="store_unusable"
         ) from error
-    if head != _MAGIC:
+    if size < _SHORTEST:
         raise corrupt(path)
 
 

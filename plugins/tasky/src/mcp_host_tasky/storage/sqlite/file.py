@@ -4,6 +4,7 @@ import os
 import sqlite3
 import struct
 import threading
+from bisect import bisect_left
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -24,8 +25,7 @@ WRITES_TOGETHER = 32
 """After so many of these it is merged, since the next one waits for it, and for its `fsync`."""
 LONG_LOG = 16_000
 """From so many pages of log on, they are copied into the file while others write as well."""
-_LAST_PAGE, _COPIED_PAGES = 16, 96
-"""Where the index of the log says how many pages it has and how many of these are copied."""
+_LOG_HEAD, _FRAME_HEAD = 32, 24
 
 
 class SqliteFile:
@@ -89,17 +89,22 @@ class SqliteFile:
                 connection.execute("PRAGMA wal_checkpoint(PASSIVE)")
 
     def _pages_of_log(self) -> int:
-        """Return how many pages of the log are not in the file yet. The log's own size does not
-        say: it is written from its beginning again and never gets shorter."""
+        """Return how many pages were written since the log was last begun anew. Its size does not
+        say: it never gets shorter. Frames that are left from before have another salt. No other
+        file of SQLite's may be opened here: to close it would free this process's locks."""
         try:
-            with self._path.with_name(self._path.name + "-shm").open("rb") as index:
-                head = index.read(_COPIED_PAGES + 4)
-            ((pages,), (copied,)) = (
-                struct.unpack_from("=I", head, at) for at in (_LAST_PAGE, _COPIED_PAGES)
-            )
+            with self._path.with_name(self._path.name + "-wal").open("rb") as log:
+                head = log.read(_LOG_HEAD)
+                (page,) = struct.unpack_from(">I", head, 8)
+                frames = (os.fstat(log.fileno()).st_size - _LOG_HEAD) // (_FRAME_HEAD + page)
+
+                def is_old(frame: int) -> bool:
+                    log.seek(_LOG_HEAD + frame * (_FRAME_HEAD + page))
+                    return log.read(_FRAME_HEAD)[8:16] != head[16:24]
+
+                return bisect_left(range(frames), True, key=is_old)
         except (OSError, struct.error):
             return 0  # nobody wrote
-        return int(pages - copied)
 
     def _merge(self, pages: int) -> None:
         with self.write() as view:
