@@ -83,7 +83,8 @@ def call(name: str, given: dict[str, Any], token: Any) -> dict[str, Any]:
         )
         return {**text(given.get("words", "")), "structuredContent": {"own": 1}, "isError": False}
     if name == "ask":
-        params = {"message": given["words"], "requestedSchema": FORM}
+        params = {"message": given.get("words"), "requestedSchema": FORM}
+        params = {} if "lacks" in given else params
         answer = ask("elicitation/create", params)
         return text(json.dumps(answer.get("result", answer.get("error"))))
     if name == "sample":
@@ -170,7 +171,8 @@ def respond(message: dict[str, Any]) -> None:
         words = f"Greet {params['arguments']['who']}"
         result = {"messages": [{"role": "user", "content": {"type": "text", "text": words}}]}
     elif method == "completion/complete":
-        result = {"completion": {"values": [params["ref"]["name"] + params["argument"]["value"]]}}
+        of = params["ref"].get("name") or params["ref"]["uri"]
+        result = {"completion": {"values": [of + params["argument"]["value"]]}}
     elif method == "tools/call" and "line" in params["arguments"]:
         with LOCK:
             print(LINES[params["arguments"]["line"]] % message["id"], flush=True)

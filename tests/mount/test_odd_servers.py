@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from mcp.types import ListPromptsResult, ListResourcesResult, ListToolsResult
-from mcp_host.testing import Hosted, hosted
+from mcp_host.testing import Hosted, Person, hosted
 
 COMMAND = [sys.executable, str(Path(__file__).with_name("little_server.py"))]
 ANSWER = '{"jsonrpc": "2.0", "id": ID, "result": {"content": [{"type": "text", "text": "said"}]}}'
@@ -136,6 +136,43 @@ async def test_a_field_of_a_wrong_type_is_left_out_and_breaks_no_list(tmp_path: 
         {"uri": "a://b", "name": "5", "annotations": {}}
     ]
     assert (pack["state"], answered) == ("ready", {"own": 1})
+
+
+async def test_templates_of_every_kind_are_read_and_completed_by_the_servers_own_words(
+    tmp_path: Path,
+) -> None:
+    uris = [
+        "s://find{?words,limit}",
+        "p://{file-name}.txt",
+        "t://{a}/{a}",
+        "n://{1}",
+        "w://{/path*}",
+    ]
+    others = {"templates": [{"uriTemplate": uri, "name": uri[:4]} for uri in uris]}
+    env = {"STATE": str(tmp_path), "OTHERS": json.dumps(others)}
+    packs = {"little": {"command": COMMAND, "env": env}}
+    read = ["s://find?words=a%20b&limit=5", "s://find?limit=5", "s://find", "p://a.txt"]
+    async with hosted({}, {"packs": packs}, root=tmp_path) as host:
+        listed = host.names("resourceTemplates")
+        texts = [await host.text(uri) for uri in (*read, "t://b/b", "n://5", "w:///a/b")]
+        proposed = [
+            await host.complete({"type": "ref/resource", "uri": uris[at]}, name, "x")
+            for at, name in ((0, "words"), (1, "file-name"))
+        ]
+
+    assert [uri for uri in listed if uri in uris] == uris
+    assert texts == [f"it is {uri}" for uri in (*read, "t://b/b", "n://5", "w:///a/b")]
+    assert proposed == [[f"{uris[0]}x"], [f"{uris[1]}x"]]
+
+
+async def test_a_question_that_lacks_what_it_must_have_is_refused_to_the_server(
+    host: Hosted,
+) -> None:
+    able = host.seen_by(person=Person())
+
+    refused = json.loads(await able.value("little_ask", lacks="all"))
+
+    assert refused["code"] == -32602
 
 
 LISTS: dict[Any, Any] = {

@@ -41,6 +41,10 @@ def test_a_uri_made_of_a_template_gives_back_the_values(
         ("a://{x}.{y}", "a://b.c", {"x": "b", "y": "c"}),
         ("a://(b)", "a://(b)", {}),
         ("a://(b)", "a://b", None),
+        ("a://b{?x,y}", "a://b?y=%20&z=1", {"y": " "}),
+        ("a://b{?x,y}", "a://b", {}),
+        ("a://b{?x,y}", "a://bc", None),
+        ("a://b?c=1{&x}", "a://b?c=1&x=2", {"x": "2"}),
     ],
 )
 def test_a_variable_is_one_segment_and_with_a_plus_several_decoded_once(
@@ -59,7 +63,9 @@ def test_two_templates_have_one_shape_when_only_their_names_differ() -> None:
     assert UriTemplate("a://{x}").shape != UriTemplate("a://{+x}").shape
 
 
-@pytest.mark.parametrize("text", ["no-scheme", "a://{x", "a://x}", "a://{}", "a://{x y}"])
+@pytest.mark.parametrize(
+    "text", ["no-scheme", "a://{x", "a://x}", "a://{}", "a://{x y}", "a://b{?x}"]
+)
 def test_what_is_no_template_is_refused_in_its_own_words(text: str) -> None:
     with pytest.raises(DeclarationError, match=re.escape(repr(text))):
         UriTemplate(text).check()

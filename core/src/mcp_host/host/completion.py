@@ -99,5 +99,4 @@ def _referred(catalog: Catalog, ref: Mapping[str, Any], caller: Caller) -> Entry
     if ref.get("type") == "ref/prompt":
         return catalog.find("prompts", str(ref.get("name")), caller)
     uri = str(ref.get("uri"))
-    template = catalog.find("resourceTemplates", uri, caller)
-    return template or catalog.find("resources", uri, caller)
+    return catalog.template(uri, caller) or catalog.find("resources", uri, caller)

@@ -173,6 +173,19 @@ class Catalog:
             found = self._owned.get((what, caller.identity, name))
         return None if found is None or found.is_hidden else found
 
+    def template(self, listed: str, caller: Caller) -> Entry | None:
+        """The template that is listed so; a mounted server's may be matched by another text."""
+        found = self.find("resourceTemplates", listed, caller)
+        return found or next(
+            (
+                entry
+                for entry in self._templates(caller)
+                if not entry.is_hidden
+                and entry.contribution.listed("", str).get("uriTemplate") == listed
+            ),
+            None,
+        )
+
     def resource(self, uri: str, caller: Caller) -> tuple[Entry | None, dict[str, str]]:
         """Which resource a URI means, and the values of its template."""
         if len(uri) > LONGEST_URI:

@@ -188,7 +188,7 @@ class _Shaping:
         return made
 
     def _at(self, uri: str, entry: Entry, variables: list[str]) -> Entry:
-        shape = re.sub(r"\{(\+?)\w+\}", r"{\1}", uri)
+        shape = re.sub(r"\{([+?&]?)[\w,]+\}", r"{\1}", uri)
         if uri.startswith(OF_THE_HOST):
             raise _Withheld(f"{uri} is the host's own")
         if shape in self._shapes:
@@ -229,18 +229,23 @@ def _uri(entry: Entry, key: str) -> str:
 
 
 def _as_ours(template: str) -> tuple[str, list[str]]:
-    """Return a template of URIs as the host matches them, with `{x}` and `{+x}` alone."""
+    """Return a template of URIs as the host matches them, and its variables' own names.
+
+    The host knows `{x}`, `{+x}`, and for queries `{?x,y}` and `{&x,y}`.
+    """
     variables: list[str] = []
 
     def made(found: re.Match[str]) -> str:
         kind, words = found[1], found[2].split(",")
-        names = [re.sub(r"\W", "_", word.split(":")[0].rstrip("*")) for word in words]
-        variables.extend(names)
+        own = [word.split(":")[0].rstrip("*") for word in words]
+        variables.extend(own)
+        names = [re.sub(r"\W", "_", each) or "_" for each in own]
+        if kind in ("?", "&"):
+            return "{" + kind + ",".join(names) + "}"
         several = (kind in "+#" and kind != "") or words[-1].endswith("*")
         ours = ["{+" + each + "}" if several else "{" + each + "}" for each in names]
-        if kind in ("?", "&", ";"):
-            pairs = [f"{word.rstrip('*')}={one}" for word, one in zip(words, ours, strict=True)]
-            return kind + ("&" if kind != ";" else ";").join(pairs)
+        if kind == ";":
+            return ";" + ";".join(f"{name}={one}" for name, one in zip(own, ours, strict=True))
         between = {"/": "/", ".": "."}.get(kind, ",")
         first = kind if kind in ("/", ".", "#") else ""
         return first + between.join(ours)

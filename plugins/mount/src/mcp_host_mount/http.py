@@ -13,6 +13,7 @@ import httpx2
 from mcp.client.sse import sse_client
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared._httpx_utils import create_mcp_http_client
+from mcp.shared.inbound import encode_header_value
 from mcp.shared.message import ClientMessageMetadata, SessionMessage
 from mcp_types import jsonrpc_message_adapter
 
@@ -112,8 +113,8 @@ class HttpLink:
         if version >= STATELESS and method:
             headers["mcp-method"] = method
             target = params.get("uri") if method == "resources/read" else params.get("name")
-            if isinstance(target, str) and target.isascii():
-                headers["mcp-name"] = target
+            if isinstance(target, str):
+                headers["mcp-name"] = encode_header_value(target)
         return headers
 
     def _run(self, ready: Future[None]) -> None:

@@ -28,6 +28,8 @@ MOST_UNSENT = 64 * 1024 * 1024
 """Bytes that may wait for a server that does not read."""
 LAST_LINES = 5
 LONGEST_WORDS = 2000
+LAST = 300
+"""Characters of the last line that are told where a server has ended."""
 LAST_WORDS = 0.3
 """Seconds in which the last that an ended server wrote is still heard."""
 PORTION = 64 * 1024
@@ -197,7 +199,7 @@ class StdioLink:
             thread.join(LAST_WORDS)
         self._close_input()
         how = f"exit code {code}" if code >= 0 else signal.Signals(-code).name
-        last = f"; it wrote last: {self._last[-1]}" if self._last else ""
+        last = f"; it wrote last: {self._last[-1][:LAST]}" if self._last else ""
         self._on_end(self._why or f"it ended ({how}){last}")
 
     def _take(self, line: bytes) -> None:

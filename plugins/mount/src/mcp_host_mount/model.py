@@ -92,6 +92,17 @@ def needed(method: str, params: Mapping[str, Any]) -> str | None:
     return {"sampling/createMessage": "sampling", "roots/list": "roots"}.get(method)
 
 
+def is_sound(method: str, params: Mapping[str, Any]) -> bool:
+    """Whether a question has what the protocol wants of it, without which no client is asked."""
+    if method == "elicitation/create":
+        is_url = params.get("mode") == "url"
+        asked = params.get("url" if is_url else "requestedSchema")
+        return isinstance(params.get("message"), str) and isinstance(asked, str if is_url else dict)
+    if method == "sampling/createMessage":
+        return isinstance(params.get("messages"), list) and isinstance(params.get("maxTokens"), int)
+    return True
+
+
 def question(pack: str, method: str, params: Mapping[str, Any]) -> dict[str, Any]:
     """Return what a client is asked; a question to a person names the pack."""
     if method == "elicitation/create" and isinstance(params.get("message"), str):

@@ -11,6 +11,7 @@ from .links import LinkError, Message
 from .long_lines import AROUND, LONGEST, SHORT, id_of, least_bytes
 
 METHOD_NOT_FOUND = -32601
+INVALID_PARAMS = -32602
 PARSE_ERROR = -32700
 CONNECTION_CLOSED = -32000
 TOO_LONG = -32099

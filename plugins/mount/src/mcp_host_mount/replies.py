@@ -9,15 +9,15 @@ from pydantic_core import from_json, to_json
 
 from .answers import fault, for_handshake
 from .links import Message
-from .model import STATELESS, Mount, needed, question
-from .peer import CONNECTION_CLOSED, METHOD_NOT_FOUND
+from .model import STATELESS, Mount, is_sound, needed, question
+from .peer import CONNECTION_CLOSED, INVALID_PARAMS, METHOD_NOT_FOUND
 from .written import write
 
 Reply = tuple[dict[str, Any], bytes]
 
 INVALID_REQUEST, NO_WAY_BACK = -32600, "no back-channel"
 """How the SDK refuses a question that its server asks while a call of 2026-07-28 runs."""
-INVALID_PARAMS, RESOURCE_NOT_FOUND, REQUEST_TIMEOUT = -32602, -32002, -32001
+RESOURCE_NOT_FOUND, REQUEST_TIMEOUT = -32002, -32001
 MISSING_CAPABILITY = -32021
 CODES = {
     INVALID_PARAMS: "validation_error",
@@ -73,6 +73,9 @@ def _asked(result: Mapping[str, Any], call: Mapping[str, Any], mount: Mount) -> 
         if needs is None or not mount.allows(needs):
             words = f"The server has asked for {method[:100]}, which is not allowed here"
             return failed("unsupported", words, {"reason": "not_allowed"})
+        if not is_sound(method, params):
+            words = f"The server has asked {method} without what it must have"
+            return failed("internal_error", words, {"reason": "answer_invalid"})
         if needs not in call["caller"][5]:
             return {"cannot_ask": needs}, b""
         questions[name] = question(mount.pack, method, params)

@@ -8,8 +8,8 @@ from functools import partial
 from typing import Any
 
 from ..links import Message
-from ..model import Mount, needed, question
-from ..peer import METHOD_NOT_FOUND
+from ..model import Mount, is_sound, needed, question
+from ..peer import INVALID_PARAMS, METHOD_NOT_FOUND
 from ..replies import Reply, asks_as_before, failed, of_message
 from ..server import Server
 from ..turns import Turns
@@ -92,6 +92,9 @@ class Calls:
         needs = needed(method, params)
         if needs is None or not self._mount.allows(needs):
             refuse(f"{method} is not allowed here")
+            return
+        if not is_sound(method, params):
+            self._server.peer.refuse(message, INVALID_PARAMS, f"{method} lacks what it must have")
             return
         with self._lock:
             there = [one for one in self._running if one.request and one.question is None]
