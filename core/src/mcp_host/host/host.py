@@ -31,7 +31,7 @@ from ..middleware.own_methods import OwnMethods
 from ..middleware.policy import policy
 from ..middleware.questions import Questions
 from ..middleware.rates import Rates
-from ..middleware.request_id import new_request_id, request_id
+from ..middleware.request_id import RequestIds, request_id
 from ..middleware.run import Run
 from ..middleware.search import Search
 from ..middleware.slots import Slots
@@ -90,6 +90,7 @@ class Host:
         self._loop: asyncio.AbstractEventLoop | None = None
         host = self.settings.host
         self.is_closing = False
+        self._request_ids = RequestIds()
         self._slots = Slots(self.settings.packs, host.max_concurrency)
         self._accounts: list[OutcomeListener] = [log_calls, UsageAccount(inventory.usage)]
         self._audit: AuditFile | None = None
@@ -306,7 +307,7 @@ class Host:
         self, caller: Caller | None = None, channel: ClientChannel | None = None
     ) -> Context:
         """Make a context for a new call, with a request id of its own."""
-        return Context(new_request_id(), caller or Caller(), channel=channel)
+        return Context(self._request_ids.new(), caller or Caller(), channel=channel)
 
     async def call_tool(
         self,

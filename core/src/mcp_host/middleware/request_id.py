@@ -21,8 +21,33 @@ async def request_id(call: Call, following: Next) -> Result:
         current_call.reset(token)
 
 
+class RequestIds:
+    """Makes request ids: UUIDs of version 4, many at a time.
+
+    To ask the system for random bytes lets go of the interpreter, which another thread then takes
+    in the middle of a call.
+    """
+
+    MANY = 64
+    """How many are made at once."""
+
+    def __init__(self) -> None:
+        self._made: list[str] = []
+
+    def new(self) -> str:
+        """Return a new one; in one thread."""
+        if not self._made:
+            digits = os.urandom(16 * self.MANY).hex()
+            self._made = [_uuid(digits[at : at + 32]) for at in range(0, len(digits), 32)]
+        return self._made.pop()
+
+
 def new_request_id() -> str:
-    """A new UUID of version 4, in a third of the time that `uuid.uuid4` takes."""
-    digits = os.urandom(16).hex()
+    """A new UUID of version 4."""
+    return _uuid(os.urandom(16).hex())
+
+
+def _uuid(digits: str) -> str:
+    """A UUID of random digits, in a third of the time that `uuid.uuid4` takes."""
     variant = "89ab"[int(digits[16], 16) & 3]
     return f"{digits[:8]}-{digits[8:12]}-4{digits[13:16]}-{variant}{digits[17:20]}-{digits[20:]}"
