@@ -51,3 +51,27 @@ def test_a_file_and_another_project_are_checked_as_they_lie_there(tmp_path):
     for path in ("../weather.py", ".."):
         done = checked(elsewhere, "prints", path)
         assert "pack weather has 2 to mend" in done.stdout, path
+
+
+def test_a_project_that_cannot_be_loaded_says_why_to_check_and_to_call(tmp_path):
+    for about, said in (
+        ('dependencies = ["mcp-host>=9"]\n', "is made for mcp-host >=9"),
+        ("", "correct the entry point of the group mcp_host.packs"),
+    ):
+        (tmp_path / "pyproject.toml").write_text(
+            f'[project]\nname = "sky"\n{about}'
+            '[project.entry-points."mcp_host.packs"]\nweather = "sky.missing"\n'
+        )
+        (tmp_path / "sky").mkdir(exist_ok=True)
+        (tmp_path / "sky" / "__init__.py").touch()
+        for command in (["check", "."], ["call", ".", "forecast"]):
+            done = subprocess.run(
+                [sys.executable, "-m", "mcp_host", *command],
+                cwd=tmp_path,
+                env={**os.environ, "HOME": str(tmp_path)},
+                capture_output=True,
+                text=True,
+                check=False,
+            )
+            assert done.returncode == 1
+            assert said in done.stdout + done.stderr

@@ -34,11 +34,18 @@ class Terminal:
         return self.host.context(self._caller, TerminalChannel())
 
     async def known(self, what: What, name: str) -> str:
-        """Return the public name behind a name that may be the pack's own."""
+        """Return the public name behind a name that may be the pack's own.
+
+        Where no pack has such a name, it is one of a pack that could not be imported: the host says
+        why.
+        """
         await self.host.imported()
         entries = self.host.inventory.lists.entries(what)
         own = [entry.name for entry in entries if entry.contribution.name == name]
         is_public = any(entry.name == name for entry in entries)
+        failed = [pack for pack in self.host.packs.values() if pack.condition.state == "failed"]
+        if not own and not is_public and failed and not self.host.inventory.owners(name):
+            return f"{failed[0].name}_{name}"
         return own[0] if len(own) == 1 and not is_public else name
 
     async def asking(self, method: Any, name: str, values: Mapping[str, Any]) -> dict[str, Any]:

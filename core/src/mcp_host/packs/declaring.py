@@ -16,6 +16,7 @@ from ..settings.loading import Settings
 from ..settings.pack_settings import NoProjectError, about_project, pack_settings, project_root
 from .compatibility import check_host
 from .declared import Declared, LoadError, Offer
+from .discovery import GROUP
 from .hooks import Hooks, first_line
 from .importing import imported
 from .skills import find_skills
@@ -94,6 +95,8 @@ def _cure(error: BaseException, offer: Offer) -> str:
     if isinstance(error, ModuleNotFoundError) and error.name:
         own = offer.module.partition(":")[0].partition(".")[0]
         top = error.name.partition(".")[0]
+        if error.name == offer.module.partition(":")[0]:
+            return f"correct the entry point of the group {GROUP}: it must name a module"
         if top != own:
             return f"install {top}, and name its distribution among the dependencies of the pack"
     if isinstance(error, SystemExit):

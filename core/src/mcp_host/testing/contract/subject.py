@@ -39,8 +39,8 @@ class Subject:
     codes: dict[str, str] = field(default_factory=dict)
 
     def note(self, tool: str, code: str) -> None:
-        """Note how a call of a tool ended."""
-        if self.codes.get(tool) != "ok":
+        """Note how a call of a tool ended; refused arguments say the least."""
+        if self.codes.get(tool) != "ok" and (code != "validation_error" or tool not in self.codes):
             self.codes[tool] = code
 
     def tables(self, **more: Any) -> dict[str, Any]:
@@ -53,7 +53,9 @@ class Subject:
 
     def inventory(self) -> Inventory:
         """The pack, loaded and asked, without being opened."""
-        offers = {self.name: [Offer(self.name, self.module, self.name, "0")]}
+        found = [] if self.file else discover({self.name}).get(self.name, ())
+        own = [offer for offer in found if offer.module == self.module]
+        offers = {self.name: own[:1] or [Offer(self.name, self.module, self.name, "0")]}
         inventory = Inventory(parse(self.tables(), self.root / "mcp-host.toml"), offers=offers)
         inventory.load()
         inventory.wait_loaded()

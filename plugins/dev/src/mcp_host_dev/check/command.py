@@ -86,8 +86,9 @@ def _meant(pack: str | None) -> Sequence[Meant]:
         written = written_packs(Path(pack or "."))
         if not written:
             raise SettingsError(
-                f"there is no pack in the pyproject.toml of {Path(pack or '.').absolute()}; name "
-                "one: mcp-host check NAME"
+                f"there is no pack in the pyproject.toml of {Path(pack or '.').absolute()}, which "
+                'must name one in [project.entry-points."mcp_host.packs"]; of one that is '
+                "installed, give the name: mcp-host check NAME"
             )
         return written
     here = [one for one in written_packs(Path.cwd()) if one.name == pack]
