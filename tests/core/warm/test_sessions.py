@@ -490,3 +490,69 @@ async def test_what_a_pack_tells_and_what_calls_have_cost_is_that_of_a_session(
     assert len(host["sessions"]) == 2
     assert "1 running, with 2 sessions" in about["warm"]
     assert str(host["process"]) in str(about["running"])
+
+
+WATCHES = """
+from contextlib import asynccontextmanager
+
+from mcp_host import Needs, hookimpl, resource, tool
+
+
+@tool(read_only=True)
+def watched(pack, /) -> list[str]:
+    '''Tell what is watched.'''
+    return sorted(pack.watched)
+
+
+@resource("paper://{name}")
+def paper(name: str) -> str:
+    '''A paper.'''
+    return name
+
+
+@hookimpl
+def mcp_host_needs():
+    return Needs(reads_environment=())
+
+
+@hookimpl
+def mcp_host_open(settings, pack):
+    @asynccontextmanager
+    async def opened():
+        yield pack
+
+    return opened()
+
+
+@hookimpl
+def mcp_host_tools():
+    return [watched]
+
+
+@hookimpl
+def mcp_host_resources():
+    return [paper]
+"""
+
+
+async def test_a_pack_knows_what_all_sessions_watch_until_each_of_them_ends(
+    warm: WarmHome,
+) -> None:
+    warm.home.add_pack("papers", WATCHES)
+    warm.home.write("[packs.papers]\nenabled = true\n")
+    await warm.learn()
+
+    async with warm.stdio() as one:
+        await one.request("resources/subscribe", {"uri": "paper://one"})
+        async with warm.stdio() as two:
+            await two.request("resources/subscribe", {"uri": "paper://one"})
+            await two.request("resources/subscribe", {"uri": "paper://two"})
+            assert await one.value("papers_watched") == ["paper://one", "paper://two"]
+        (host,) = warm.hosts()
+        async with asyncio.timeout(warm_home.LONGEST):
+            while await one.value("papers_watched") != ["paper://one"]:
+                pass
+        await asyncio.to_thread(warm.home.run, "warm", "restart")
+        await asyncio.to_thread(eventually, lambda: has_ended(host["process"]))
+
+        assert await one.value("papers_watched") == ["paper://one"]

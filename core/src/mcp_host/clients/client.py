@@ -60,8 +60,14 @@ class Client:
     client starts a server, `inherits` that it passes on all of its own environment, and `seconds`
     how long it waits for a server to begin.
 
-    Invariants: it never changes. At most one of `refer`, `names` and `inputs` is set; one that is
-    `by_bundle` is only read.
+    `command`, `arguments`, `environment`, `url` and `headers` are the keys of an entry; where
+    `arguments` is None, `command` has all of the line as one list, and where `url` is None, the
+    client reaches no server by HTTP. `more` stands in each entry, `more_of_url` in those of a URL,
+    and `defaults` where the person's own file has no other value. `bearer` is the key that names
+    the variable with a token. `systems` are those that the client is for, all where it is empty.
+
+    Invariants: it never changes. `inputs` excludes `refer` and `names`; with both of those, `refer`
+    is for headers. One that is `by_bundle` is only read.
     """
 
     name: str
@@ -125,9 +131,11 @@ class Client:
         return {**named, **missing, **made, **named}
 
     def _started(self, launch: Launch, old: Entry | None) -> Entry:
-        started: Entry = {self.command: launch.command, self.arguments or "": [*launch.arguments]}
+        started: Entry
         if self.arguments is None:
             started = {self.command: [launch.command, *launch.arguments]}
+        else:
+            started = {self.command: launch.command, self.arguments: [*launch.arguments]}
         had = (old or {}).get(self.environment)
         given = dict(had) if isinstance(had, Mapping) else {}
         wanted = [name for name in launch.variables if name not in given]

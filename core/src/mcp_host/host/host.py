@@ -55,6 +55,7 @@ from .arrivals import Arrivals
 from .changes import ChangeListeners
 from .completion import Completion
 from .listening import HostListener
+from .watching import Watching
 
 
 class Host:
@@ -85,6 +86,7 @@ class Host:
         self._notices = Notices(self._running.publish, self._running.has_bus)
         self.changes = ChangeListeners(self.packs, inventory.lists, self.cache, self._notices)
         self._arrivals = Arrivals(self._running, self.changes)
+        self.watching = Watching(self.owner, self._running.watched)
         self._completion = Completion(inventory, self._running.lifecycles)
         self._fatal = asyncio.Event()
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -284,7 +286,10 @@ class Host:
             self.changes.of_lists()
 
     def left(self, whose: str) -> None:
-        """Forget what was offered to a caller whose connection has ended; on the host's loop."""
+        """Forget what there is of a caller whose connection has ended; on the host's loop.
+
+        `whose` is the caller's `identity`, `connection:…`.
+        """
         self.inventory.usage.forget(whose)
         if self._running.left(whose):
             self.inventory.lists.forget()
@@ -408,10 +413,6 @@ class Host:
         """Return the pack whose resource this is to this caller; None where there is none."""
         entry, _ = self.catalog.resource(uri, caller)
         return None if entry is None else entry.pack
-
-    def watched(self, pack: str, uris: frozenset[str]) -> None:
-        """Let a pack know which of its resources clients watch now; on the host's loop."""
-        self._running.watched(pack, uris)
 
     def check_access(self, uri: str, caller: Caller) -> None:
         """Raise `PermissionDenied` where this caller may not watch this resource."""

@@ -255,8 +255,7 @@ class Catalog:
                 refusal = ""
                 if declared.table.read_only and not method.read_only:
                     refusal = "the settings allow only reading"
-                errors = declared.errors
-                yield Entry(declared.name, method.name, method, {}, refusal, errors, method.name)
+                yield Entry(declared.name, method.name, method, {}, refusal, method.name)
 
     def _refuse_double(self, declared: Declared, kind: str, name: str) -> None:
         raise LoadError(
@@ -304,7 +303,6 @@ class Catalog:
             contribution,
             listed,
             refusal,
-            declared.errors,
             target or contribution.offered_name,
             whose,
             transform,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field
 from typing import Any, Literal
 
 from ..declarations.contribution import Contribution
@@ -37,7 +36,6 @@ class Entry:
     contribution: Contribution
     listed: Mapping[str, Any]
     refusal: str = ""
-    errors: Mapping[type[BaseException], str] = field(default_factory=dict)
     target: str = ""
     whose: str | None = None
     transform: Transform | None = None

@@ -29,7 +29,7 @@ from ..startup.protocol import LIST_TTL_MS, LISTS
 from .borrowed.sdk import without_spans
 from .changes import Changes
 from .channel import CallChannel
-from .connections import Connection, Connections
+from .connections import Connections
 from .extensions import Extensions
 from .following import Following
 from .handlers import add_handler, as_mcp_error, as_protocol_errors
@@ -38,7 +38,6 @@ from .lane.sessions import BEGUN, BegunCall
 from .questions import LiveQuestions
 from .requests import Ctx, is_modern, scope
 from .server import LegacyAwareServer
-from .watching import Watching
 
 log = logging.getLogger("mcp_host.server")
 
@@ -71,9 +70,7 @@ class Adapter:
         connections: Connections | None = None,
     ) -> None:
         self.host = host
-        self.connections = connections or Connections(keeps_sessions=not stateless)
-        self.connections.on_end = self._ended
-        self._watching = Watching(host)
+        self.connections = connections or Connections(host, keeps_sessions=not stateless)
         self._changes = Changes(self.connections, is_stale=stale)
         self._questions = LiveQuestions()
         self.server = LegacyAwareServer(
@@ -209,7 +206,7 @@ class Adapter:
             if len(connection.watched) >= WATCHED:
                 raise Busy(f"This connection watches {WATCHED} resources already")
             caller = self.connections.caller(ctx)
-            self._watching.begin(connection.watched, str(params.uri), caller)
+            self.host.watching.begin(connection.watched, str(params.uri), caller)
         return {}
 
     async def _unsubscribe(
@@ -217,7 +214,7 @@ class Adapter:
     ) -> dict[str, Any]:
         connection = self.connections.of(ctx)
         if connection is not None:
-            self._watching.end(connection.watched, str(params.uri))
+            self.host.watching.end(connection.watched, str(params.uri))
         return {}
 
     async def _listen(self, ctx: Ctx, params: types.SubscriptionsListenRequestParams) -> Any:
@@ -240,15 +237,11 @@ class Adapter:
     ) -> Any:
         watched: set[str] = set()
         for uri in params.notifications.resource_subscriptions or ():
-            self._watching.begin(watched, str(uri), caller)
+            self.host.watching.begin(watched, str(uri), caller)
         try:
             return await self._changes.listen(ctx, params)
         finally:
-            self._watching.end_all(watched)
-
-    def _ended(self, connection: Connection) -> None:
-        self.host.left(f"connection:{connection.id}")
-        self._watching.end_all(connection.watched)
+            self.host.watching.end_all(watched)
 
 
 async def _data(answered: Answered) -> dict[str, Any]:

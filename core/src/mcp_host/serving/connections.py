@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import uuid
 from collections import OrderedDict
-from collections.abc import Callable
 from typing import Any
 
 from ..declarations.context import Caller, Level
+from ..host import Host
 from ..startup.usual import extensions, offered
 from .requests import Ctx, headers, identity, is_modern
 
@@ -33,12 +33,12 @@ class Connection:
 class Connections:
     """Every connection by the session it belongs to; stdio is a session of its own.
 
-    `on_end` hears the id of a connection that is forgotten.
-    `keeps_sessions` says that sessions are this server's own: in a stateless mode they are not.
+    The host forgets what it knows of a connection that is forgotten here. `keeps_sessions` says
+    that sessions are this server's own: in a stateless mode they are not.
     """
 
-    def __init__(self, *, keeps_sessions: bool = True) -> None:
-        self.on_end: Callable[[Connection], None] | None = None
+    def __init__(self, host: Host, *, keeps_sessions: bool = True) -> None:
+        self._host = host
         self._keeps_sessions = keeps_sessions
         self._by_session: OrderedDict[str, Connection] = OrderedDict()
 
@@ -101,8 +101,9 @@ class Connections:
         return connection
 
     def _end(self, connection: Connection | None) -> None:
-        if connection is not None and self.on_end is not None:
-            self.on_end(connection)
+        if connection is not None:
+            self._host.left(f"connection:{connection.id}")
+            self._host.watching.end_all(connection.watched)
 
 
 def _told(capabilities: Any) -> dict[str, Any]:

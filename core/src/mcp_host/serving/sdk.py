@@ -38,7 +38,7 @@ class SdkSide:
     ) -> None:
         shown = catalogue()
         self.catalogue = catalogue
-        self.connections = Connections(keeps_sessions=not stateless)
+        self.connections = Connections(host, keeps_sessions=not stateless)
         self.is_stale = stale
         self.on_stale: Callable[[], None] | None = None
         self.lane: Lane | None = lane_of(host, shown.info)

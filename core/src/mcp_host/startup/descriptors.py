@@ -83,10 +83,26 @@ class Spare:
             _close(self._kept.pop())
 
 
+_closed_in_forks: dict[int, tuple[int, int]] = {}
+"""Each with the device and inode that it has: its number may be another's by the time of a fork."""
+
+
 def close_in_forks(descriptor: int) -> None:
     """Have the copy of this process that `os.fork` makes begin without a descriptor."""
-    if hasattr(os, "register_at_fork"):
-        os.register_at_fork(after_in_child=lambda: _close(descriptor))
+    if not _closed_in_forks and hasattr(os, "register_at_fork"):
+        os.register_at_fork(after_in_child=_close_all)  # once: it cannot be taken back
+    found = os.fstat(descriptor)
+    _closed_in_forks[descriptor] = found.st_dev, found.st_ino
+
+
+def _close_all() -> None:
+    for descriptor, was in _closed_in_forks.items():
+        try:
+            found = os.fstat(descriptor)
+        except OSError:
+            continue
+        if (found.st_dev, found.st_ino) == was:
+            _close(descriptor)
 
 
 def _close(descriptor: int) -> None:

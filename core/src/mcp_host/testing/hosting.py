@@ -71,6 +71,7 @@ class Hosted:
     person: Person | None = None
     heard: _Heard = field(default_factory=_Heard)
     changes: asyncio.Queue[str] = field(default_factory=asyncio.Queue)
+    _watched: set[str] = field(default_factory=set, init=False, repr=False)
 
     def seen_by(self, caller: Caller | None = None, person: Person | None = None) -> Hosted:
         """The same host for another caller, or with a person who answers."""
@@ -141,10 +142,10 @@ class Hosted:
 
     def watch(self, *uris: str) -> None:
         """Watch these resources and no others, as a client would: their packs know of it."""
-        owners = {uri: self.host.owner(uri, self.caller) for uri in uris}
-        for pack in self.host.packs:
-            own = frozenset(uri for uri, owner in owners.items() if owner == pack)
-            self.host.watched(pack, own)
+        for uri in self._watched - set(uris):
+            self.host.watching.end(self._watched, uri)
+        for uri in uris:
+            self.host.watching.begin(self._watched, uri, self.caller)
 
     async def next_change(self, what: str = LISTS_CHANGED, timeout: float = 10) -> None:
         """Wait until this resource changed (or the lists did)."""

@@ -11,7 +11,8 @@ from collections.abc import Iterable
 from contextlib import suppress
 from typing import Any
 
-from ...declarations.context import LEVELS
+from ...declarations.context import LEVELS, Caller
+from ...host import Host
 from ...settings.overrides import overridden
 from ...startup.first_answers import FirstAnswers
 from ...startup.frames import Line
@@ -21,7 +22,7 @@ from ...startup.warm import wire
 from ...startup.warm.journal import JournalWriter
 from ...startup.warm.unfinished import is_kept
 from ...startup.warm.wire import Request
-from ..connections import Connection
+from ..connections import STDIO, Connection
 from ..sdk import SdkSide
 from ..serving import EXIT_ERROR, EXIT_OK, EXIT_REQUIRED_PACK
 from ..transports.stdio.conversation import serve
@@ -97,7 +98,7 @@ class WarmSession:
         before = self.request.before(host.settings.host.max_message_bytes)
         catalogue = found.catalogue()
         sdk = SdkSide(host, found.catalogue, stateless=False, stale=self.request.stale)
-        _restore(sdk.connections.stdio, before.lines)
+        _restore(sdk.connections.stdio, host, before.lines)
         source, sink, _ = self._streams
         serving = asyncio.create_task(
             serve(
@@ -117,6 +118,7 @@ class WarmSession:
             serving.cancel()
         failing.cancel()
         await asyncio.gather(serving, failing, return_exceptions=True)
+        sdk.connections.forget(STDIO)
         sdk.detach()
         if host.settings.host.telemetry:
             from ..telemetry import flush  # and OpenTelemetry, which others do without
@@ -141,8 +143,9 @@ class WarmSession:
         self._stopping.set()
 
 
-def _restore(connection: Connection, lines: Iterable[Line]) -> None:
+def _restore(connection: Connection, host: Host, lines: Iterable[Line]) -> None:
     """Have a connection as it was left: the SDK, which is told as well, comes later than calls."""
+    caller = Caller(connection=connection.id)
     for line in lines:
         message = json.loads(line) if isinstance(line, bytes) and is_kept(line) else {}
         method, params = message.get("method"), message.get("params")
@@ -151,6 +154,6 @@ def _restore(connection: Connection, lines: Iterable[Line]) -> None:
         if method == "logging/setLevel" and params.get("level") in LEVELS:
             connection.level = params["level"]
         elif method == "resources/subscribe":
-            connection.watched.add(str(params.get("uri")))
+            host.watching.begin(connection.watched, str(params.get("uri")), caller)
         elif method == "resources/unsubscribe":
-            connection.watched.discard(str(params.get("uri")))
+            host.watching.end(connection.watched, str(params.get("uri")))

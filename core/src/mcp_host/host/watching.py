@@ -3,38 +3,36 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import Protocol
+from collections.abc import Callable
 
 from ..declarations.context import Caller
-
-
-class Watched(Protocol):
-    """What is told of what is watched: the host."""
-
-    def owner(self, uri: str, caller: Caller) -> str | None: ...
-
-    def watched(self, pack: str, uris: frozenset[str]) -> None: ...
 
 
 class Watching:
     """Counts who watches each resource, and tells its pack when the first begins and the last ends.
 
-    What one connection or stream watches is a set, which `begin` and `end` change.
+    What one connection or stream watches is a set, which `begin` and `end` change; all sessions of
+    a host count here. `owner` finds the pack of a resource, and `tell` lets a pack know which of
+    its resources are watched now.
     """
 
-    def __init__(self, host: Watched) -> None:
-        self._host = host
+    def __init__(
+        self,
+        owner: Callable[[str, Caller], str | None],
+        tell: Callable[[str, frozenset[str]], None],
+    ) -> None:
+        self._owner = owner
+        self._tell_pack = tell
         self._counts: Counter[str] = Counter()
         self._owners: dict[str, str] = {}
         self._told: dict[str, frozenset[str]] = {}
 
     def begin(self, watched: set[str], uri: str, caller: Caller) -> None:
         """Let a connection or stream watch a resource."""
-        if uri in watched:
-            return
-        watched.add(uri)
-        self._counts[uri] += 1
-        if uri not in self._owners and (pack := self._host.owner(uri, caller)) is not None:
+        if uri not in watched:
+            watched.add(uri)
+            self._counts[uri] += 1
+        if uri not in self._owners and (pack := self._owner(uri, caller)) is not None:
             self._owners[uri] = pack
             self._tell(pack, self._told.get(pack, frozenset()) | {uri})
 
@@ -56,4 +54,4 @@ class Watching:
 
     def _tell(self, pack: str, uris: frozenset[str]) -> None:
         self._told[pack] = uris
-        self._host.watched(pack, uris)
+        self._tell_pack(pack, uris)
