@@ -91,7 +91,10 @@ def close_in_forks(descriptor: int) -> None:
     """Have the copy of this process that `os.fork` makes begin without a descriptor."""
     if not _closed_in_forks and hasattr(os, "register_at_fork"):
         os.register_at_fork(after_in_child=_close_all)  # once: it cannot be taken back
-    found = os.fstat(descriptor)
+    try:
+        found = os.fstat(descriptor)
+    except OSError:  # whoever had it has closed it meanwhile
+        return
     _closed_in_forks[descriptor] = found.st_dev, found.st_ino
 
 
