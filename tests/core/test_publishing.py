@@ -10,6 +10,7 @@ from zipfile import ZipFile
 
 import pytest
 import yaml
+from hatchling.builders.sdist import SdistBuilder
 from hatchling.builders.wheel import WheelBuilder
 
 from tools import picture, publishing, site
@@ -75,6 +76,20 @@ def test_the_wheel_names_where_it_was_released(checkout: Path) -> None:
     assert "<!-- mcp-name: io.github.Some-Body/mcp-host -->\n" in about.get_payload()
     for manifest in publishing.manifests(checkout):
         assert len(tomllib.loads(manifest.read_text())["project"]["urls"]) == 4
+
+
+def test_what_lies_beside_a_distribution_is_not_published(tmp_path: Path) -> None:
+    samples = sorted(ROOT.glob("docs/samples/*/pyproject.toml"))
+    for number, manifest in enumerate([*publishing.manifests(ROOT), *samples]):
+        folder = tmp_path / str(number)
+        for name in ("src/pack.py", "README.md", "LICENSE", "token.txt", "notes.db"):
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            (folder / name).touch()
+        shutil.copy(manifest, folder)
+        published = [file.path for file in SdistBuilder(str(folder)).recurse_included_files()]
+
+        assert "src/pack.py" in {str(Path(path).relative_to(folder)) for path in published}
+        assert not [path for path in published if path.endswith((".txt", ".db"))], manifest
 
 
 @pytest.mark.parametrize("repository", ["", "mcp-host", "a/b/c", "-a/b", "a/$(b)"])

@@ -4,12 +4,14 @@ import json
 import shutil
 import subprocess
 import sys
+import tarfile
 import tomllib
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from core_home import Home
+from hatchling.builders.sdist import SdistBuilder
 from mcp_host import SettingsError
 from mcp_host_dev.new import new
 
@@ -152,6 +154,26 @@ def test_a_new_pack_can_be_published(made: Home, name: str) -> None:
     assert "%%" not in "".join(
         path.read_text("utf-8") for path in folder.rglob("*") if path.is_file()
     )
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_what_lies_beside_a_new_pack_is_not_published(
+    made: Home, tmp_path: Path, name: str
+) -> None:
+    folder = tmp_path / name
+    shutil.copytree(made.project / name, folder)
+    beside = ["ann.txt", "token.txt", "serve.toml", "stock.db", "src/stock.db", "secrets/key"]
+    for path in beside:
+        (folder / path).parent.mkdir(exist_ok=True)
+        (folder / path).write_text("not for others")
+
+    built = SdistBuilder(str(folder)).build(directory=str(tmp_path / "dist"))
+    with tarfile.open(next(built)) as packed:
+        published = {path.partition("/")[2] for path in packed.getnames()}
+
+    ours = {p for p in published if not p.startswith((f"src/mcp_host_{name}", "tests/test_"))}
+    assert ours == {"LICENSE", "README.md", "pyproject.toml", "PKG-INFO", ".gitignore"}
+    assert len(published) > len(ours)
 
 
 @pytest.mark.parametrize(
