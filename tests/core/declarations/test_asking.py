@@ -7,7 +7,7 @@ from uuid import UUID
 
 import pytest
 from core_home import Home, pack_of
-from mcp_host import Answer, Ask, Form, tool
+from mcp_host import Answer, Ask, Caller, Form, tool
 from mcp_host.middleware.call import Asking
 from mcp_host.testing import CallFailed, Person, hosted
 from pydantic import BaseModel
@@ -156,6 +156,25 @@ async def test_a_client_that_cannot_be_asked_is_told_so_in_the_words_of_its_era(
     assert new["error"]["data"]["requiredCapabilities"] == {"elicitation": {}}
     assert UUID(new["error"]["data"]["request_id"])
     assert noted == noted_too == "n (None)"
+
+
+async def test_the_testing_kit_hears_what_a_client_of_each_era_would() -> None:
+    async with hosted(DESK) as host:
+        with pytest.raises(CallFailed, match=r"-32021: .*'elicitation'.* Person") as new:
+            await host.value("desk_shred", ids=["a"])
+        handshake = host.seen_by(Caller(protocol="2025-11-25"))
+        old = await handshake.error("desk_shred", ids=["a"])
+        mute = host.seen_by(Caller(protocol="2025-11-25", offers=Person().offers))
+        unanswered = await mute.error("desk_shred", ids=["a"])
+        person = Person()
+        answered = await handshake.seen_by(person=person).value("desk_shred", ids=["a"])
+
+    assert new.value.envelope["code"] == -32021
+    assert new.value.envelope["requiredCapabilities"] == {"elicitation": {}}
+    assert (old["code"], old["details"]["reason"]) == ("unsupported", "missing_capability")
+    assert unanswered["details"]["reason"] == "client_refused"
+    assert answered
+    assert len(person.asked) == 1
 
 
 async def test_a_person_who_thinks_holds_no_slot_and_no_deadline() -> None:

@@ -146,6 +146,22 @@ async def test_one_who_is_alone_has_every_place() -> None:
         assert await asyncio.gather(*flood, *bobs) == ["g"] * 200 + ["bob"]
 
 
+async def test_a_call_whose_time_ends_before_its_turn_says_what_it_waited_for() -> None:
+    table = {"max_concurrency": 1, "tools": {"put": {"timeout": 0.05}}}
+    async with hosted(SAMPLE, {"packs": {"sample": table}}) as host:
+        holding = held(host, "g")
+        await begun(*holding)
+
+        late = await host.error("sample_put", path="x")
+        gates(host).let("g")
+        await holding[0]
+
+    assert late["code"] == "timeout"
+    assert late["retryable"]
+    assert "did not get its turn within 0.05 s" in late["error"]
+    assert "max_concurrency = 1 of [packs.sample]" in late["error"]
+
+
 async def test_after_a_storm_of_several_callers_every_place_is_free_and_nobody_is_lost() -> None:
     chance = Random(7)
     async with hosted(SAMPLE, places(8)) as host:

@@ -88,7 +88,7 @@ class Call:
     open. `at_once` is there while the answer of the pack's side is the client's as it is, and needs
     nothing to be done before; `is_answered` says that it was given so. `movable` is there where the
     call may go on behind a handle, and then `in_host` gives its place in the host back, while it
-    has one.
+    has one. `waits_for` names the setting that the call waits its turn by, while it does.
 
     Invariants: past `names` there is an `entry`, past `opening` a `pack`. `at_once` is taken away
     and never given back. All changes on the host's loop but `is_answered`, which the thread sets
@@ -109,6 +109,7 @@ class Call:
     movable: Movable | None = None
     in_host: Callable[[], None] | None = None
     is_answered: bool = False
+    waits_for: str = field(default="", init=False)
 
     def answer_at_once(self, answered: Answered) -> bool:
         """Give the client the answer of the pack's side, in the thread that made it.

@@ -41,6 +41,11 @@ class Deadline:
                 raise
             if movable is not None and movable.is_moved:
                 limit = movable.limit
+            if call.waits_for:
+                raise TimedOut(
+                    f"{call.name[:200]} did not get its turn within {limit:g} s: other calls have "
+                    f"every place ({call.waits_for})"
+                ) from None
             raise TimedOut(f"{call.name[:200]} took longer than {limit:g} s") from None
         finally:
             call.used += time.monotonic() - began

@@ -33,7 +33,7 @@ class Slots:
     """The host's slots and each pack's; a call takes its pack's first."""
 
     def __init__(self, packs: Mapping[str, PackTable], limit: int) -> None:
-        self._host = Gate(limit, "The host")
+        self._host = Gate(limit, "The host", "[host]")
         self._packs: dict[str, Gate] = {}
         self.renew(packs, limit)
 
@@ -45,7 +45,9 @@ class Slots:
         for name, table in packs.items():
             gate = self._packs.get(name)
             if gate is None:
-                gate = self._packs[name] = Gate(table.max_concurrency, f"The pack '{name}'")
+                gate = self._packs[name] = Gate(
+                    table.max_concurrency, f"The pack '{name}'", f"[packs.{name}]"
+                )
             gate.limit(table.max_concurrency)
 
     def places(self) -> list[tuple[str, int, int]]:
@@ -59,10 +61,10 @@ class Slots:
         caller = call.context.caller
         whose = (caller.subject, caller.connection if caller.subject is None else None)
         if not gate.enters(whose):
-            await gate.turn(whose)
+            await gate.turn(whose, call)
         try:
             if not self._host.enters(whose):
-                await self._host.turn(whose)
+                await self._host.turn(whose, call)
             if call.movable is not None:
                 self._leave_when_moved(call, call.movable, whose)
             try:
@@ -100,9 +102,10 @@ class Gate:
     place it is given, and cancelled by the caller who waits no more.
     """
 
-    def __init__(self, limit: int, name: str) -> None:
+    def __init__(self, limit: int, name: str, setting: str) -> None:
         self._limit = limit
         self._name = name
+        self._setting = setting
         self._inside = 0
         self._running: dict[Whose, int] = {}
         self._lines: dict[Whose, deque[asyncio.Future[None]]] = {}
@@ -134,16 +137,21 @@ class Gate:
         self._take(caller)
         return True
 
-    async def turn(self, caller: Whose) -> None:
-        """Wait in line for a place. Raises `Busy` where the line is full."""
+    async def turn(self, caller: Whose, call: Call) -> None:
+        """Wait in line for a place, and note in the call what it waits for.
+
+        Raises `Busy` where the line is full.
+        """
         line = self._lines.setdefault(caller, deque())
         if len(line) >= WAITING:
             raise self._busy(caller, len(line))
         turn = asyncio.get_running_loop().create_future()
         line.append(turn)
         self._fill()
+        call.waits_for = f"max_concurrency = {self._limit} of {self._setting}"
         try:
             await turn
+            call.waits_for = ""
         except asyncio.CancelledError:
             if not turn.cancelled():  # the place came in the moment of the cancellation
                 self.leave(caller)

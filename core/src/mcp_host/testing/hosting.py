@@ -11,12 +11,13 @@ from pathlib import Path
 from typing import Any, Literal
 
 from ..declarations.context import Caller, Level
-from ..errors import ERROR_KEY, ProtocolError
+from ..errors import ERROR_KEY, Cancelled, ProtocolError
 from ..host import LISTS_CHANGED, Host
-from ..middleware.call import until_answered
+from ..middleware.call import Asking, until_answered
 from ..packs.declared import Offer
 from ..packs.inventory import Inventory
 from ..settings.loading import parse
+from ..startup.protocol import HANDSHAKE_VERSIONS
 from .objects import PackSource, name_of, plugin_modules
 from .person import Person
 
@@ -25,7 +26,10 @@ class CallFailed(AssertionError):
     """A call that ended in the error envelope; its fields are attributes of `envelope`."""
 
     def __init__(self, envelope: Mapping[str, Any]) -> None:
-        super().__init__(f"{envelope.get('code')}: {envelope.get('error')}")
+        words = f"{envelope.get('code')}: {envelope.get('error')}"
+        if envelope.get("requiredCapabilities"):
+            words += "; a test answers it with a Person: seen_by(person=Person())"
+        super().__init__(words)
         self.envelope = dict(envelope)
 
     @property
@@ -41,6 +45,11 @@ def returned(result: Mapping[str, Any]) -> Any:
         structured = result["structuredContent"]
         return structured["result"] if set(structured) == {"result"} else structured
     return "".join(part.get("text", "") for part in result["content"])
+
+
+def _failed(error: ProtocolError) -> CallFailed:
+    """What a client gets of a protocol error: the envelope in it, else its number as the code."""
+    return CallFailed({"error": str(error), "code": error.number, **(error.data or {})})
 
 
 class _Heard:
@@ -112,7 +121,7 @@ class Hosted:
         try:
             result = (await self.host.read(uri, context)).data
         except ProtocolError as error:
-            raise CallFailed(error.data or {"error": str(error)}) from None
+            raise _failed(error) from None
         contents: list[dict[str, Any]] = result["contents"]
         return contents
 
@@ -132,7 +141,7 @@ class Hosted:
         try:
             result = await self.host.call_method(name, params, context)
         except ProtocolError as error:
-            raise CallFailed(error.data or {"error": str(error)}) from None
+            raise _failed(error) from None
         return {key: value for key, value in result.items() if key != "_meta"}
 
     async def complete(self, ref: Mapping[str, Any], name: str, value: str, **given: str) -> Any:
@@ -154,18 +163,31 @@ class Hosted:
                 continue
 
     async def _asking(self, method: Any, name: str, arguments: Mapping[str, Any]) -> Any:
-        """Call, and answer its questions, until it has a result."""
+        """Call, and answer its questions, until it has a result.
+
+        A caller of the handshake era is asked while the call waits, as its client would be.
+        """
         person = self.person
+        is_live = self.caller.protocol in HANDSHAKE_VERSIONS
         answer = None if person is None else lambda _, asked: person.answer(asked)
+
+        async def called(asking: Asking) -> Any:
+            context = self.host.context(self.caller, self.heard)
+            live = Asking(ask=self._answer_live) if is_live else asking
+            return await method(name, arguments, context, live)
+
         try:
-            return await until_answered(
-                lambda asking: method(
-                    name, arguments, self.host.context(self.caller, self.heard), asking
-                ),
-                answer,
-            )
+            return await until_answered(called, answer)
         except ProtocolError as error:
-            raise CallFailed(error.data or {"error": str(error)}) from None
+            raise _failed(error) from None
+
+    async def _answer_live(self, question: Mapping[str, Any]) -> Mapping[str, Any]:
+        if self.person is None:
+            raise Cancelled(
+                "The client did not answer: a test answers with seen_by(person=Person())",
+                details={"reason": "client_refused"},
+            )
+        return self.person.answer(question)
 
 
 @asynccontextmanager

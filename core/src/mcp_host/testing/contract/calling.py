@@ -77,8 +77,9 @@ async def called(host: Hosted, name: str, arguments: Mapping[str, Any]) -> CallO
     try:
         result = await host.call(name, **arguments)
     except CallFailed as failed:
-        code = failed.envelope.get("code", "protocol")
-        return CallOutcome(str(code), {"error": failed.envelope})
+        code = failed.envelope["code"]
+        known = code if isinstance(code, str) else "protocol"
+        return CallOutcome(known, {"error": failed.envelope})
     envelope = result.get("_meta", {}).get(ERROR_KEY)
     code = envelope.get("code", "protocol") if result.get("isError") and envelope else "ok"
     return CallOutcome(str(code), result)
