@@ -57,7 +57,7 @@ class Rates:
 
     async def rate(self, base: str, quote: str, seconds: float) -> float:
         """Return what one `base` is worth in `quote`; the API has so many seconds to answer."""
-        if self._key is None:
+        if not self._key:
             raise AuthenticationRequired("No key is set", [NO_KEY], sent=False)
         try:
             answer = await self._client.get(
@@ -104,7 +104,7 @@ def mcp_host_settings() -> type[ExchangeSettings]:
 @hookimpl
 @asynccontextmanager
 async def mcp_host_open(settings: ExchangeSettings, pack: PackHandle) -> AsyncIterator[Rates]:
-    if settings.key is None:
+    if not settings.key:
         pack.degraded("no key is set", "not_set_up", NO_KEY)
     async with httpx2.AsyncClient(base_url=settings.url, trust_env=False) as client:
         yield Rates(client, settings.key)

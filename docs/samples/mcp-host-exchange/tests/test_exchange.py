@@ -65,7 +65,8 @@ def key():
 
 @pytest.fixture
 def mcp_host_tables(api, key):
-    return {"packs": {"exchange": {"settings": {"url": api, **({"key": key} if key else {})}}}}
+    settings = {"url": api} if key is None else {"url": api, "key": key}
+    return {"packs": {"exchange": {"settings": settings}}}
 
 
 @pytest.mark.anyio
@@ -84,7 +85,7 @@ async def test_each_failure_of_the_api_has_its_code(host, quote, code):
 
 
 @pytest.mark.anyio
-@pytest.mark.parametrize("key", [None, "another"])
+@pytest.mark.parametrize("key", [None, "", "another"])
 async def test_without_the_right_key_an_answer_says_how_to_set_it_and_shows_none(host, key):
     error = await host.error("exchange_rate", base="EUR", quote="USD")
 
