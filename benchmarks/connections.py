@@ -61,7 +61,10 @@ class Caller:
         return re.findall(rb"^data: *(\{.*)$", body, re.M)[-1]
 
     async def call(self, request: bytes) -> float:
-        """Ask once; the seconds to wait before the next, 0 where it was answered."""
+        """Ask once; the seconds to wait before the next, 0 where it was answered.
+
+        Raises `TimeoutError` where the call waited for its turn to its deadline.
+        """
         body = await self.answer(request)
         if b'"result"' in body and b'"isError":true' not in body:
             return 0
@@ -69,6 +72,8 @@ class Caller:
         if "error" in told:
             return float(told["error"]["data"]["details"]["retry_after"])
         error = json.loads(told["result"]["content"][0]["text"])
+        if error["code"] == "timeout":
+            raise TimeoutError(error["error"])
         return float(error["details"]["retry_after"])
 
 
