@@ -97,6 +97,21 @@ def test_ctrl_c_ends_a_command_at_once_with_130_and_no_traceback(home: Home, whe
     assert time.monotonic() - began < 10
 
 
+def test_a_command_that_is_told_to_end_has_its_tool_clean_up(home: Home) -> None:
+    (home.project / "hang.py").write_text(
+        "import asyncio, os, signal, sys\nfrom mcp_host import tool\n\n\n"
+        "@tool(timeout=60)\nasync def hang() -> str:\n    os.kill(os.getpid(), signal.SIGTERM)\n"
+        "    try:\n        await asyncio.Event().wait()\n"
+        "    finally:\n        print('cleaned up', file=sys.stderr)\n"
+    )
+
+    ended = home.run("call", "./hang.py", "hang")
+
+    assert (ended.code, ended.out) == (143, ""), ended.err
+    assert "cleaned up" in ended.err
+    assert "Traceback" not in ended.err
+
+
 def test_two_forms_with_fields_of_one_name_are_answered_by_their_parameters(home: Home) -> None:
     (home.project / "pair.py").write_text(
         "from typing import Annotated\nfrom mcp_host import Ask, tool\n"

@@ -14,7 +14,8 @@ import pytest
 from core_home import Home, pack_of
 from hypothesis import given, settings, strategies as st
 from jsonschema import Draft202012Validator
-from mcp_host import Complete, Page, Text, prompt, tool
+from mcp_host import Complete, Context, Page, Text, prompt, tool
+from mcp_host.declarations.errors import DeclarationError
 from mcp_host.errors import ProtocolError
 from mcp_host.testing import CallFailed, hosted
 from pydantic import BaseModel, ConfigDict, Field, RootModel, computed_field
@@ -266,6 +267,35 @@ async def test_proposals_come_of_the_service_and_of_what_is_filled_in_already() 
     assert of_prompt == ["top/tax", "top/tea", "top/tie"]
     assert of_template == ["tea"]
     assert of_nothing == []
+
+
+def test_a_function_of_proposals_that_takes_a_context_is_refused_when_declared() -> None:
+    def mine(value: str, context: Context) -> list[str]:
+        return [f"{context.caller.subject}{value}"]
+
+    @prompt
+    def ask(paper: Annotated[str, Complete(mine)]) -> str:
+        return paper
+
+    with pytest.raises(DeclarationError, match=r"for 'paper' must .* no Context \('context'\)"):
+        _ = ask.signature
+
+
+async def test_a_prompt_that_returns_what_no_prompt_can_says_so_in_the_log(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    @prompt
+    def count() -> int:
+        return 3
+
+    async with hosted({"odd": pack_of(mcp_host_prompts=lambda: [count])}) as host:
+        with pytest.raises(CallFailed) as failed:
+            await host.prompt("odd_count")
+
+    assert failed.value.code == "internal_error"
+    (trace,) = [r.traceback for r in caplog.records if hasattr(r, "traceback")]
+    assert "a prompt must return a text, a Message, content such as Image" in trace
+    assert trace.endswith("not int")
 
 
 async def test_proposals_of_a_pack_that_failed_or_takes_too_long_say_so(

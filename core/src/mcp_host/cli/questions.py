@@ -10,6 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
+from ..startup import signals
 from ..startup.printable import shown
 from .arguments import pairs, value
 from .common import say
@@ -81,14 +82,15 @@ class Answering:
             content = {**known, **_defaults(params, asked, options)}
             return {"action": "accept", "content": content}
         say(params["message"])
-        # asyncio's own handler would only note Ctrl-C and let the prompt wait on.
-        noted = signal.signal(signal.SIGINT, signal.default_int_handler)
+        # Handlers of the loop would only note a signal and let the prompt wait on.
+        noted = {number: signal.signal(number, _at_prompt(number)) for number in signals.NUMBERS}
         try:
             content = {field: _field(field, schema) for field, schema in asked.items()}
         except (typer.Abort, KeyboardInterrupt):
             return {"action": "cancel"}
         finally:
-            signal.signal(signal.SIGINT, noted)
+            for number, handler in noted.items():
+                signal.signal(number, handler)
         return {"action": "accept", "content": {**known, **content}}
 
     def _given(self, name: str, field: str, fields: int) -> str | None:
@@ -100,6 +102,14 @@ class Answering:
         """The name to answer a field by; where another question had that answer, this one's own."""
         taken = any(field in used for other, used in self._used.items() if other != name)
         return f"{name}.{field}" if taken else name if fields == 1 else field
+
+
+def _at_prompt(number: int) -> Any:
+    """What a signal does while a person is asked: Ctrl-C leaves the question, others end all."""
+    if number == signal.SIGINT:
+        return signal.default_int_handler
+    ignored = signal.getsignal(number) == signal.SIG_IGN
+    return signal.SIG_IGN if ignored else signal.SIG_DFL
 
 
 def _defaults(

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import json
+import signal
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -15,6 +17,7 @@ from ..errors import ERROR_KEY, MissingCapability, ProtocolError
 from ..host import Host
 from ..middleware.call import until_answered
 from ..packs.entry import What
+from ..startup import signals
 from .common import Output, chosen_settings, loaded, quiet_logs, say
 from .questions import Answering
 from .results import as_text, complain
@@ -87,8 +90,13 @@ def run(
     settings = chosen_settings(config)
     quiet_logs(settings)
     host = Host(loaded(settings, wait=False), retries=False)
+    ended: list[int] = []
     try:
-        result = asyncio.run(_called(host, call, Answering(answers or {})))
+        result = asyncio.run(_called(host, call, Answering(answers or {}), ended))
+    except asyncio.CancelledError:
+        if not ended:
+            raise
+        raise typer.Exit(128 + ended[0]) from None
     except ProtocolError as error:
         data = {"error": _said(error), **(error.data or {})}
         if as_json:
@@ -106,7 +114,20 @@ def run(
         raise typer.Exit(1)
 
 
-async def _called(host: Host, call: Call, answering: Answering) -> dict[str, Any]:
+async def _called(host: Host, call: Call, answering: Answering, ended: list[int]) -> dict[str, Any]:
+    """Make the call; a signal that asks the process to end cancels it, and is put into `ended`."""
+    calling, loop = asyncio.current_task(), asyncio.get_running_loop()
+    assert calling is not None  # this is run by asyncio
+
+    def end(number: int) -> None:
+        loop.remove_signal_handler(number)  # a second one ends the process at once
+        ended.append(number)
+        calling.cancel()
+
+    with suppress(NotImplementedError):  # Windows, where SIGTERM ends a process whatever it does
+        for number in signals.NUMBERS:
+            if signal.getsignal(number) == signal.SIG_DFL:  # at SIGINT asyncio itself cancels
+                loop.add_signal_handler(number, end, number)
     async with host:
         return await call(Terminal(host, answering))
 

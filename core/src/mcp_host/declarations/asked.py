@@ -56,7 +56,7 @@ class AskedParameter:
         return frozenset(
             p.name
             for p in inspect.signature(question).parameters.values()
-            if p.default is p.empty and p.kind is not p.POSITIONAL_ONLY and not _is_context(p)
+            if p.default is p.empty and p.kind is not p.POSITIONAL_ONLY and not wants_context(p)
         )
 
     @cached_property
@@ -68,7 +68,7 @@ class AskedParameter:
     @cached_property
     def context(self) -> str | None:
         """The name that the function of the question has for the `Context`, if it takes it."""
-        return next((p.name for p in self._parameters if _is_context(p)), None)
+        return next((p.name for p in self._parameters if wants_context(p)), None)
 
     @property
     def _parameters(self) -> list[inspect.Parameter]:
@@ -84,7 +84,7 @@ class AskedParameter:
         return answer.value if self.on_refusal == "none" else answer.or_stop()
 
 
-def _is_context(parameter: inspect.Parameter) -> bool:
+def wants_context(parameter: inspect.Parameter) -> bool:
     """Whether a parameter gets the `Context`; annotations may be texts that are not evaluated."""
     hint = parameter.annotation
     return hint is Context or (isinstance(hint, str) and hint.rpartition(".")[2] == "Context")

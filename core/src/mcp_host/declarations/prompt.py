@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, overload
 
 from ..startup.dataclass import dataclass
-from .content import Message, Wire
+from .content import CONTENT_TYPES, Message, Wire
 from .contribution import Contribution, Function, Icon, Resolve, present, words_of
 
 
@@ -31,6 +31,13 @@ class Prompt(Contribution):
     def answer(self, value: Any, name: str = "") -> Wire:
         """What the function returned, as the result of `prompts/get`."""
         parts = value if isinstance(value, list) else [value]
+        for part in parts:
+            said = part.content if isinstance(part, Message) else part
+            if not isinstance(said, (str, *CONTENT_TYPES)):
+                raise TypeError(
+                    "a prompt must return a text, a Message, content such as Image, or a list of "
+                    f"these, not {type(said).__name__}"
+                )
         messages = [part if isinstance(part, Message) else Message(part) for part in parts]
         return {
             **present(description=self.description or None),

@@ -13,7 +13,7 @@ from typing import Annotated, Any, get_args, get_origin
 from pydantic.errors import PydanticInvalidForJsonSchema, PydanticSchemaGenerationError
 
 from .arguments import Arguments, DeclaredArguments, SchemaArguments
-from .asked import AskedParameter, rounds
+from .asked import AskedParameter, rounds, wants_context
 from .context import Context
 from .errors import DeclarationError
 from .hints import read_hints
@@ -129,7 +129,7 @@ def _read(function: Callable[..., Any], owner: str, input_schema: Schema | None)
             arguments[name] = parameter.replace(annotation=hint)
             for marker in markers:
                 if isinstance(marker, Complete):
-                    proposals[name] = marker.propose
+                    proposals[name] = _proposing(name, marker.propose)
                 elif isinstance(marker, Header) and get_args(hint)[0] not in (str, int, bool):
                     raise DeclarationError(
                         f"'{name}' must be a plain str, int or bool for Header('{marker.name}')"
@@ -150,6 +150,22 @@ def _read(function: Callable[..., Any], owner: str, input_schema: Schema | None)
         rounds=rounds(questions),
         proposals=proposals,
         returns=hints.get("return"),
+    )
+
+
+def _proposing(name: str, propose: Callable[..., Any]) -> Callable[..., Any]:
+    """A function of `Complete`; `DeclarationError` where it wants what proposals do not get."""
+    try:
+        parameters = inspect.signature(propose).parameters.values()
+    except ValueError:  # one that is written in C, and says nothing of its parameters
+        return propose
+    context = next((p.name for p in parameters if wants_context(p)), None)
+    if context is None:
+        return propose
+    raise DeclarationError(
+        f"the function that proposes values for '{name}' must take what was typed, with the "
+        f"service before '/' and `arguments` where it needs them, and no Context ('{context}'): "
+        "values are proposed outside of any call, so none may be those of one caller alone"
     )
 
 
