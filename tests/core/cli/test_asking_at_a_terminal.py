@@ -40,7 +40,7 @@ def test_without_a_terminal_a_tool_that_asks_says_that_nobody_can_be_asked(desk:
     assert asked.code == 1
     assert asked.err == (
         "error: this asks a person, and nobody can answer here: run it in a terminal, "
-        "or give --answer\n"
+        "or give --answer sure=…\n"
     )
 
 

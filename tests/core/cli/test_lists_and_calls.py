@@ -66,7 +66,7 @@ def test_tools_tells_of_the_tools_of_one_pack_and_of_the_arguments_of_one_tool(d
     assert ["loud", "boolean"] in [line[:2] for line in lines]
     assert one_json.json["inputSchema"]["properties"].keys() == {"name", "loud"}
     assert none.code == 1
-    assert "no tool and no pack 'desck'; packs are: desk" in none.err
+    assert "no tool and no pack 'desck'; packs are: desk; did you mean 'desk'?" in none.err
 
 
 @pytest.mark.parametrize(
@@ -170,5 +170,10 @@ def test_packs_are_called_where_they_are_written_without_settings(home: Home) ->
     assert home.run("prompt", "./greet.py", "politely", "name=Ann").out == "Greet Ann.\n"
     assert home.run("call", "./project", "low").out == "moo\n"
     assert home.run("tools", "./project", "--json").json[0]["name"] == "barn_low"
+    assert home.run("tools", "./greet.py", "greet").out.startswith("greet_greet (")
+    assert home.run("prompts", "./greet.py", "--json").json[0]["name"] == "greet_politely"
+    assert home.run("prompts", "./project").out == "project has no prompts\n"
+    text = home.run("call", "greet.py", "greet", "name=1").err
+    assert "name=1 is read as JSON; as a text it is name='\"1\"'" in text
     assert "there is no file" in home.run("call", "./no.py", "greet").err
     assert "the name of a tool must follow" in home.run("call", "greet.py").err

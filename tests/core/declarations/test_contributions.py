@@ -329,6 +329,28 @@ async def test_proposals_of_a_pack_that_failed_or_takes_too_long_say_so(
     assert codes == {"slow": "timeout", "shut": "unavailable"}
 
 
+async def test_proposals_that_fail_and_changes_that_do_not_come_say_what_there_was(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    def fail(value: str) -> list[str]:
+        raise LookupError("no shelf")
+
+    @prompt
+    def ask(paper: Annotated[str, Complete(fail)]) -> str:
+        return paper
+
+    async with hosted({"odd": pack_of(mcp_host_prompts=lambda: [ask])}) as host:
+        with pytest.raises(ProtocolError):
+            await host.complete({"type": "ref/prompt", "name": "odd_ask"}, "paper", "t")
+        host.changes.put_nowait("made://2")
+        with pytest.raises(
+            TimeoutError, match=r"no change of made://1 in 0 s; changed: .*made://2"
+        ):
+            await host.next_change("made://1", timeout=0)
+
+    assert "completion of odd_ask failed: LookupError: no shelf" in caplog.messages
+
+
 async def test_a_text_names_a_sibling_by_the_name_that_clients_know() -> None:
     table = {"packs": {"desk": {"prefix": "my-desk"}}}
 

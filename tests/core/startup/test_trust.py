@@ -80,11 +80,14 @@ def test_a_file_is_trusted_by_its_path_and_content_until_it_changes(home: Home, 
     changed = home.run("call", "curious_curious", env=env)
     again = home.run("trust", str(path), env=env)
     works_again = home.run("call", "curious_curious", env=env)
+    forgotten = home.run("trust", "--forget", str(path), env=env)
+    unread = home.run("call", "curious_curious", env=env)
 
+    assert forgotten.out == f"{path} is not trusted any more\n"
     assert (trusted.code, again.code) == (0, 0)
     assert "it enables curious" in trusted.out
     assert works.out == works_again.out == "looked around\n"
-    for ignored in (copied, linked, changed):
+    for ignored in (copied, linked, changed, unread):
         assert ignored.code == 1
         assert "is not read: it is not trusted, or changed since it was" in ignored.err
         assert "Unknown tool" in ignored.err

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated, Any
 
 import typer
 
+from ..errors import ERROR_KEY
 from .arguments import Given, pairs, shifted, value
-from .common import JsonOption, SourceOption, is_written
+from .common import JsonOption, SourceOption, is_written, say
 from .completion import tools
 from .questions import AnswerOption, AnswersOption, given_answers
 from .running import Terminal, run
@@ -38,9 +40,22 @@ def call(
 
     async def called(terminal: Terminal) -> dict[str, Any]:
         name = await terminal.known("tools", tool) if is_written(config) else tool
-        return await terminal.asking(terminal.host.call_tool, name, values)
+        result = await terminal.asking(terminal.host.call_tool, name, values)
+        for text in () if as_json else _texts_wanted(result, rest):
+            say(text)
+        return result
 
     run(config, called, as_json, given_answers(answers, answer))
+
+
+def _texts_wanted(result: Mapping[str, Any], given: Sequence[str]) -> Iterator[str]:
+    """How to give those arguments as texts that were read as JSON, where texts are wanted."""
+    envelope = (result.get("_meta") or {}).get(ERROR_KEY) or {}
+    problems = (envelope.get("details") or {}).get("arguments") or ()
+    wanted = {one["argument"] for one in problems if one["problem"].endswith("a valid string")}
+    for name, text in pairs(given):
+        if name in wanted:
+            yield f"{name}={text} is read as JSON; as a text it is {name}='{json.dumps(text)}'"
 
 
 def _whole(arguments: str | None) -> dict[str, Any]:

@@ -4,12 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-from .common import Output, chosen_settings, loaded, quiet_logs, saved_catalogue
+import typer
+
+from .common import Output, chosen_settings, is_written, loaded, quiet_logs, saved_catalogue
 
 if TYPE_CHECKING:
     from ..packs.entry import What
+
+PathArgument = Annotated[
+    Path | None,
+    typer.Argument(
+        help="A file of Python or a project's folder, for what is written there.",
+        show_default=False,
+    ),
+]
 
 
 def show_lists(
@@ -25,7 +35,26 @@ def show_lists(
     if as_json:
         output.json(items)
     else:
-        output.table(columns, map(row, items), f"no {lists[0]}; `mcp-host packs` says why")
+        output.table(columns, map(row, items), _nothing(config, lists[0]))
+
+
+def _nothing(config: Path | None, what: What) -> str:
+    """What to say in place of an empty list."""
+    if not is_written(config):
+        return f"no {what}; `mcp-host packs` says why"
+    packs = loaded(chosen_settings(config)).packs.values()
+    failed = [pack for pack in packs if pack.condition.state == "failed"]
+    why = "".join(f"\n{pack.name}: {pack.condition.reason}" for pack in failed)
+    return f"{config} has no {what}{why}"
+
+
+def at_path(path: Path | None, config: Path | None) -> Path | None:
+    """Where packs are: at a path that was given, or as `--config` says."""
+    if path is not None and config is not None:
+        raise typer.BadParameter(f"{path} and --config must not both be given")
+    if path is not None and not is_written(path):
+        raise typer.BadParameter(f"{path} must be a file of Python or a project's folder")
+    return config if path is None else path
 
 
 def items_of(config: Path | None, *lists: What) -> list[Any]:

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from .common import ConfigOption, JsonOption, first_line
-from .listing import show_lists
+from .common import JsonOption, SourceOption, first_line
+from .listing import PathArgument, at_path, show_lists
 
 
-def prompts(config: ConfigOption = None, as_json: JsonOption = False) -> None:
+def prompts(
+    path: PathArgument = None, config: SourceOption = None, as_json: JsonOption = False
+) -> None:
     """List the prompts."""
     columns = ("PROMPT", "ARGUMENTS", "WHAT IT IS")
-    show_lists(config, as_json, columns, _prompt_row, "prompts")
+    show_lists(at_path(path, config), as_json, columns, _prompt_row, "prompts")
 
 
 def _prompt_row(prompt: Any) -> tuple[str, ...]:

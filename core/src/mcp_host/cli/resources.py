@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
-from .common import ConfigOption, JsonOption, first_line
-from .listing import show_lists
+from .common import JsonOption, SourceOption, first_line
+from .listing import PathArgument, at_path, show_lists
 
 
-def resources(config: ConfigOption = None, as_json: JsonOption = False) -> None:
+def resources(
+    path: PathArgument = None, config: SourceOption = None, as_json: JsonOption = False
+) -> None:
     """List the resources and the templates of resources."""
     columns = ("URI", "TYPE", "WHAT IT IS")
-    show_lists(config, as_json, columns, _resource_row, "resources", "resourceTemplates")
+    show_lists(
+        at_path(path, config), as_json, columns, _resource_row, "resources", "resourceTemplates"
+    )
 
 
 def _resource_row(resource: Any) -> tuple[str, ...]:

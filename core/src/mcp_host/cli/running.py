@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import signal
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -16,7 +16,7 @@ from ..declarations.context import Caller, Context, Level
 from ..errors import ERROR_KEY, MissingCapability, ProtocolError
 from ..host import Host
 from ..middleware.call import until_answered
-from ..packs.entry import What
+from ..packs.entry import Entry, What
 from ..startup import signals
 from .common import Output, chosen_settings, loaded, quiet_logs, say
 from .questions import Answering
@@ -52,10 +52,28 @@ class Terminal:
         return own[0] if len(own) == 1 and not is_public else name
 
     async def asking(self, method: Any, name: str, values: Mapping[str, Any]) -> dict[str, Any]:
-        """Call, and have the person answer what is asked."""
-        return await until_answered(
-            lambda asking: method(name, values, self.context(), asking), self._answering.answer
-        )
+        """Call, and have the person answer what is asked.
+
+        Where nobody can, the error has a note with the names that answers are given by.
+        """
+        try:
+            return await until_answered(
+                lambda asking: method(name, values, self.context(), asking), self._answering.answer
+            )
+        except MissingCapability as error:
+            given = [f"--answer {parameter}=…" for parameter in self._asking_of(name)]
+            error.add_note(" ".join(given) or "--answer")
+            raise
+
+    def _asking_of(self, name: str) -> list[str]:
+        """The parameters of a tool or a prompt that its questions fill."""
+        for entry in (*self._entries("tools"), *self._entries("prompts")):
+            if entry.name == name:
+                return list(entry.contribution.signature.questions)
+        return []
+
+    def _entries(self, what: What) -> Sequence[Entry]:
+        return self.host.inventory.lists.entries(what)
 
 
 class TerminalChannel:
@@ -63,7 +81,7 @@ class TerminalChannel:
 
     def progress(self, done: float, total: float | None, message: str | None) -> None:
         """Show how far the call is."""
-        how_far = f"{done:g}" if total is None else f"{done:g} of {total:g}"
+        how_far = _number(done) if total is None else f"{_number(done)} of {_number(total)}"
         say(f"… {how_far}{f': {message}' if message else ''}")
 
     def log(self, level: Level, data: Any, logger: str | None) -> None:
@@ -77,6 +95,11 @@ class TerminalChannel:
 
     def close_stream(self) -> None:
         """Do nothing: there is no stream."""
+
+
+def _number(value: float) -> str:
+    """A number as a person writes it: a whole one with all its digits."""
+    return f"{value:.0f}" if float(value).is_integer() else f"{value:g}"
 
 
 Call: TypeAlias = Callable[[Terminal], Awaitable[dict[str, Any]]]
@@ -134,7 +157,7 @@ async def _called(host: Host, call: Call, answering: Answering, ended: list[int]
 
 def _said(error: ProtocolError) -> str:
     if isinstance(error, MissingCapability) and error.capability == "elicitation":
-        return (
-            "this asks a person, and nobody can answer here: run it in a terminal, or give --answer"
-        )
+        given = " ".join(getattr(error, "__notes__", ())) or "--answer"
+        here = "this asks a person, and nobody can answer here"
+        return f"{here}: run it in a terminal, or give {given}"
     return str(error)

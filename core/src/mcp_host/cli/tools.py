@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from ..declarations.json_schema import pointed
-from ..errors import SettingsError
+from ..errors import SettingsError, nearest
 from .arguments import is_path
 from .common import (
     JsonOption,
@@ -17,6 +17,7 @@ from .common import (
     SourceOption,
     chosen_settings,
     first_line,
+    is_written,
     loaded,
     quiet_logs,
 )
@@ -56,8 +57,10 @@ def tools(
         return
     output = Output()
     tool = next((item for item in items_of(config, "tools") if item["name"] == name), None)
+    found = [] if tool else _of_pack(config, name)
+    if is_written(config) and len(found) == 1 and found[0]["name"].endswith(f"_{name}"):
+        (tool,) = found
     if tool is None:
-        found = _of_pack(config, name)
         if as_json:
             output.json(found)
         else:
@@ -71,14 +74,21 @@ def tools(
 
 
 def _of_pack(config: Path | None, name: str) -> list[Mapping[str, Any]]:
-    """The tools of one pack; `SettingsError` where the settings name none such."""
+    """The tools of one pack, or those that their packs call so; `SettingsError` for neither."""
     settings = chosen_settings(config)
     quiet_logs(settings, "warning")
     inventory = loaded(settings)
+    entries = inventory.catalog.entries("tools")
+    own = [entry.listed for entry in entries if entry.contribution.name == name]
+    if name not in inventory.packs and own:
+        return own
     if name not in inventory.packs:
         known = ", ".join(settings.packs) or "none"
-        raise SettingsError(f"there is no tool and no pack '{name}'; packs are: {known}")
-    return [entry.listed for entry in inventory.catalog.entries("tools") if entry.pack == name]
+        names = [*inventory.packs, *(entry.name for entry in entries)]
+        near = nearest(name, names)
+        hint = f"; did you mean '{near}'?" if near else ""
+        raise SettingsError(f"there is no tool and no pack '{name}'; packs are: {known}{hint}")
+    return [entry.listed for entry in entries if entry.pack == name]
 
 
 def _show(output: Output, tool: Mapping[str, Any]) -> None:
@@ -101,7 +111,7 @@ def _show(output: Output, tool: Mapping[str, Any]) -> None:
 def _needed(key: str, of: Mapping[str, Any], required: Any) -> str:
     if key in required:
         return "required"
-    return f"else {of['default']}" if "default" in of else ""
+    return f"else {of['default']}" if "default" in of else "optional"
 
 
 def _type(of: Mapping[str, Any], whole: Mapping[str, Any], depth: int = 0) -> str:

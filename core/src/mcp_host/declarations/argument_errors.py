@@ -27,6 +27,7 @@ _WORDS = {
     "missing": "is required",
     "string_unicode": "is not valid Unicode text (a lone surrogate)",
     "json_invalid": "is not valid JSON",
+    "path_type": "must be a path, as a string",
 }
 
 

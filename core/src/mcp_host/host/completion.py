@@ -84,7 +84,9 @@ class Completion:
             if isinstance(reply, Proposed):
                 return reply
             error = as_call_error(reply)
-            log.warning("completion of %s failed", entry.name, extra={"traceback": reply.traceback})
+            said = (reply.traceback.strip() or reply.message).rpartition("\n")[2]
+            trace = {"traceback": reply.traceback}
+            log.warning("completion of %s failed: %s", entry.name, said, extra=trace)
         except TimeoutError:
             error = TimedOut(f"The proposals took longer than {TIMEOUT:g} s")
         except CallError as raised:

@@ -20,6 +20,7 @@ from ..declarations.needs import USUAL_VARIABLES, Needs, chosen as environment_o
 from ..declarations.worker import WorkerPlace, WorkerProgram, WorkerThread
 from ..errors import SettingsError
 from ..settings.loading import Settings
+from ..settings.secrets import cure
 from ..settings.workers import WorkerChoice
 from ..startup.dataclass import dataclass
 from . import told
@@ -265,8 +266,8 @@ class Apart:
             place = WorkerPlace(self.name, worker.value, folder, worker.key, worker.beside)
             program = ask(place)
         except SettingsError as error:
-            where = f" in {self._settings.source}" if self._settings.source else ""
-            raise LoadError("settings_invalid", str(error), f"correct it{where}") from None
+            remedy = cure(str(error), self._settings.source)
+            raise LoadError("settings_invalid", str(error), remedy) from None
         except Exception as error:
             raise OSError(f"the worker of '{worker.key}' raised {in_words(error)}") from error
         if not isinstance(program, WorkerProgram | WorkerThread):

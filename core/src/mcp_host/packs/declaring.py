@@ -14,6 +14,7 @@ from ..declarations.errors import DeclarationError
 from ..errors import SettingsError
 from ..settings.loading import Settings
 from ..settings.pack_settings import NoProjectError, about_project, pack_settings, project_root
+from ..settings.secrets import cure
 from .compatibility import check_host
 from .declared import Declared, LoadError, Offer
 from .discovery import GROUP
@@ -130,8 +131,8 @@ def _own_settings(name: str, model: type[Any] | None, settings: Settings) -> Any
     except NoProjectError as error:
         raise LoadError("no_project", str(error)) from None
     except SettingsError as error:
-        where = f" in {settings.source}" if settings.source else ""
-        raise LoadError("settings_invalid", str(error), f"correct it{where}") from None
+        remedy = cure(str(error), settings.source)
+        raise LoadError("settings_invalid", str(error), remedy) from None
 
 
 def _verify(declared: Declared) -> None:

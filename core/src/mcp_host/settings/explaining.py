@@ -18,6 +18,9 @@ EXTRAS = {"command": "mount", "url": "mount", "server": "mount"}
 ELSEWHERE = {"args": 'arguments stand in command, as in command = ["npx", "-y", "…"]'}
 """Keys that clients' files have and [packs.X] has not, each with what to write."""
 
+WORDS = {"path_type": "a path must be a string"}
+"""What is said in place of pydantic's words, by the type of the error."""
+
 
 def explain(error: ValidationError, model: type[BaseModel]) -> str:
     """pydantic's first finding as `key: what is wrong`, with the nearest known key."""
@@ -30,7 +33,8 @@ def explain(error: ValidationError, model: type[BaseModel]) -> str:
     where = dotted(tuple(part for part in item["loc"] if part != "[key]"))
     more = f" (and {len(items) - 1} more)" if len(items) > 1 else ""
     if item["type"] != "extra_forbidden":
-        return f"{where or 'settings'}: {item['msg'].removeprefix('Value error, ')}{more}"
+        said = WORDS.get(item["type"], item["msg"].removeprefix("Value error, "))
+        return f"{where or 'settings'}: {said}{more}"
     if extra := _extra(model, item["loc"]):
         return f'{where}: this needs what is not installed: pip install "mcp-host[{extra}]"{more}'
     known = _known_keys(model, item["loc"][:-1])

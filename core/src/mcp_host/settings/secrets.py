@@ -15,6 +15,8 @@ from ..startup.dataclass import dataclass
 from .keys import Keys, dotted
 
 MASK = "********"
+NO_DEFAULT = "and there is no default"
+"""What the message of a variable that is not set ends in."""
 SHORTEST_MASKED = 4
 """A secret shorter than this stands in every other word: texts with it masked would say nothing."""
 
@@ -157,8 +159,7 @@ class SecretReader:
             self.secrets |= Secrets(keys=frozenset({keys}), variables=frozenset({variable}))
             return value["default"]
         raise SettingsError(
-            f"{dotted(keys)}: the environment variable {variable} is not set, and there is no "
-            "default"
+            f"{dotted(keys)}: the environment variable {variable} is not set, {NO_DEFAULT}"
         )
 
     def _from_file(self, name: str, keys: Keys) -> str:
@@ -186,6 +187,14 @@ class SecretReader:
             frozenset({variable}) if variable else frozenset(),
         )
         return value
+
+
+def cure(problem: str, source: Path | None) -> str:
+    """What to do about settings that cannot be used."""
+    where = f" in {source}" if source else ""
+    if problem.endswith(NO_DEFAULT):
+        return f"set it where the client starts the host, or give it a default{where}"
+    return f"correct it{where}"
 
 
 def _is_pack(keys: Keys) -> bool:

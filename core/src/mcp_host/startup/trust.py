@@ -134,6 +134,15 @@ def trust(path: Path, data: bytes, runs: Iterable[str], names: Iterable[str]) ->
     _write({**_read(), _place(path): record})
 
 
+def forget(path: Path) -> bool:
+    """Take back that a file is trusted; False where it was not."""
+    record = _read()
+    if record.pop(_place(path), None) is None:
+        return False
+    _write(record)
+    return True
+
+
 def _users_file() -> str:
     return os.path.join(folders.config(), FILE_NAME)
 

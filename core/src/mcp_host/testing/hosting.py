@@ -157,10 +157,15 @@ class Hosted:
             self.host.watching.begin(self._watched, uri, self.caller)
 
     async def next_change(self, what: str = LISTS_CHANGED, timeout: float = 10) -> None:
-        """Wait until this resource changed (or the lists did)."""
-        async with asyncio.timeout(timeout):
-            while await self.changes.get() != what:
-                continue
+        """Wait until this resource changed (or the lists did); `TimeoutError` says what did."""
+        others = []
+        try:
+            async with asyncio.timeout(timeout):
+                while (changed := await self.changes.get()) != what:
+                    others.append(changed)
+        except TimeoutError:
+            told = ", ".join(dict.fromkeys(others)) or "nothing"
+            raise TimeoutError(f"no change of {what} in {timeout:g} s; changed: {told}") from None
 
     async def _asking(self, method: Any, name: str, arguments: Mapping[str, Any]) -> Any:
         """Call, and answer its questions, until it has a result.
