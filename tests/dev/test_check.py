@@ -53,6 +53,25 @@ def test_a_file_and_another_project_are_checked_as_they_lie_there(tmp_path):
         assert "pack weather has 2 to mend" in done.stdout, path
 
 
+def test_relative_paths_of_the_settings_start_at_their_file(tmp_path):
+    (tmp_path / "notes.py").write_text(
+        "from pathlib import Path\nfrom mcp_host import hookimpl\n"
+        "from pydantic import BaseModel, Field\n\n\n"
+        "class Settings(BaseModel, frozen=True):\n"
+        "    book: Path = Field(Path(), description='A book.')\n\n\n"
+        "@hookimpl\ndef mcp_host_settings():\n    return Settings\n\n\n"
+        "@hookimpl\ndef mcp_host_tools(settings):\n"
+        "    assert settings.book.read_text() == 'found'\n    return []\n"
+    )
+    (tmp_path / "conf").mkdir()
+    (tmp_path / "conf" / "mcp-host.toml").write_text('[packs.notes.settings]\nbook = "book.txt"\n')
+    (tmp_path / "conf" / "book.txt").write_text("found")
+
+    done = checked(tmp_path, "prints", "notes.py", "--config", "conf/mcp-host.toml")
+
+    assert "pack notes holds" in done.stdout, done.stdout
+
+
 def test_a_project_that_cannot_be_loaded_says_why_to_check_and_to_call(tmp_path):
     for about, said in (
         ('dependencies = ["mcp-host>=9"]\n', "is made for mcp-host >=9"),

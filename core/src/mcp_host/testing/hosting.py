@@ -16,7 +16,7 @@ from ..host import LISTS_CHANGED, Host
 from ..middleware.call import Asking, until_answered
 from ..packs.declared import Offer
 from ..packs.inventory import Inventory
-from ..settings.loading import parse
+from ..settings.loading import Settings, parse
 from ..startup.protocol import HANDSHAKE_VERSIONS
 from .objects import PackSource, name_of, plugin_modules
 from .person import Person
@@ -228,6 +228,19 @@ async def hosted(
     if root is not None:
         data.setdefault("host", {}).setdefault("root", str(root))
     settings = parse(data, root / "mcp-host.toml" if root else None, environment)
+    async with serving(named, settings, alone=alone, settled=settled) as kit:
+        yield kit
+
+
+@asynccontextmanager
+async def serving(
+    named: Mapping[str, PackSource],
+    settings: Settings,
+    *,
+    alone: bool = False,
+    settled: bool = True,
+) -> AsyncIterator[Hosted]:
+    """As `hosted`, by settings that are read already."""
     with plugin_modules(named, settings.is_apart) as modules:
         offers = {name: [Offer(name, module, name, "0")] for name, module in modules.items()}
         inventory = Inventory(settings, alone=next(iter(named)) if alone else None, offers=offers)

@@ -33,6 +33,7 @@ def check_pack(
     module: str | None = None,
     file: Path | None = None,
     settings: Mapping[str, Any] | None = None,
+    folder: Path | None = None,
     stages: Sequence[Stage] = STAGES,
     fuzz: int = 0,
     repeatable: bool = False,
@@ -45,7 +46,8 @@ def check_pack(
 
     Return what was found.
 
-    It is served with `settings`, in an empty folder, which `prepare(root)` may fill. With `fuzz`
+    It is served with `settings`, in an empty folder, which `prepare(root)` may fill. Relative paths
+    in `settings` start at `folder`; without it, at the empty one. With `fuzz`
     every tool is called with so many arguments of each kind, the same each time if `repeatable`.
     """
     try:
@@ -54,7 +56,7 @@ def check_pack(
         condition = error.condition
         return [ContractFinding("hooks", "", condition.reason, condition.remedy or "install it")]
     here = Path.cwd()
-    with subject(pack, module, settings, file) as of, contextlib.chdir(here):
+    with subject(pack, module, settings, file, folder) as of, contextlib.chdir(here):
         if prepare is not None:
             prepare(of.root)
         environment = dict(os.environ)
@@ -74,7 +76,7 @@ def check_pack(
             found += running.mapped(declared)
         if "imported" in stages:
             limits = {"seconds": import_seconds, "mebibytes": import_mebibytes}
-            found += probed(of.module, of.tables(), (here, environment), **limits)
+            found += probed(of.module, of.tables(), (here, environment), of.source, **limits)
         if "running" in stages:
             found += asyncio.run(running.run(of))
         if fuzz:

@@ -50,6 +50,7 @@ def probed(
     module: str,
     tables: Mapping[str, Any],
     place: tuple[Path, Mapping[str, str]],
+    source: Path,
     *,
     seconds: float,
     mebibytes: float,
@@ -57,11 +58,12 @@ def probed(
     """Import a pack in a process of its own, ask it for its lists, and find what it must not do.
 
     `place` is a working directory, and an environment, that no import has changed. `seconds` of
-    processor time and `mebibytes` are what its import may take.
+    processor time and `mebibytes` are what its import may take. Relative paths in `tables` start at
+    the folder of `source`.
     """
-    seen = _run(module, tables, place)
+    seen = _run(module, tables, place, source)
     if seen.get("seconds", 0) > seconds:  # as it does when nothing has compiled it yet
-        seen = _run(module, tables, place)
+        seen = _run(module, tables, place, source)
     if "ended" in seen:
         yield ContractFinding(
             "import",
@@ -106,12 +108,14 @@ def probed(
 
 
 def _run(
-    module: str, tables: Mapping[str, Any], place: tuple[Path, Mapping[str, str]]
+    module: str, tables: Mapping[str, Any], place: tuple[Path, Mapping[str, str]], source: Path
 ) -> dict[str, Any]:
     program = _PROGRAM.format(path=[path for path in sys.path if path])
     with tempfile.TemporaryDirectory(prefix="mcp-host-check-") as folder:
         result = Path(folder, "result.json")
-        about = json.dumps({"module": module, "tables": tables, "result": str(result)})
+        about = json.dumps(
+            {"module": module, "tables": tables, "source": str(source), "result": str(result)}
+        )
         try:
             process = subprocess.run(
                 [sys.executable, "-c", program],
@@ -143,7 +147,7 @@ def probe() -> None:
     from ...settings.loading import parse
 
     (name,) = about["tables"]["packs"]
-    settings = parse(about["tables"], None)
+    settings = parse(about["tables"], Path(about["source"]))
     watch = _Watch()
     phases: dict[str, Any] = {"import": [], "hooks": []}
     state: dict[str, Any] = {}

@@ -17,7 +17,7 @@ from ...packs.entry import Entry, What
 from ...packs.inventory import Inventory
 from ...packs.single_file import MODULE
 from ...settings.loading import parse
-from ..hosting import Hosted, hosted
+from ..hosting import Hosted, serving
 from ..person import Person
 
 _FOLDERS = ("XDG_DATA_HOME", "XDG_CACHE_HOME", "XDG_STATE_HOME", "XDG_CONFIG_HOME")
@@ -27,7 +27,8 @@ _FOLDERS = ("XDG_DATA_HOME", "XDG_CACHE_HOME", "XDG_STATE_HOME", "XDG_CONFIG_HOM
 class Subject:
     """A pack that is checked, with the settings it gets; all that it keeps goes to `root`.
 
-    Where it is a single `file`, `module` is the name that it is imported under. `codes` has how
+    Relative paths in `settings` start at `folder`, else at `root`. Where it is a single `file`,
+    `module` is the name that it is imported under. `codes` has how
     calls of each tool ended: "ok" where one succeeded, else the last error's code.
     """
 
@@ -36,12 +37,18 @@ class Subject:
     root: Path
     settings: Mapping[str, Any] = field(default_factory=dict)
     file: Path | None = None
+    folder: Path | None = None
     codes: dict[str, str] = field(default_factory=dict)
 
     def note(self, tool: str, code: str) -> None:
         """Note how a call of a tool ended; refused arguments say the least."""
         if self.codes.get(tool) != "ok" and (code != "validation_error" or tool not in self.codes):
             self.codes[tool] = code
+
+    @property
+    def source(self) -> Path:
+        """The settings file that the settings would stand in."""
+        return (self.folder or self.root).absolute() / "mcp-host.toml"
 
     def tables(self, **more: Any) -> dict[str, Any]:
         """The settings file's tables that serve the pack; `more` goes into its own."""
@@ -56,7 +63,7 @@ class Subject:
         found = [] if self.file else discover({self.name}).get(self.name, ())
         own = [offer for offer in found if offer.module == self.module]
         offers = {self.name: own[:1] or [Offer(self.name, self.module, self.name, "0")]}
-        inventory = Inventory(parse(self.tables(), self.root / "mcp-host.toml"), offers=offers)
+        inventory = Inventory(parse(self.tables(), self.source), offers=offers)
         inventory.load()
         inventory.wait_loaded()
         return inventory
@@ -65,20 +72,25 @@ class Subject:
     async def served(self, **more: Any) -> AsyncIterator[Hosted]:
         """A host with the pack alone, called by somebody who agrees to everything."""
         tables = self.tables(**more)
-        async with hosted({self.name: self.module}, tables, root=self.root) as host:
+        tables["host"]["isolation"] = "thread"
+        async with serving({self.name: self.module}, parse(tables, self.source)) as host:
             yield host.seen_by(person=Person())
 
 
 @contextmanager
 def subject(
-    name: str, module: str, settings: Mapping[str, Any] | None = None, file: Path | None = None
+    name: str,
+    module: str,
+    settings: Mapping[str, Any] | None = None,
+    file: Path | None = None,
+    folder: Path | None = None,
 ) -> Iterator[Subject]:
     """A pack in an empty folder, which goes with it, and with folders of its own."""
-    with TemporaryDirectory(prefix="mcp-host-check-", ignore_cleanup_errors=True) as folder:
-        root = Path(folder)
+    with TemporaryDirectory(prefix="mcp-host-check-", ignore_cleanup_errors=True) as made:
+        root = Path(made)
         with _own_folders(root):
             (root / "project").mkdir()
-            yield Subject(name, module, root / "project", settings or {}, file)
+            yield Subject(name, module, root / "project", settings or {}, file, folder)
 
 
 def installed(name: str) -> str:

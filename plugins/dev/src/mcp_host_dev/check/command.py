@@ -53,6 +53,7 @@ def check(
                 module=one.module,
                 file=one.file,
                 settings=settings_of(config, one.name),
+                folder=None if config is None else config.absolute().parent,
                 fuzz=examples if fuzz else 0,
             )
     if as_json:
