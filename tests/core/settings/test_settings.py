@@ -35,6 +35,7 @@ KEY = 'corn"er\\of åpril'
         ("[packs.desk]\nroot = '.'", "; the pack's own settings stand in [packs.desk.settings]"),
         ("[packs.Desk]\n", "packs.Desk: String should match pattern"),
         ("[packs.host]\n", "packs.host: this name is the host's own"),
+        ("[host]\nroot = 3", "host.root: a path must be a string"),
         ("[host]\ntimeout = true", "host.timeout: Input should be a valid number"),
         ('[http]\nport = "8000"', "http.port: Input should be a valid integer"),
         ('[http]\nhost = { env = "NOBODY_SET_IT" }', "NOBODY_SET_IT is not set"),
