@@ -1,12 +1,15 @@
 """What the raw databases take for the dearest work of a plan: bare statements on the same tables.
 
 Nothing of Tasky runs here. A write changes the rows, indexes, words and events that the tool's call
-changes, in one transaction that is made durable; a search asks the index of words alone.
+changes, in one transaction that is made durable; a search asks the index of words alone. All that
+runs on a copy of the plan, which is removed: bare rows without what Tasky keeps beside them, such
+as its counters, are damage, and a plan that is kept is used again.
 """
 
 import json
 import random
 import sqlite3
+import tempfile
 import time
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -16,6 +19,7 @@ from typing import Any, Protocol
 
 import psycopg
 from psycopg import sql
+from psycopg.conninfo import conninfo_to_dict
 
 WORDS_APART = ("even", "odd")
 MANY = 50
@@ -146,15 +150,34 @@ class _PostgreSQL:
 
 
 def of_sqlite(file: Path, rounds: int, word: Callable[[], str]) -> dict[str, list[float]]:
-    """The times in milliseconds on a plan's SQLite file, by name; the file is written."""
-    with closing(sqlite3.connect(file, isolation_level=None)) as connection:
-        return _measured(_SQLite(connection), rounds, word)
+    """The times in milliseconds on a copy of a plan's SQLite file, by name."""
+    with tempfile.TemporaryDirectory(dir=file.parent) as folder:
+        copy = Path(folder) / file.name
+        with closing(sqlite3.connect(file)) as plan, closing(sqlite3.connect(copy)) as target:
+            plan.backup(target)
+            target.execute("PRAGMA journal_mode = WAL")
+        with closing(sqlite3.connect(copy, isolation_level=None)) as connection:
+            return _measured(_SQLite(connection), rounds, word)
 
 
 def of_postgresql(url: str, rounds: int, word: Callable[[], str]) -> dict[str, list[float]]:
-    """The times in milliseconds on a plan's PostgreSQL database, by name; it is written."""
-    with psycopg.connect(url, autocommit=True) as connection:
-        return _measured(_PostgreSQL(connection), rounds, word)
+    """The times in milliseconds on a copy of a plan's PostgreSQL database, by name."""
+    plan = sql.Identifier(conninfo_to_dict(url)["dbname"])
+    copy = "tasky_floors"
+    # A database is copied and dropped from another one.
+    with psycopg.connect(url, dbname="template1", autocommit=True) as server:
+        _drop(server, copy)
+        make = sql.SQL("CREATE DATABASE {} TEMPLATE {} STRATEGY FILE_COPY")
+        server.execute(make.format(sql.Identifier(copy), plan))
+        try:
+            with psycopg.connect(url, dbname=copy, autocommit=True) as connection:
+                return _measured(_PostgreSQL(connection), rounds, word)
+        finally:
+            _drop(server, copy)
+
+
+def _drop(server: "psycopg.Connection[Any]", database: str) -> None:
+    server.execute(sql.SQL("DROP DATABASE IF EXISTS {}").format(sql.Identifier(database)))
 
 
 def _measured(database: _Database, rounds: int, word: Callable[[], str]) -> dict[str, list[float]]:

@@ -46,6 +46,16 @@ def size(value: Any) -> int:
     return len(json.dumps(value, ensure_ascii=False, separators=(",", ":")))
 
 
+def test_rows_leave_room_for_the_total_and_the_cursor_beside_them(service: Service) -> None:
+    beside: list[Any] = []
+    for length in range(20, 60):
+        made = service.create([{"name": "n" * length} for _ in range(300)], ANN, dry_run=True)
+        beside.append((made.rows, {"total": made.total, "next_cursor": made.next_cursor}))
+
+    assert all(size(rows) + size(rest) <= BUDGET for rows, rest in beside)
+    assert all(len(rows) < 300 for rows, _ in beside)
+
+
 def test_up_to_ten_are_answered_in_full_and_more_as_rows_with_what_changed(
     service: Service,
 ) -> None:

@@ -137,6 +137,25 @@ def test_texts_read_in_list_order_and_matches_listed_find_the_same_pages(
     assert all(page.rows == pages[0].rows for page in pages)
 
 
+@pytest.mark.parametrize("looked_at", [100, 5_000])
+def test_many_with_words_have_the_same_pages_by_a_walk_and_sorted(
+    stores: list[Tasks], looked_at: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(searching, "WALKED_PAST", 50)
+    monkeypatch.setattr(searching, "LOOKED_AT", looked_at)
+
+    for wanted in ({"search": "even"}, {"search": "serv", "status": "pending"}):
+        pages = [tasks.search(Search(**wanted), ME) for tasks in stores]
+        following = [
+            tasks.search(Search(**wanted, cursor=page.next_cursor), ME).rows
+            for tasks, page in zip(stores, pages, strict=True)
+        ]
+
+        assert len(pages[0].rows) == 50
+        assert all((page.rows, page.total) == (pages[0].rows, pages[0].total) for page in pages)
+        assert all(rows == following[0] != pages[0].rows for rows in following)
+
+
 def test_a_page_of_fifty_is_at_most_seven_thousand_bytes(stores: list[Tasks]) -> None:
     import json
 

@@ -4,6 +4,7 @@ import subprocess
 import sys
 from typing import Any
 
+import psycopg
 import pytest
 from mcp_host_tasky.service import Tasks
 from mcp_host_tasky.storage import open_store
@@ -77,3 +78,22 @@ def test_a_plan_that_is_opened_twice_keeps_its_locks_and_its_log(plans: Plans) -
 
     # Who closes a plan that nobody else has open removes its log, with what others write there.
     assert path.with_name(f"{path.name}-wal").exists()
+
+
+def test_a_pause_has_the_index_of_words_take_in_what_was_written(plans: Plans) -> None:
+    plan = plans.open("postgresql")
+    location = plans.location("postgresql")
+
+    def waiting() -> int:
+        """Take in what waits for the index, and return how many pages that was."""
+        index = f'"{location.schema}".words_index'
+        with psycopg.connect(location.url, autocommit=True) as server:
+            sql = "SELECT gin_clean_pending_list(%s::regclass)"
+            return int((server.execute(sql, (index,)).fetchone() or [0])[0])
+
+    create(plan, "one")
+    before = waiting()
+    create(plan, "two")
+    plan.tidy(is_pause=True)
+
+    assert (before, waiting()) == (1, 0)

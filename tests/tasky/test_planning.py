@@ -332,3 +332,27 @@ def test_many_parts_under_one_that_waits_are_held_up_and_freed(plans: Plans, kin
     assert plan.search(Search(ready=True), ME).total == 1
     edit(plan, "complete", gate)
     assert plan.search(Search(ready=True), ME).total == 301
+
+
+def test_parts_of_an_inner_part_that_waits_stay_held_up_when_the_whole_is_freed(
+    plan: Tasks,
+) -> None:
+    chain = [
+        {"ref": f"n{n}", "name": f"N{n}", "subtask_of": f"n{n - 1}" if n else "root"}
+        for n in range(10)
+    ]
+    chain[5]["blockers"] = ["other"]
+    gate, other, *_ = made(
+        plan,
+        {"ref": "gate", "name": "Gate"},
+        {"ref": "other", "name": "Other"},
+        {"ref": "root", "name": "Root", "blockers": ["gate"]},
+        *chain,
+    )
+
+    edit(plan, "complete", gate)
+    assert names(plan, ready=True) == ["Other", "Root", "N0", "N1", "N2", "N3", "N4"]
+    edit(plan, "complete", other)
+    assert plan.search(Search(ready=True), ME).total == 11
+    edit(plan, "reopen", gate)
+    assert names(plan, ready=True) == ["Gate"]

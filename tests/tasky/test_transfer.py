@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from mcp_host_tasky.errors import InvalidError
 from mcp_host_tasky.service import Search, Tasks
-from mcp_host_tasky.service.formats import FORMATS, found_in, named
+from mcp_host_tasky.service.formats import FORMATS, found_in, named, records_of
 from mcp_host_tasky.service.imports import Report
 from tasky_lab import ME, Person, create, edit, everything, get, refusal
 
@@ -235,6 +235,110 @@ def test_beads_go_out_as_they_came(plan: Tasks) -> None:
         assert other.items() <= one.items()
 
 
+BARE_BEADS = """\
+{"id": "bd-1", "title": "No text", "status": "tombstone", "priority": 2, "labels": [" CI ", ""], \
+"created_at": "2025-12-08T06:49:04.449094018-07:00", "updated_at": "2025-12-08T06:49:04-07:00"}
+{"id": "bd-2", "title": "Open again", "description": "Ends with a blank: ", "status": "open", \
+"priority": 2, "closed_at": "2025-12-08T13:49:04Z", "created_at": "2025-12-08T13:49:04Z", \
+"updated_at": "2025-12-08T13:49:04Z", "dependencies": []}
+"""
+OLD_TASK_MASTER = {
+    "meta": {"projectName": "P"},
+    "tasks": [{"id": 1, "title": "A", "status": "pending", "testStrategy": None}],
+}
+DEEP_TASK_MASTER = {
+    "master": {
+        "tasks": [
+            {"id": 1, "title": "A", "description": "", "subtasks": [
+                {"id": 1, "title": "B", "dependencies": [], "subtasks": [
+                    {"id": 1, "title": "C"}, {"id": 2, "title": "D", "dependencies": [1]}]}]},
+        ],
+        "metadata": {"description": "master tasks"},
+    },
+    "later": {"tasks": [], "metadata": {"description": "no task yet"}},
+}  # fmt: skip
+LONG_GITHUB = [
+    {"number": 1, "title": "Long", "body": "a b " * 16_000, "state": "OPEN",
+     "labels": [{"name": "area: page, board"}], "createdAt": T1, "updatedAt": T2,
+     "comments": [{"author": {"login": "b"}, "body": "c" * 12_000, "createdAt": T1, "id": "IC_1"}]},
+]  # fmt: skip
+PROSE = """# Plan
+
+Some words before.
+
+- [ ] Alpha
+      further in
+    * [X] Part
+- [/] Begun
+
+```sh
+- [ ] an example
+```
+
+<!-- - [ ] hidden
+- [ ] hidden too -->
+1. [ ] Last
+
+The end.
+"""
+
+
+def lines_of(text: str) -> list[Any]:
+    return [json.loads(line) for line in text.splitlines()]
+
+
+@pytest.mark.parametrize(
+    ("form", "name", "content", "parsed"),
+    [
+        ("beads", "issues.jsonl", BARE_BEADS, lines_of),
+        ("task-master", "tasks.json", json.dumps(OLD_TASK_MASTER), json.loads),
+        ("task-master", "tasks.json", json.dumps([{"id": "1", "title": "A"}]), json.loads),
+        ("task-master", "tasks.json", json.dumps(DEEP_TASK_MASTER), json.loads),
+        ("github", "issues.json", json.dumps(LONG_GITHUB), json.loads),
+        ("markdown", "plan.md", PROSE, str),
+        ("openspec", "add-page/tasks.md", "# Tasks\n\n> Words.\n\n" + OPENSPEC, str),
+    ],
+    ids=["beads", "old task-master", "bare list", "three levels", "github", "markdown", "openspec"],
+)
+def test_what_nobody_changed_goes_out_as_it_came(
+    plan: Tasks, form: str, name: str, content: str, parsed: Any
+) -> None:
+    bring(plan, form, {name: content})
+
+    assert parsed(taken_out(plan, form)[""]) == parsed(content)
+    assert bring(plan, form, {name: content}).updated == 0
+
+
+def test_files_of_backlog_that_nobody_changed_stay_letter_by_letter(plan: Tasks) -> None:
+    bring(plan, "backlog")
+
+    assert taken_out(plan, "backlog") == BACKLOG
+
+
+def test_a_heading_stays_above_what_is_left_below_it(plan: Tasks) -> None:
+    bring(plan, "openspec")
+    edit(plan, "delete", by_name(plan)["Create the table"]["task_id"])
+    edit(plan, "update", by_name(plan)["Page"]["task_id"], name="Site")
+
+    written = taken_out(plan, "openspec")[""]
+
+    assert written == (
+        "## 1. Database\n\n- [ ] 1.2 Fill it\n  With what is there.\n\n"
+        "## 2. Site\n\n- [ ] 2.1 Show it\n"
+    )
+
+
+def test_what_has_no_field_here_is_brought_up_to_date_too(plan: Tasks) -> None:
+    bring(plan, "beads")
+    changed = [{**one, "assignee": "new"} if one["id"] == "bd-a1" else one for one in BEADS]
+
+    report = bring(plan, "beads", {"issues.jsonl": "\n".join(map(json.dumps, changed))})
+
+    assert (report.updated, report.unchanged) == (1, 3)
+    out = {one["id"]: one for one in lines_of(taken_out(plan, "beads")[""])}
+    assert out["bd-a1"] == changed[0]
+
+
 def test_task_master_goes_out_as_it_came(plan: Tasks) -> None:
     bring(plan, "task-master")
     found = by_name(plan)
@@ -286,6 +390,35 @@ def test_github_issues_come_and_go(plan: Tasks) -> None:
             {"number": 2, "title": "A change", "state": "open", "pull_request": {}}]  # fmt: skip
     assert bring(plan, "github", {"rest.json": json.dumps(rest)}).created == 1
     assert by_name(plan)["By REST"]["status"] == "completed"
+
+
+ISSUES = [
+    {"number": n, "title": f"T{n}", "state": "open", "comments": 1, "labels": [],
+     "html_url": f"https://github.com/o/r/issues/{n}"} for n in (1, 2)
+]  # fmt: skip
+ISSUES[1]["parent_issue_url"] = "https://api.github.com/repos/o/r/issues/1"
+ISSUES[1]["blockedBy"] = {"nodes": [{"number": 1, "url": "https://github.com/o/r/issues/1"}]}
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("pages.json", "".join(json.dumps([one]) for one in ISSUES)),
+        ("pages.json", json.dumps([[one] for one in ISSUES])),
+        ("issues.jsonl", "\n".join(map(json.dumps, ISSUES))),
+        ("found.json", json.dumps({"total_count": 2, "items": ISSUES})),
+        ("query.json", json.dumps({"data": {"repository": {"issues": {"nodes": ISSUES}}}})),
+    ],
+    ids=["pages one by one", "pages in a list", "lines", "search", "GraphQL"],
+)
+def test_issues_come_in_however_they_were_asked_for(plan: Tasks, name: str, content: str) -> None:
+    assert found_in(name, content).name == "github"
+
+    bring(plan, "github", {name: content})
+
+    found = by_name(plan)
+    assert found["T2"]["subtask_of"] == found["T1"]["task_id"]
+    assert found["T2"]["blockers"] == [found["T1"]["task_id"]]
 
 
 def test_the_tasks_of_an_openspec_change_come_and_go(plan: Tasks) -> None:
@@ -384,6 +517,40 @@ def test_a_table_of_trello_comes_in_with_its_lists_as_states(plan: Tasks) -> Non
     views = by_name(plan)
     assert views["Write page"]["details"] == "Long text"
     assert [views[one]["status"] for one in ("Write page", "Ship")] == ["pending", "completed"]
+
+
+def test_a_table_keeps_its_words_dates_and_labels(plan: Tasks) -> None:
+    table = (
+        "ID,Title,Status,Priority,Due Date,Created,Labels\n"
+        'A,One,In Review,P1,12/31/2026,Mon Jan 05 2026 10:00:00 GMT+0000 (GMT),"""a, b"", c"\n'
+        "B,Two,Done,Urgent,01/02/2027,,\n"
+        "C,Three,,,31.12.2026,,\n"
+    )
+    bring(plan, "csv", {"t.csv": table})
+    found = by_name(plan)
+    assert [found[one]["due_date"] for one in ("One", "Two", "Three")] == [
+        "2026-12-31",
+        "2027-01-02",
+        "2026-12-31",
+    ]
+    assert found["One"]["created_at"] == "2026-01-05T10:00:00.000000Z"
+    assert found["One"]["tags"] == ["a, b", "c"]
+
+    written = taken_out(plan, "csv")[""]
+
+    assert "In Review,P1," in written
+    assert bring(plan, "csv", {"t.csv": written}).updated == 0
+    assert by_name(plan)["One"]["tags"] == ["a, b", "c"]
+    error = refusal(lambda: bring(plan, "csv", {"t.csv": "name,due\nx,1/2/2026\n"}))
+    assert "'1/2/2026' is not a date" in error.message
+
+
+def test_a_table_of_jira_names_parents_by_another_id(plan: Tasks) -> None:
+    bring(plan, "csv", {"j.csv": "Issue key,Issue id,Summary,Parent\nP-1,10001,One,\n"
+                        "P-2,10002,Two,10001\n"})  # fmt: skip
+
+    found = by_name(plan)
+    assert found["Two"]["subtask_of"] == found["One"]["task_id"]
 
 
 def test_what_has_no_place_here_goes_out_as_it_came(plan: Tasks) -> None:
@@ -485,7 +652,7 @@ def test_circles_of_other_tools_are_opened_and_told(plan: Tasks) -> None:
     assert report.created == 2
     assert "would wait for itself" in report.warnings[0]
     assert sum(len(view["blockers"]) for view in everything(plan)) == 1
-    (again,) = [json.loads(taken_out(plan, "task-master")[""])["master"]["tasks"]]
+    (again,) = [json.loads(taken_out(plan, "task-master")[""])["tasks"]]
     assert [one["dependencies"] for one in again] == [[2], [1]]
 
 
@@ -516,10 +683,14 @@ def test_an_undo_takes_an_import_back(plan: Tasks) -> None:
         ("github", '[{"number": 1}]', "has an issue without a title"),
         ("csv", "a,b\n1,2", "has no column for a task's name"),
         ("tasky", "7", "holds no tasks"),
+        ("beads", '{"id": "a", "title": "b", "comments": 5}', "is not as beads writes it"),
+        ("beads", '{"id": "a", "title": "b", "dependencies": ["c"]}', "is not as beads writes"),
+        ("task-master", '[{"id": 1, "title": "a", "subtasks": [7]}]', "is not as task-master"),
+        ("tasky", '[{"name": "a", "notes": 7}]', "is not as tasky writes it"),
     ],
 )
 def test_a_file_that_is_wrong_is_named_with_what_is_wrong(form: str, text: str, says: str) -> None:
-    error = refusal(lambda: named(form).read({"the file": text}))
+    error = refusal(lambda: records_of(named(form), {"the file": text}))
 
     assert isinstance(error, InvalidError)
     assert says in error.message
@@ -540,6 +711,10 @@ def test_people_name_a_file_or_a_folder(ann: Person, tmp_path: Path) -> None:
     ann("export", "out", "--format", "backlog")
     assert len(list((ann.folder / "out" / "tasks").iterdir())) == 9
     assert ann.data("import", "out")["imported"] == 0
+    (tmp_path / "windows.md").write_bytes("\ufeff- [ ] First\r\n- [ ] Second\r\n".encode())
+    assert ann.data("import", str(tmp_path / "windows.md"))["imported"] == 2
+    (tmp_path / "wide.csv").write_text("name\nÜber\n", "utf-16")
+    assert ann.data("import", str(tmp_path / "wide.csv"))["imported"] == 1
     refused = ann.run("import", str(tree / "tasks.md"), "--format", "nope")
     assert "Formats: tasky, beads" in refused.stderr
     assert "cannot be read" in ann.run("import", "missing.json").stderr

@@ -2,10 +2,12 @@
 
 import errno
 import fcntl
+import sqlite3
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
+import psycopg
 import pytest
 from mcp_host_tasky.errors import (
     BusyError,
@@ -19,7 +21,7 @@ from mcp_host_tasky.errors import (
 from mcp_host_tasky.service import Plan, Tasks
 from mcp_host_tasky.storage import Location, open_store
 from mcp_host_tasky.storage.sqlite.trouble import explained
-from tasky_lab import ME, Person, create, edit, get, names, refusal
+from tasky_lab import ME, Person, Plans, create, edit, get, names, refusal
 
 
 @pytest.fixture
@@ -168,3 +170,39 @@ def test_words_between_searched_words_are_told_to_be_words(plan: Tasks) -> None:
     page = plan.search(Search(search="seeds OR peas"), ME)
 
     assert "OR, AND and NOT are words" in page.dates["warnings"]
+
+
+def miscount(location: Location) -> None:
+    """Write past Tasky, so that the plan counts fewer tasks than it has."""
+    wrong = "UPDATE counters SET value = 1 WHERE name IN ('last_number', 'pending')"
+    if location.path:
+        with sqlite3.connect(location.path) as file:
+            file.execute(wrong)
+        file.close()
+    else:
+        with psycopg.connect(location.url, options=f"-c search_path={location.schema}") as server:
+            server.execute(wrong)
+
+
+@pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
+def test_a_plan_that_counts_fewer_tasks_than_it_has_says_so_and_its_copy_counts_right(
+    kind: str, plans: Plans
+) -> None:
+    plan = plans.open(kind)
+    create(plan, "One", "Two", "Three")
+    miscount(plans.location(kind))
+
+    error = refusal(lambda: create(plan, "Four"))
+    found = plan.check()
+
+    assert (error.code, error.reason) == ("unavailable", "corrupt_store")
+    assert "tasky check" in error.suggestions[0]
+    assert "counts 1 tasks as pending, and has 3" in found[0]
+    assert "number 3" in found[1]
+    assert "tasky backup" in found[2]
+    copy = open_store(Location("sqlite", plans.folder / "copy.db"))
+    plan.back_up(copy)
+    mended = Tasks(copy, Plan(name="Copy"))
+    assert mended.check() == []
+    create(mended, "Four")
+    mended.close()

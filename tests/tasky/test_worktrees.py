@@ -130,6 +130,26 @@ def test_only_worktrees_that_git_lists_count(repository: Place, tmp_path: Path) 
     assert "no Tasky project" in repository.at("../stranger").tasky("list", fails=True)
 
 
+def test_a_worktree_that_was_moved_by_hand_says_what_brings_its_plan_back(
+    repository: Place, tmp_path: Path
+) -> None:
+    repository.tasky("project", "init")
+    repository.tasky("add", "There")
+    repository.git("worktree", "add", "-q", "../other")
+    (tmp_path / "other").rename(tmp_path / "moved")
+    moved = repository.at("../moved")
+
+    told = moved.at("sub").tasky("list", fails=True)
+    moved.git("worktree", "repair")
+
+    assert (
+        f"Run in {moved.folder.resolve()}, to see its repository's plan: git worktree repair"
+        in told
+    )
+    assert "project init" not in told
+    assert moved.names() == ["There"]
+
+
 @pytest.fixture
 def tracked(repository: Place) -> Place:
     repository.tasky("project", "init", "--store", "json")

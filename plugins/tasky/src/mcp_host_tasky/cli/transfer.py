@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from ..errors import InvalidError, UnavailableError
-from ..service.formats import found_in, named
+from ..service.formats import found_in, named, records_of
 from ..storage import Home, files_of, open_store, write_files
 from .plan import HERE, AsJson, Folder, find_project, opened, person, plain, print_json
 
@@ -37,7 +37,7 @@ def import_tasks(
     if not files:
         raise InvalidError(f"{file} holds no tasks.", reason="bad_file")
     kind = named(found) if found else found_in(*next(iter(files.items())))
-    records = kind.read(files)
+    records = records_of(kind, files)
     with opened(folder) as tasks:
         report = tasks.bring_in(records, kind.name, person(), dry_run=dry_run)
     if as_json:

@@ -8,6 +8,9 @@ from .views import View, relation_names
 
 BUDGET = 20_000
 """Characters of JSON that a list holds at most, unless all of it was asked for."""
+_ROOM = BUDGET - 500
+"""Characters of it for the rows; beside them stand how many there are, the cursor, and dates that
+were understood."""
 _LEAST = 200
 _RELATED = 5
 
@@ -18,8 +21,8 @@ def size(value: Json) -> int:
 
 
 def fitting(rows: Sequence[View]) -> int:
-    """Return how many of the rows fit, at least one."""
-    room = BUDGET - 2
+    """Return how many of the rows fit, at least one, with what stands beside them."""
+    room = _ROOM
     for count, row in enumerate(rows):
         room -= size(row) + 1
         if room < 0:
@@ -29,14 +32,14 @@ def fitting(rows: Sequence[View]) -> int:
 
 def fitted(views: list[View]) -> list[View]:
     """Return the tasks with their details cut, so that all fit; one task comes whole."""
-    if len(views) < 2 or size(views) <= BUDGET:
+    if len(views) < 2 or size(views) <= _ROOM:
         return views
     texts = sorted(len(str(view.get("details", ""))) for view in views)
-    room = BUDGET - size(views) + sum(texts)
+    room = _ROOM - size(views) + sum(texts)
     most = _share(texts, room)
     while most >= _LEAST:
         cut = [_with_less_text(view, most) for view in views]
-        if size(cut) <= BUDGET:
+        if size(cut) <= _ROOM:
             return cut
         most = most * 4 // 5
     return _without_lists(views)
@@ -65,7 +68,7 @@ def _without_lists(views: list[View]) -> list[View]:
     """Return as many tasks as fit with short lists, and of the others the ids."""
     shown: list[View] = []
     rows = [_row(view) for view in views]
-    room = BUDGET - size(rows)
+    room = _ROOM - size(rows)
     for view, row in zip(views, rows, strict=True):
         short = _with_less_text(view, _LEAST)
         for name in (*relation_names(), "notes", "history"):

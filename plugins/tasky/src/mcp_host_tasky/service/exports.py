@@ -5,8 +5,10 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ..model import Task, written
+from ..model import LIMITS, Task, written
 from .formats import NATIVE, Record
+from .formats.record import moment
+from .imports import mark
 
 
 def taken_out(tasks: Sequence[Task], form: str, new_id: Any) -> list[Record]:
@@ -43,6 +45,10 @@ def _record(task: Task, form: str, ids: Mapping[str, str]) -> Record:
     elif task.source and task.source.format == form:
         rest = dict(json.loads(task.source.rest).get("kept", {}))
     name, details = _as_named(task, str(rest.get("_name", "")))
+    whole = str(rest.get("_details", ""))
+    if whole and task.details in (whole.strip(), f"{whole[: LIMITS.details - 1]}…"):
+        details = whole
+    created_at, updated_at = _times(task, form, rest)
     return Record(
         id=ids[task.task_id],
         name=name,
@@ -56,10 +62,24 @@ def _record(task: Task, form: str, ids: Mapping[str, str]) -> Record:
         discovered_from=ids.get(task.discovered_from or ""),
         done_when=task.done_when,
         notes=task.notes,
-        created_at=task.created_at,
-        updated_at=task.updated_at,
+        created_at=created_at,
+        updated_at=updated_at,
         rest=rest,
         task_id=task.task_id,
+    )
+
+
+def _times(task: Task, form: str, rest: Mapping[str, Any]) -> tuple[str, str]:
+    """Return when a task was made and changed, in the other tool's own words where it said so and
+    nothing was changed here since."""
+    created, updated = (str(rest.get(name) or "") for name in ("_created", "_updated"))
+    if task.source is None or task.source.format != form or form == NATIVE:
+        return task.created_at, task.updated_at
+    seen = json.loads(task.source.rest).get("seen", {})
+    is_as_there = all(mark(getattr(task, name)) == one for name, one in seen.items())
+    return (
+        created if moment(created) == task.created_at else task.created_at,
+        updated if updated and is_as_there else task.updated_at,
     )
 
 

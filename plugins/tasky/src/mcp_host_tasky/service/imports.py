@@ -11,15 +11,14 @@ import uuid
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
 from graphlib import CycleError, TopologicalSorter
 from typing import Any
 
 from ..errors import InvalidError
 from ..model import LIMITS, NO_DETAILS, Note, Source, Task
-from ..model.dates import micros
 from . import inputs
 from .formats import NATIVE, Record
+from .formats.record import fitting_tags, moment, pieces
 from .write import Work
 
 _SPACE = uuid.UUID("6f3d2c1e-5f0b-5a57-9d0e-7a1f1b0c4a11")
@@ -125,7 +124,7 @@ def _task_id(said: str, own: str | None, form: str) -> str:
 def _content(now: _Import, index: int, record: Record) -> dict[str, Any]:
     """Return the fields of a task, checked, without its relations."""
     name, details = _fitting(record) if now.format != NATIVE else (record.name, record.details)
-    tags = record.tags if now.format == NATIVE else _fitting_tags(record.tags)
+    tags = record.tags if now.format == NATIVE else fitting_tags(record.tags)
     given: dict[str, Any] = {"name": name, "details": details, "tags": list(tags)}
     given |= {"priority": record.priority, "due_date": record.due_date}
     spec = inputs.read_new_task({**given, "done_when": list(record.done_when)})
@@ -143,24 +142,16 @@ def _content(now: _Import, index: int, record: Record) -> dict[str, Any]:
 
 
 def _fitting(record: Record) -> tuple[str, str]:
-    """Return name and details as they fit here: what of a name is too long goes to the details."""
+    """Return name and details as they fit here: what of a name is too long goes to the details, and
+    what of these is too long stays with the source."""
     name = " ".join(record.name.replace("\0", "").split())
     details = record.details.replace("\0", "")
     if len(name) > LIMITS.name:
         details = f"{name}\n\n{details}".strip()
         name = name[: LIMITS.name - 1] + "…"
     if len(details) > LIMITS.details:
-        raise InvalidError(
-            f"details of {record.id} have {len(details):,} characters.",
-            reason="text_too_long",
-            suggestions=[f"Shorten them to at most {LIMITS.details:,}."],
-        )
+        details = details[: LIMITS.details - 1] + "…"
     return name, details
-
-
-def _fitting_tags(tags: Sequence[str]) -> list[str]:
-    found = dict.fromkeys(" ".join(tag.lower().split())[: LIMITS.tag].strip() for tag in tags)
-    return [tag for tag in found if tag][: LIMITS.tags]
 
 
 def _relations(now: _Import, records: Sequence[Record]) -> dict[str, dict[str, Any]]:
@@ -233,18 +224,27 @@ def _put(now: _Import, index: int, record: Record, content: dict[str, Any]) -> T
         kept["_unknown"] = unknown
     if now.format != NATIVE and content["name"] != record.name:
         kept["_name"] = record.name
+    if now.format != NATIVE and content["details"] == record.details.strip() != record.details:
+        kept["_details"] = record.details
+    if len(record.details) > LIMITS.details:
+        kept["_details"] = record.details
+        now.report.warnings.append(
+            f"“{content['name']}” has details of {len(record.details):,} characters; those past "
+            f"{LIMITS.details:,} are kept with the source."
+        )
+    kept |= {"_created": record.created_at, "_updated": record.updated_at}
     task = draft.task(task_id)
     source = _source(now, record, kept, content)
     notes = _notes(record, work.moment)
     stamp = work.stamp(index)
     if task is None:
         now.report.created += 1
-        created = _moment(record.created_at) or work.moment
+        created = moment(record.created_at) or work.moment
         task = Task(
             task_id=task_id,
             number=draft.new_number(),
             created_at=created,
-            updated_at=_moment(record.updated_at) or created,
+            updated_at=moment(record.updated_at) or created,
             notes=notes,
             source=source,
             **content,
@@ -254,7 +254,8 @@ def _put(now: _Import, index: int, record: Record, content: dict[str, Any]) -> T
         return task
     changed = _changed(now, task, record, content)
     new_notes = [note for note in notes if note not in task.notes]
-    if changed and task.source and task.source.format == now.format:
+    is_theirs = source and task.source and task.source.format == now.format
+    if is_theirs and (changed or _without_times(source) != _without_times(task.source)):
         changed["source"] = source
     after = draft.change(task, "update", stamp, **changed)
     for note in new_notes[: LIMITS.notes - len(task.notes)]:
@@ -273,12 +274,12 @@ def _changed(
     """Return what the other tool says otherwise than when it was last read; of our own exports,
     all, where the file is younger than the task."""
     if now.format == NATIVE:
-        is_younger = (_moment(record.updated_at) or "") > task.updated_at
+        is_younger = (moment(record.updated_at) or "") > task.updated_at
         return _differing(task, record, content) if is_younger else {}
     if task.source is None or task.source.format != now.format:
         return _differing(task, record, content)
     seen = json.loads(task.source.rest).get("seen", {})
-    since = {name for name, value in content.items() if seen.get(name) != _mark(value)}
+    since = {name for name, value in content.items() if seen.get(name) != mark(value)}
     return _differing(task, record, {name: content[name] for name in content if name in since})
 
 
@@ -302,31 +303,27 @@ def _source(
     if now.format == NATIVE:
         given = dict(record.rest)
         return Source(given["format"], given["id"], given.get("rest", "{}")) if given else None
-    seen = {name: _mark(value) for name, value in content.items()}
+    seen = {name: mark(value) for name, value in content.items()}
     rest = json.dumps({"kept": kept, "seen": seen}, ensure_ascii=False, sort_keys=True)
     return Source(now.format, record.id, rest)
 
 
-def _mark(value: Any) -> str:
+def _without_times(source: Source | None) -> Any:
+    said = json.loads(source.rest) if source else {}
+    for name in ("_created", "_updated"):
+        said.get("kept", {}).pop(name, None)
+    return said
+
+
+def mark(value: Any) -> str:
     return hashlib.sha256(json.dumps(value, default=str).encode()).hexdigest()[:10]
 
 
-def _moment(said: str | None) -> str | None:
-    if not said:
-        return None
-    try:
-        at = datetime.fromisoformat(said.strip())
-    except ValueError:
-        return None
-    return micros(at if at.tzinfo else at.replace(tzinfo=UTC))
-
-
-def _notes(record: Record, moment: str) -> tuple[Note, ...]:
+def _notes(record: Record, now: str) -> tuple[Note, ...]:
     """Return comments as notes; one that is too long becomes several."""
-    found = []
-    for note in record.notes:
-        at = _moment(note.at) or moment
-        said = note.text.replace("\0", "").strip()
-        for start in range(0, len(said), LIMITS.note):
-            found.append(Note(at, note.author, said[start : start + LIMITS.note]))
+    found = [
+        Note(moment(note.at) or now, note.author, piece)
+        for note in record.notes
+        for piece in pieces(note.text)
+    ]
     return tuple(found[: LIMITS.notes])

@@ -344,7 +344,7 @@ class Tasks:
         return form.write(taken_out(tasks, form.name, form.new_id))
 
     def check(self) -> list[str]:
-        """Say what is damaged: in the store's files, and in how tasks relate."""
+        """Say what is damaged: in the store itself, and in how tasks relate."""
         found = self._store.check()
         if not found:
             with self._store.read() as reading:

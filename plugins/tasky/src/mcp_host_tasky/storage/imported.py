@@ -1,5 +1,6 @@
 """Reading the files of other tools, and writing them."""
 
+import codecs
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -19,7 +20,7 @@ _BACKLOG = ("tasks", "completed", "drafts", "archive/tasks")
 def files_of(path: Path, form: str | None) -> tuple[dict[str, str], str | None]:
     """Return the files of a tool, by their paths, and the format that a folder's layout says."""
     if str(path) == "-":
-        return {"-": sys.stdin.read()}, form
+        return {"-": _decoded(sys.stdin.buffer.read(), "stdin")}, form
     if not path.is_dir():
         # The folders above say whose task a file is: a change's, or an archived one's.
         return {"/".join(path.absolute().parts[-3:]): _text(path)}, form
@@ -70,10 +71,18 @@ def _markdown(folder: Path, patterns: list[str]) -> dict[str, str]:
 
 def _text(file: Path) -> str:
     try:
-        return file.read_text("utf-8")
+        return _decoded(file.read_bytes(), str(file))
     except OSError as error:
         raise UnavailableError(
             f"{file} cannot be read: {error.strerror}.", reason="bad_file"
         ) from error
+
+
+def _decoded(content: bytes, name: str) -> str:
+    """Return a text of UTF-8, or of UTF-16 where it begins with that mark, as Windows writes it."""
+    is_wide = content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+    try:
+        said = content.decode("utf-16" if is_wide else "utf-8-sig")
     except UnicodeDecodeError as error:
-        raise InvalidError(f"{file} is not UTF-8.", reason="bad_file") from error
+        raise InvalidError(f"{name} is not UTF-8.", reason="bad_file") from error
+    return said.replace("\r\n", "\n").replace("\r", "\n")

@@ -10,6 +10,7 @@ from ..errors import UnavailableError
 from ..model import Status
 from .conditions import Condition
 from .location import Location
+from .worktrees import moved_worktree
 
 FOLDER = ".tasky"
 
@@ -44,6 +45,14 @@ class Project:
 
 
 def no_project(folder: Path) -> UnavailableError:
+    moved = moved_worktree(folder)
+    if moved:
+        return UnavailableError(
+            f"There is no Tasky project in {folder}: it is in a worktree that was moved by hand, "
+            "so that git does not know it.",
+            reason="no_project",
+            suggestions=[f"Run in {moved}, to see its repository's plan: git worktree repair"],
+        )
     return UnavailableError(
         f"There is no Tasky project in {folder}.",
         reason="no_project",

@@ -15,6 +15,7 @@ from .store import Changes
 
 # No plain comparison: that would lead SQLite to the index of statuses.
 IS_PENDING = "CASE WHEN {}.status = 'pending' THEN 1 ELSE 0 END = 1"
+_WAITS = f"({IS_PENDING.format('whole')} AND whole.open_blockers > 0)"
 # A tree that a merge tied into a circle is not walked for ever.
 _MOST_LEVELS = 100_000
 
@@ -84,14 +85,37 @@ def _spread(view: View, level: set[str]) -> None:
         )
         parents = {parent for _, parent, _ in tasks if parent}
         holding = _holding(view, parents) if parents else set()
-        changed = [
-            (int(parent in holding), task_id)
-            for task_id, parent, held_up in tasks
-            if int(parent in holding) != held_up
-        ]
-        view.run("UPDATE tasks SET held_up = ? WHERE task_id = ?", changed)
-        ids = [task_id for _, task_id in changed]
-        level = set().union(*view.subtasks(ids).values()) if ids else set()
+        free = {one for one, parent, held_up in tasks if held_up and parent not in holding}
+        held = {one for one, parent, held_up in tasks if not held_up and parent in holding}
+        # What is held here may be below what is freed here: it is looked at once more.
+        level = _set_below(view, free, 0) | held if free else set()
+        if held:
+            _set_below(view, held, 1)
+
+
+def _set_below(view: View, ids: set[str], held_up: int) -> set[str]:
+    """Set `held_up` of these tasks, and of what is below them as far as it follows without a
+    question; return the parts of those that wait themselves, where it does not."""
+    clause, value = view.among(sorted(ids))
+    follows = "true" if held_up else f"NOT {_WAITS}"
+    found = view.rows(
+        f"WITH RECURSIVE down (id) AS (SELECT task_id FROM tasks WHERE task_id {clause} UNION "
+        "SELECT part.task_id FROM down JOIN tasks AS whole ON whole.task_id = down.id "
+        "JOIN tasks AS part ON part.subtask_of = down.id AND part.subtask_of IS NOT NULL "
+        f"WHERE part.held_up <> ? AND {follows}) SELECT id FROM down",
+        (value, held_up),
+    )
+    clause, value = view.among(sorted(row[0] for row in found))
+    view.run(f"UPDATE tasks SET held_up = ? WHERE task_id {clause}", [(held_up, value)])
+    if held_up:
+        return set()
+    parts = view.rows(
+        "SELECT part.task_id FROM tasks AS whole JOIN tasks AS part "
+        "ON part.subtask_of = whole.task_id AND part.subtask_of IS NOT NULL "
+        f"WHERE whole.task_id {clause} AND {_WAITS}",
+        (value,),
+    )
+    return {row[0] for row in parts}
 
 
 def _holding(view: View, parents: set[str]) -> set[str]:

@@ -23,6 +23,9 @@ COUNTED = 10_000
 # So many tasks are looked at to count those of them that match: where few do, counting all would
 # take longer than to find a page.
 EXAMINED = 20_000
+# After so many writes that follow each other the index of words is tidied: the next write waits for
+# it, so not after each.
+WRITES_TOGETHER = 32
 # How long a shortened id may be: where one of a UUID's groups ends.
 SHORT_IDS = (8, 13, 18, 23)
 
@@ -36,6 +39,15 @@ def read_only(path: Path, why: str) -> UnavailableError:
         f"{path} can be read but not written: {why}.",
         reason="store_read_only",
         suggestions=["Check the permissions of the file and of its folder."],
+    )
+
+
+def contradictory() -> UnavailableError:
+    """What is told where a database refuses rows because of others that are there."""
+    return UnavailableError(
+        "The plan's rows contradict each other; nothing was changed.",
+        reason="corrupt_store",
+        suggestions=["Find out what is wrong with: tasky check"],
     )
 
 
@@ -139,6 +151,6 @@ class Store(Protocol):
         is false, since somebody writes on."""
 
     def check(self) -> list[str]:
-        """Say what is damaged in the files themselves, one sentence each."""
+        """Say what is damaged in the store itself, one sentence each."""
 
     def close(self) -> None: ...

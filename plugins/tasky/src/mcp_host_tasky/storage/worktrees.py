@@ -35,13 +35,10 @@ class Worktree:
 
 def linked_worktree(folder: Path) -> Worktree | None:
     """Return the linked worktree that a folder is in; None in a main worktree and outside git."""
-    top = _top(folder)
-    if top is None or (top / ".git").is_dir():
+    found = _linked(folder)
+    if found is None:
         return None
-    own = _pointed_to(top / ".git", "gitdir:")
-    common = _pointed_to(own / "commondir") if own else None
-    if own is None or common is None or own.parent != common / "worktrees":
-        return None  # a submodule, or a repository whose folder is elsewhere
+    top, own, common = found
     if _pointed_to(own / "gitdir") != (top / ".git").resolve():
         return None  # moved or copied by hand: git does not list it
     listed = _git(common, "worktree", "list", "--porcelain")
@@ -51,6 +48,14 @@ def linked_worktree(folder: Path) -> Worktree | None:
     is_bare = "bare" in first
     main = Path(first[0].removeprefix("worktree "))
     return Worktree(top, own, common, None if is_bare else main)
+
+
+def moved_worktree(folder: Path) -> Path | None:
+    """Return the top of the linked worktree that a folder is in, where git knows it at a place that
+    is there no longer: it was moved by hand."""
+    found = _linked(folder)
+    known = _pointed_to(found[1] / "gitdir") if found else None
+    return found[0] if found and known and not known.exists() else None
 
 
 def in_repository(folder: Path) -> tuple[Path, Path] | None:
@@ -72,6 +77,19 @@ def is_tracked(folder: Path, data: str) -> bool:
     if not tracked:
         return False
     return bool(_git(folder, "ls-files", "--", data)) or _git(folder, "check-ignore", data) is None
+
+
+def _linked(folder: Path) -> tuple[Path, Path, Path] | None:
+    """Return the top of the linked worktree that a folder is in, git's own folder of it and the
+    common one, as its files have them."""
+    top = _top(folder)
+    if top is None or (top / ".git").is_dir():
+        return None
+    own = _pointed_to(top / ".git", "gitdir:")
+    common = _pointed_to(own / "commondir") if own else None
+    if own is None or common is None or own.parent != common / "worktrees":
+        return None  # a submodule, or a repository whose folder is elsewhere
+    return top, own, common
 
 
 def _top(folder: Path) -> Path | None:

@@ -1,6 +1,7 @@
 """The formats of other tools that plans are read from and written to."""
 
 import re
+from collections.abc import Mapping
 from pathlib import PurePosixPath
 
 from ...errors import InvalidError
@@ -8,7 +9,7 @@ from . import record
 from .backlog import Backlog, has_front_matter
 from .beads import Beads
 from .checklists import Checklist, OpenSpec
-from .github import GitHub
+from .github import GitHub, issues_of
 from .native import Native
 from .record import Format, Record
 from .table import Table
@@ -29,6 +30,7 @@ FORMATS: dict[str, Format] = {
         Table(),
     )
 }
+_NAMED = 3
 _GROUP = re.compile(r"(?m)^##\s+\d+\.\s.*\n(?:.*\n)*?\s*[-*]\s+\[.\]\s+\d+\.\d+")
 
 
@@ -44,13 +46,25 @@ def named(name: str) -> Format:
     return found
 
 
+def records_of(form: Format, files: Mapping[str, str]) -> list[Record]:
+    """Return the tasks of files; what is not of the form that the format has is said so."""
+    try:
+        return form.read(files)
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        names = ", ".join(files) if len(files) < _NAMED else f"one of {len(files)} files"
+        raise InvalidError(
+            f"{names} is not as {form.name} writes it: {type(error).__name__}, {error}.",
+            reason="bad_file",
+        ) from error
+
+
 def found_in(path: str, content: str) -> Format:
     """Return the format of a file, by its name and by what is in it."""
     suffix = PurePosixPath(path).suffix.lower()
     start = content.removeprefix("\ufeff").lstrip()
     if suffix == ".csv" or suffix == ".tsv":
         return FORMATS["csv"]
-    if suffix == ".jsonl":
+    if suffix == ".jsonl" and not start:
         return FORMATS["beads"]
     if has_front_matter(content):
         return FORMATS["backlog"]
@@ -70,19 +84,21 @@ def found_in(path: str, content: str) -> Format:
 
 def _of_json(path: str, content: str) -> str:
     lines = content.strip().splitlines()
-    if (
+    are_lines = path.lower().endswith(".jsonl") or (
         len(lines) > 1
         and all(line.startswith("{") for line in lines[:2])
         and lines[0].endswith("}")
-    ):
-        return "beads"
-    data = record.json_of(content, path)
-    if isinstance(data, dict) and "issue_type" in data:
-        return "beads"
-    issues = data.get("issues", data.get("items", data)) if isinstance(data, dict) else data
-    first = issues[0] if isinstance(issues, list) and issues else issues
+    )
+    data = record.json_of(lines[0], f"{path}, line 1,") if are_lines else None
+    if data is None:
+        several = record.documents(content, path)
+        data = several[0] if len(several) == 1 else several
+    issues = issues_of(data)
+    first = issues[0] if issues else None
     if isinstance(first, dict) and "title" in first and ("number" in first or "body" in first):
         return "github"
+    if are_lines or (isinstance(data, dict) and "issue_type" in data):
+        return "beads"
     if isinstance(data, list):
         is_theirs = isinstance(first, dict) and "title" in first and "name" not in first
         return "task-master" if is_theirs else "tasky"
@@ -94,4 +110,4 @@ def _of_json(path: str, content: str) -> str:
     return "task-master" if is_theirs else "tasky"
 
 
-__all__ = ["FORMATS", "Format", "Record", "found_in", "named"]
+__all__ = ["FORMATS", "Format", "Record", "found_in", "named", "records_of"]

@@ -10,7 +10,7 @@ from typing import Any
 import yaml
 
 from ...model import Status
-from .record import HIGH, LOW, MEDIUM, Record, kept, text, texts, wrong
+from .record import HIGH, LOW, MEDIUM, Record, has_labels, kept, text, texts, wrong
 
 _FRONT = re.compile(r"\A\ufeff?---\r?\n(.*?)\r?\n---[ \t]*\r?\n?(.*)\Z", re.DOTALL)
 # `@` begins no YAML value; Backlog.md takes names that do, without quotes.
@@ -49,10 +49,8 @@ def _record(path: str, content: str) -> Record:
     found = _FRONT.match(content)
     if found is None:
         raise wrong(path, "has no front matter")
-    front = _LIST_AT.sub(r'\1"\2"', _AT.sub(r'\1"\2"', found[1].replace("\r\n", "\n")))
     try:
-        # As texts: no date, no number is read into something else.
-        data = yaml.load(front, Loader=yaml.BaseLoader)  # noqa: S506  it makes texts and lists only
+        data = _fields(found[1])
     except yaml.YAMLError as error:
         raise wrong(path, f"has front matter that is not YAML: {error}") from error
     if not isinstance(data, dict) or not data.get("id") or not data.get("title"):
@@ -72,11 +70,18 @@ def _record(path: str, content: str) -> Record:
         parent=text(data.get("parent_task_id")).upper() or None,
         created_at=_time(data.get("created_date")),
         updated_at=_time(data.get("updated_date")),
-        rest={**{k: v for k, v in data.items() if k not in _TOLD}, "_file": path},
+        rest={k: v for k, v in data.items() if k not in _TOLD}
+        | {"_file": path, "_front": found[1], "_body": found[2]},
         task_id=own[0] if own else None,
         fields=_FIELDS,
         priorities=_SPANS.get(text(data.get("priority")).lower(), frozenset()),
     )
+
+
+def _fields(front: str) -> Any:
+    said = _LIST_AT.sub(r'\1"\2"', _AT.sub(r'\1"\2"', front.replace("\r\n", "\n")))
+    # As texts: no date, no number is read into something else.
+    return yaml.load(said, Loader=yaml.BaseLoader)  # noqa: S506  it makes texts and lists only
 
 
 def _time(said: object) -> str | None:
@@ -92,21 +97,18 @@ def _status(word: object) -> Status:
 
 def _file(record: Record) -> tuple[str, str]:
     was = {k: v for k, v in record.rest.items() if not k.startswith("_")}
-    data: dict[str, Any] = {
-        "id": record.id.partition(" (")[0],
-        "title": record.name,
-        "status": "",
-        "assignee": [],
-    }
-    data["created_date"] = text(record.created_at)[:16].replace("T", " ")
-    data |= {"labels": list(record.tags), "dependencies": list(record.blockers)}
+    data: dict[str, Any] = {"id": record.id.partition(" (")[0], "title": record.name, "status": ""}
+    if not was:
+        data["assignee"] = []
+        data["created_date"] = text(record.created_at)[:16].replace("T", " ")
+        data |= {"labels": list(record.tags), "dependencies": list(record.blockers)}
     data |= was
     data["status"] = kept(record.status, was.get("status"), _status, _word)
     if _LEVELS.get(text(was.get("priority")).lower()) != record.priority and (
         "priority" in was or record.priority not in (None, 3)
     ):
         data["priority"] = _WORDS[record.priority or 3]
-    if sorted({one.lower() for one in texts(was.get("labels"))}) != sorted(record.tags):
+    if not has_labels(record.tags, texts(was.get("labels"))):
         data["labels"] = list(record.tags)
     waits = {*record.blockers, *record.rest.get("_unknown", ())}
     if {_plain(one) for one in texts(was.get("dependencies"))} != {_plain(one) for one in waits}:
@@ -122,18 +124,28 @@ def _file(record: Record) -> tuple[str, str]:
     if not was:
         data["updated_date"] = text(record.updated_at)[:16].replace("T", " ")
         data["references"] = [f"{_OWN}{record.task_id}"]
+    front = text(record.rest.get("_front"))
+    is_same = bool(front) and _is_same(data, _fields(front))
     if _NUMBER.fullmatch(text(was.get("ordinal"))):
         data["ordinal"] = float(was["ordinal"]) if "." in was["ordinal"] else int(was["ordinal"])
-    front = yaml.safe_dump(data, sort_keys=False, allow_unicode=True, width=10_000)
+    if not is_same:
+        front = yaml.safe_dump(data, sort_keys=False, allow_unicode=True, width=10_000).rstrip()
     body = record.details
     if body and not was and not body.startswith("## "):
         body = f"## Description\n\n{body}"
     if record.notes:
         said = [f"{note.at[:16]} {note.author}: {note.text}" for note in record.notes]
         body = "\n\n".join([body, "## Notes", *said]).strip("\n")
+    whole = text(record.rest.get("_body"))
+    body = whole if whole and body == whole.strip("\n") else f"\n{body}\n"
     slug = re.sub(r"[^\w.+]+", "-", record.name).strip("-.")[:80]
     path = record.rest.get("_file") or f"tasks/{record.id.lower()} - {slug}.md"
-    return str(path), f"---\n{front}---\n\n{body}\n"
+    return str(path), f"---\n{front}\n---\n{body}"
+
+
+def _is_same(data: Mapping[str, Any], said: Mapping[str, Any]) -> bool:
+    """Tell whether a file's front matter says what it said: then it stays, letter by letter."""
+    return {**data, "id": ""} == {**said, "id": ""} and data["id"] == said["id"].upper()
 
 
 def _plain(said: str) -> str:

@@ -14,6 +14,7 @@ from .record import (
     as_said,
     comments_of,
     fields_of,
+    has_labels,
     json_of,
     kept,
     single,
@@ -103,13 +104,17 @@ def _line(record: Record) -> str:
     data |= fields_of(record, "description", _SECTIONS)
     data |= {name: value for name, value in was.items() if not name.startswith("_")}
     data["status"] = kept(record.status, was.get("status"), _status, _word)
-    data["priority"] = 5 - (record.priority or 3)
-    data["issue_type"] = was.get("issue_type", "task")
+    if "priority" in was or not was or record.priority not in (None, 3):
+        data["priority"] = 5 - (record.priority or 3)
+    if not was:
+        data["issue_type"] = "task"
     data["created_at"], data["updated_at"] = record.created_at, record.updated_at
-    for name in ("closed_at", "close_reason"):
-        if record.status is Status.PENDING:
+    if data["status"] == was.get("status"):
+        pass  # when and why it was closed is what it was
+    elif record.status is Status.PENDING:
+        for name in ("closed_at", "close_reason"):
             data.pop(name, None)
-    if record.status is not Status.PENDING:
+    else:
         data.setdefault("closed_at", record.updated_at)
         if record.status is Status.CANCELLED:
             data.setdefault("close_reason", "cancelled")
@@ -119,12 +124,12 @@ def _line(record: Record) -> str:
         is_day = "T" not in record.due_date
         data["due_at"] = f"{record.due_date}T23:59:59Z" if is_day else record.due_date
     labels = texts(was.get("labels"))
-    if sorted({one.lower() for one in labels}) != sorted(record.tags):
+    if not has_labels(record.tags, labels):
         data["labels"] = list(record.tags)
-    if not data.get("labels"):
+    if not data.get("labels") and not was:
         data.pop("labels", None)
     data["dependencies"] = _dependencies(record, was.get("dependencies") or [])
-    if not data["dependencies"]:
+    if not data["dependencies"] and was.get("dependencies") is None:
         del data["dependencies"]
     if record.notes:
         data["comments"] = comments_of(

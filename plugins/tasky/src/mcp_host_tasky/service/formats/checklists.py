@@ -3,6 +3,8 @@
 `- [ ] text` is a task, `- [x] text` a completed and `- [-] text` a cancelled one; what is indented
 below is part of it, and lines without a box are its details. An item has no id there, so that its
 words are its id, below the file and the headings that it stands under; OpenSpec's have numbers.
+What stands between items is no task: it is kept with the one below it (`above`), after the last
+with that one (`below`), so that an export writes it again.
 """
 
 import re
@@ -16,6 +18,7 @@ from .record import Record, marked, unmarked
 
 _ITEM = re.compile(r"^(\s*)(?:[-*+]|\d{1,9}[.)])\s+\[\s*([^\s\]]?)\s*\](?![(\[])\s*(.*)$")
 _HEADING = re.compile(r"^(#{1,6})\s+(.+?)\s*#*\s*$")
+_FENCE = re.compile(r"^\s*(`{3,}|~{3,})")
 _NUMBER = re.compile(r"^(\d+(?:\.\d+)+)\.?\s+")
 _ESCAPED = re.compile(r"(?m)^(\s*(?:[-*+]|\d{1,9}[.)])\s+)\\\[")
 _GROUP = re.compile(r"^(\d+)\.\s+")
@@ -28,7 +31,10 @@ _BOX = {Status.PENDING: " ", Status.COMPLETED: "x", Status.CANCELLED: "-"}
 class _Item:
     depth: int
     record: Record
+    above: list[str]
+    line: str
     body: list[str] = field(default_factory=list)
+    below: list[str] = field(default_factory=list)
 
 
 class Checklist:
@@ -47,10 +53,11 @@ class Checklist:
             above = record.rest.get("headings", [])
             if above != heading and (above or heading):
                 heading = above
-                level = record.rest.get("level", 2)
-                lines += ["", *(f"{'#' * level} {title}" for title in above[-1:]), ""]
+                if above and _title_in(record) != above[-1]:
+                    level = record.rest.get("level", 2)
+                    lines += ["", f"{'#' * level} {above[-1]}", ""]
             lines += _lines(record, records, 0)
-        return {"": "\n".join(lines).strip("\n") + "\n"}
+        return {"": _joined(lines)}
 
     def new_id(self, number: int, task_id: str) -> str:
         return task_id
@@ -95,12 +102,22 @@ def _read(content: str, scope: str) -> list[Record]:
     headings: list[tuple[int, str]] = []
     open_items: list[_Item] = []
     found: list[_Item] = []
-    for line in content.replace("\r\n", "\n").split("\n"):
-        if title := _HEADING.match(line):
+    between: list[str] = []
+    closing: str | None = None
+    for line in content.replace("\r\n", "\n").removesuffix("\n").split("\n"):
+        is_plain = closing is not None
+        if closing is not None:
+            closing = None if closing in line else closing
+        elif fence := _FENCE.match(line):
+            is_plain, closing = True, fence[1]
+        elif line.lstrip().startswith("<!--"):
+            is_plain, closing = True, None if "-->" in line else "-->"
+        if title := None if is_plain else _HEADING.match(line):
             level = len(title[1])
             headings = [*((n, t) for n, t in headings if n < level), (level, title[2])]
             open_items = []
-        elif item := _ITEM.match(line):
+            between.append(line)
+        elif item := None if is_plain else _ITEM.match(line):
             depth = len(item[1].expandtabs(4))
             open_items = [one for one in open_items if one.depth < depth]
             parent = open_items[-1].record.id if open_items else None
@@ -120,13 +137,44 @@ def _read(content: str, scope: str) -> list[Record]:
                 task_id=own,
                 fields=_FIELDS,
             )
-            open_items.append(_Item(depth, record))
+            if found:
+                between = [*_blank_end(found[-1].body), *between]
+            open_items.append(_Item(depth, record, between, line))
             found.append(open_items[-1])
+            between = []
         elif open_items and (not line.strip() or line.startswith((" ", "\t"))):
             open_items[-1].body.append(line)
-        elif line.strip():
-            open_items = []
-    return [replace(one.record, details=_body(one.body)) for one in found]
+        else:
+            open_items = [] if line.strip() else open_items
+            between.append(line)
+    if found:
+        found[-1].below = [*_blank_end(found[-1].body), *between]
+    return [_whole(one) for one in found]
+
+
+def _blank_end(lines: list[str]) -> list[str]:
+    """Take the blank lines off the end of a body, and return them."""
+    count = next((n for n, line in enumerate(reversed(lines)) if line.strip()), len(lines))
+    end = lines[len(lines) - count :]
+    del lines[len(lines) - count :]
+    return end
+
+
+def _whole(item: _Item) -> Record:
+    rest: dict[str, Any] = {**item.record.rest, "above": item.above, "line": item.line}
+    rest |= {"body": item.body} if item.body else {}
+    rest |= {"below": item.below} if item.below else {}
+    return replace(item.record, details=_body(item.body), rest=rest)
+
+
+def _title_in(record: Record) -> str | None:
+    """Return the last heading of what stands above an item."""
+    titles = [found[2] for one in record.rest.get("above", ()) if (found := _HEADING.match(one))]
+    return titles[-1] if titles else None
+
+
+def _joined(lines: Sequence[str]) -> str:
+    return "\n".join(lines).lstrip("\n").rstrip("\n") + "\n"
 
 
 def _no_item(line: str) -> str:
@@ -147,13 +195,28 @@ def _lines(record: Record, records: Sequence[Record], depth: int) -> list[str]:
     name = f"{number} {record.name}" if number else record.name
     if set(record.rest) <= {"number"}:  # it did not come from such a list
         name = marked(name, record)
-    lines = [f"{indent}- [{_BOX[record.status]}] {name}"]
-    body = record.details.split("\n") if record.details else []
-    lines += [f"{indent}  {_no_item(line)}".rstrip() for line in body]
+    said = _ITEM.match(record.rest.get("line", ""))
+    if said and (said[1] or depth == 0):
+        indent = said[1]
+    lines = [*record.rest.get("above", ())]
+    lines.append(record.rest["line"] if said and _is_same(record, said, name) else
+                 f"{indent}- [{_BOX[record.status]}] {name}")  # fmt: skip
+    body = record.rest.get("body", [])
+    if _body(body) != record.details:
+        body = record.details.split("\n") if record.details else []
+        body = [f"{indent}  {_no_item(line)}".rstrip() for line in body]
+    lines += body
     for part in records:
         if part.parent == record.id:
             lines += _lines(part, records, depth + 1)
-    return lines
+    return [*lines, *record.rest.get("below", ())]
+
+
+def _is_same(record: Record, said: re.Match[str], name: str) -> bool:
+    """Tell whether a line still says what it said."""
+    there = unmarked(said[3])[0].strip()
+    is_name = there in (name, record.name) or (not there and record.name == "…")
+    return is_name and _DONE.get(said[2], Status.PENDING) is record.status
 
 
 def _grouped(records: list[Record], change: str) -> list[Record]:
@@ -199,15 +262,30 @@ def _groups(tops: list[Record], records: Sequence[Record]) -> str:
             count += 1
             number = str(count)
         title = f"{number}. {group.name}" if number else group.name
-        lines += ["", f"## {title if group.rest else marked(title, group)}", ""]
-        last = _greatest(parts[group.id])
-        for part in parts[group.id]:
+        shown_title = title if group.rest else marked(title, group)
+        items = [*parts[group.id]]
+        if items and _title_in(items[0]) is not None:
+            items[0] = _titled(items[0], shown_title)
+        else:
+            lines += ["", f"## {shown_title}", ""]
+        last = _greatest(items)
+        for part in items:
             shown = part
             if number and not part.rest:
                 last += 1
                 shown = replace(part, rest={"number": f"{number}.{last}"})
             lines += _lines(shown, records, 0)
-    return "\n".join(lines).strip("\n") + "\n"
+    return _joined(lines)
+
+
+def _titled(record: Record, title: str) -> Record:
+    """Return an item below a heading that says so."""
+    above = [*record.rest["above"]]
+    last = max(n for n, line in enumerate(above) if _HEADING.match(line))
+    found = _HEADING.match(above[last])
+    if found and found[2] != title:
+        above[last] = f"{found[1]} {title}"
+    return replace(record, rest={**record.rest, "above": above})
 
 
 def _greatest(records: Sequence[Record]) -> int:

@@ -5,10 +5,21 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ...model import Note, Status
-from .record import Record, comments_of, json_of, kept, marked, single, text, unmarked, wrong
+from .record import (
+    Record,
+    comments_of,
+    documents,
+    has_labels,
+    kept,
+    marked,
+    single,
+    text,
+    unmarked,
+    wrong,
+)
 
 _TOLD = ("title", "body", "comments")
-
+_AROUND = ("issues", "items", "nodes", "data", "repository", "organization", "search", "user")
 
 _FIELDS = frozenset({"name", "details", "status", "due_date", "tags", "subtask_of"})
 
@@ -18,11 +29,7 @@ class GitHub:
 
     def read(self, files: Mapping[str, str]) -> list[Record]:
         path, content = single(files)
-        data = json_of(content, path)
-        if isinstance(data, dict):
-            data = data.get("issues", data.get("items", [data] if "title" in data else None))
-        if not isinstance(data, list):
-            raise wrong(path, "holds no list of issues")
+        data = issues_of(documents(content, path))
         if any(not isinstance(one, dict) or not one.get("title") for one in data):
             raise wrong(path, "has an issue without a title")
         # The REST API lists pull requests among the issues.
@@ -38,8 +45,22 @@ class GitHub:
         return task_id
 
 
+def issues_of(data: Any) -> list[Any]:
+    """Return the issues in pages, in the result of a search, and in an answer of GraphQL."""
+    if isinstance(data, list):
+        return [issue for one in data for issue in issues_of(one)]
+    if isinstance(data, dict) and "title" not in data:
+        around = next((name for name in _AROUND if isinstance(data.get(name), dict | list)), None)
+        if around:
+            return issues_of(data[around])
+    return [data]
+
+
 def _repository(data: dict[str, Any]) -> str:
-    url = text(data.get("html_url") or data.get("url"))
+    return _repository_of(text(data.get("html_url") or data.get("url")))
+
+
+def _repository_of(url: str) -> str:
     parts = url.partition("://")[2].split("/")
     if len(parts) > 3 and parts[1] == "repos":
         parts = [parts[0], *parts[2:]]
@@ -53,8 +74,21 @@ def _status(data: dict[str, Any]) -> Status:
     return Status.CANCELLED if reason in ("not_planned", "duplicate") else Status.COMPLETED
 
 
+def _members(value: object) -> list[Any]:
+    """Return a list that GraphQL may have put into `nodes`."""
+    found = value.get("nodes") if isinstance(value, dict) else value
+    return found if isinstance(found, list) else []
+
+
+def _issue_id(data: Any, repository: str) -> str | None:
+    """Return the id of an issue that another one names, by its object or its address."""
+    url = text(data.get("html_url") or data.get("url")) if isinstance(data, dict) else text(data)
+    number = data.get("number") if isinstance(data, dict) else url.rpartition("/")[2]
+    return f"{_repository_of(url) or repository}#{number}" if number else None
+
+
 def _names(value: object) -> tuple[str, ...]:
-    members = value if isinstance(value, list) else []
+    members = _members(value)
     return tuple(text(one.get("name") if isinstance(one, dict) else one) for one in members)
 
 
@@ -62,9 +96,9 @@ def _record(data: dict[str, Any], position: int) -> Record:
     body, own = unmarked(text(data.get("body")))
     repository = _repository(data)
     number = data.get("number", data.get("id", position))
-    parent = data.get("parent")
-    parent_number = parent.get("number") if isinstance(parent, dict) else None
-    comments = data.get("comments")
+    comments = _members(data.get("comments"))
+    waits = [_issue_id(one, repository) for one in _members(data.get("blockedBy"))]
+    fields = _FIELDS - {"subtask_of"} if not {"parent", "parent_issue_url"} & {*data} else _FIELDS
     milestone = data.get("milestone")
     due = milestone.get("dueOn") or milestone.get("due_on") if isinstance(milestone, dict) else None
     return Record(
@@ -74,22 +108,22 @@ def _record(data: dict[str, Any], position: int) -> Record:
         status=_status(data),
         due_date=due,
         tags=_names(data.get("labels")),
-        parent=f"{repository}#{parent_number}" if parent_number else None,
+        blockers=tuple(filter(None, waits)),
+        parent=_issue_id(data.get("parent") or data.get("parent_issue_url"), repository),
         notes=tuple(
             Note(
                 text(one.get("createdAt") or one.get("created_at")),
                 text((one.get("author") or one.get("user") or {}).get("login")),
                 text(one.get("body")),
             )
-            for one in (comments if isinstance(comments, list) else ())
-            if isinstance(one, dict)
+            for one in comments
         ),
         created_at=data.get("createdAt") or data.get("created_at"),
         updated_at=data.get("updatedAt") or data.get("updated_at"),
         rest={k: v for k, v in data.items() if k not in _TOLD or isinstance(v, int)}
-        | {"_comments": comments if isinstance(comments, list) else []},
+        | {"_comments": comments},
         task_id=own,
-        fields=_FIELDS if "parent" in data else _FIELDS - {"subtask_of"},
+        fields=fields | {"blockers"} if "blockedBy" in data else fields,
     )
 
 
@@ -107,7 +141,7 @@ def _issue(record: Record) -> dict[str, Any]:
         reason = "NOT_PLANNED" if record.status is Status.CANCELLED else "COMPLETED"
         name = "state_reason" if is_rest else "stateReason"
         data[name] = "" if is_open else (reason.lower() if is_rest else reason)
-    if sorted({one.lower() for one in _names(was.get("labels"))}) != sorted(record.tags):
+    if not has_labels(record.tags, _names(was.get("labels"))):
         data["labels"] = [{"name": tag} for tag in record.tags]
     if record.notes:
         data["comments"] = comments_of(
@@ -120,7 +154,10 @@ def _issue(record: Record) -> dict[str, Any]:
                 "createdAt": note.at,
             },
         )
-    data.setdefault("labels", [])
-    data.setdefault("createdAt" if "created_at" not in was else "created_at", record.created_at)
-    data["updatedAt" if "updated_at" not in was else "updated_at"] = record.updated_at
+    if not is_theirs:
+        data |= {"labels": data.get("labels", []), "createdAt": record.created_at}
+        data["updatedAt"] = record.updated_at
+    for name in ("updatedAt", "updated_at"):
+        if name in was:
+            data[name] = record.updated_at
     return data

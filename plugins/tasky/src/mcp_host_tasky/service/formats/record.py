@@ -2,12 +2,15 @@
 
 import json
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from typing import Any, Protocol
 
 from ...errors import InvalidError
-from ...model import Note, Status
+from ...model import LIMITS, Note, Status
+from ...model.dates import micros
 
 _MARK = re.compile(r"\s*<!-- tasky:([0-9a-f-]{36}) -->")
 
@@ -71,6 +74,50 @@ def json_of(text: str, file: str) -> Any:
         raise wrong(file, f"is not JSON: {error}") from error
 
 
+def documents(content: str, file: str) -> list[Any]:
+    """Return the JSON documents of a file that holds one after the other, as pages of an API do."""
+    decoder = json.JSONDecoder()
+    found, start = [], 0
+    content = content.rstrip()
+    while start < len(content):
+        try:
+            document, start = decoder.raw_decode(content, start)
+        except ValueError as error:
+            raise wrong(file, f"is not JSON: {error}") from error
+        found.append(document)
+        while start < len(content) and content[start].isspace():
+            start += 1
+    return found
+
+
+def moment(said: str | None) -> str | None:
+    """Return a time of another tool as ours are written, or None where it is not ISO 8601."""
+    if not said:
+        return None
+    try:
+        at = datetime.fromisoformat(said.strip())
+    except ValueError:
+        return None
+    return micros(at if at.tzinfo else at.replace(tzinfo=UTC))
+
+
+def fitting_tags(tags: Iterable[str]) -> list[str]:
+    """Return labels as a task has them here: small letters, none twice, and not too many."""
+    found = dict.fromkeys(" ".join(tag.lower().split())[: LIMITS.tag].strip() for tag in tags)
+    return [tag for tag in found if tag][: LIMITS.tags]
+
+
+def has_labels(tags: Sequence[str], labels: Iterable[str]) -> bool:
+    """Tell whether these tags are what these labels became here."""
+    return sorted(fitting_tags(labels)) == sorted(tags)
+
+
+def pieces(said: str) -> list[str]:
+    """Return a comment as notes of a task: one that is too long for a note is several."""
+    plain = said.replace("\0", "").strip()
+    return [plain[start : start + LIMITS.note] for start in range(0, len(plain), LIMITS.note)]
+
+
 def texts(value: object) -> tuple[str, ...]:
     """Return a list's members as texts; a single text is a list of one."""
     if value in (None, ""):
@@ -110,26 +157,30 @@ def as_said(
     data: Mapping[str, Any], first: str, sections: Mapping[str, str]
 ) -> tuple[str, dict[str, Any]]:
     """Return the details of a task whose text the other tool keeps in several fields, and what to
-    keep so that the fields can be had again: nothing, unless their texts hold our headings or begin
-    or end with empty lines."""
+    keep so that the fields can be had again: those without a text that are there, and all texts
+    where they hold our headings or begin or end with empty lines."""
     said = {name: text(data.get(name)) for name in (first, *sections.values())}
     whole = composed(said[first], [(title, said[name]) for title, name in sections.items()])
     start, found = parted(whole, sections)
     again = {first: start} | {name: found.get(title, "") for title, name in sections.items()}
-    is_plain = again == said
-    return whole, {} if is_plain else {"_texts": said}
+    empty = {name: data[name] for name in said if name in data and not said[name]}
+    return whole, {"_empty": empty} | ({} if again == said else {"_texts": said})
 
 
 def fields_of(record: Record, first: str, sections: Mapping[str, str]) -> dict[str, str]:
     """Return the fields that `as_said` made the details of; they are as they were where the
     details are."""
     said = record.rest.get("_texts")
+    empty: dict[str, Any] = record.rest.get("_empty", {})
     if said:
         was = [(title, text(said.get(name))) for title, name in sections.items()]
         if composed(text(said.get(first)), was) == record.details:
-            return {name: one for name, one in said.items() if one}
+            return empty | {name: one for name, one in said.items() if one}
     start, found = parted(record.details, sections)
-    return {first: start} | {sections[title]: body for title, body in found.items()}
+    fields = {first: start} | {sections[title]: body for title, body in found.items()}
+    if "_empty" in record.rest:
+        return empty | {name: one for name, one in fields.items() if one}
+    return fields
 
 
 def comments_of(
@@ -138,15 +189,16 @@ def comments_of(
     said: str,
     made: Callable[[int, Note], dict[str, Any]],
 ) -> list[dict[str, Any]]:
-    """Return notes as the other tool's comments: those that came from there as they were, with all
-    that stands beside the text in the field `said`, and the others made anew, counted on from 1."""
-    left = list(was)
-    found = []
-    for number, note in enumerate(notes, 1):
-        same = next((one for one in left if text(one.get(said)).strip() == note.text), None)
-        if same is not None:
-            left.remove(same)
-        found.append(made(number, note) if same is None else dict(same))
+    """Return notes as the other tool's comments: first those that came from there, as they were
+    with all that stands beside the text in the field `said` (notes stay, so none is gone), then the
+    others, counted on from there."""
+    found = [dict(one) for one in was]
+    known = Counter(piece for one in found for piece in pieces(text(one.get(said))))
+    for note in notes:
+        if known[note.text]:
+            known[note.text] -= 1
+        else:
+            found.append(made(len(found) + 1, note))
     return found
 
 

@@ -11,7 +11,7 @@ from datetime import datetime
 
 from ...errors import InvalidError
 from ...model import Status
-from .record import Record, single, texts, wrong
+from .record import Record, kept, single, text, wrong
 
 _COLUMNS = {
     "id": (
@@ -57,8 +57,17 @@ _CANCELLED = (
     *("cancelled", "canceled", "wontfix", "won't fix", "won't do", "rejected", "abandoned"),
     "duplicate",
 )
-# As Jira writes them, in its usual settings.
-_TIMES = ("%d/%b/%y %I:%M %p", "%d/%b/%y", "%Y-%m-%d %H:%M:%S.%f")
+# As Jira writes them in its usual settings, Linear, and tables of Europe.
+_TIMES = (
+    *("%d/%b/%y %I:%M %p", "%d/%b/%y", "%Y-%m-%d %H:%M:%S.%f"),
+    "%a %b %d %Y %H:%M:%S GMT%z",
+    *("%d.%m.%Y", "%d.%m.%Y %H:%M"),
+)
+_ZONE_NAME = re.compile(r"\s+\([^)]*\)$")
+_SLASHED = re.compile(r"(\d{1,2})/(\d{1,2})/\d{4}\b")
+_MEMBER = re.compile(r'\s*(?:("(?:[^"]|"")*")\s*(?=[,;|]|$)|([^,;|]+))(?:[,;|]|$)')
+_DATES = ("due_date", "created_at", "updated_at")
+_MONTHS = 12
 
 
 class Table:
@@ -81,12 +90,17 @@ class Table:
                 columns[field] = names[known]
         if "name" not in columns:
             raise wrong(path, "has no column for a task's name")
-        records = [
-            _record(_row_of(head, cells), columns, line)
-            for line, cells in enumerate(lines, 1)
-            if any(cells)
-        ]
-        return _by_ids(records)
+        rows = [(line, _row_of(head, cells)) for line, cells in enumerate(lines, 1) if any(cells)]
+        dates = _dates([row for _, row in rows], columns)
+        records = [_record(row, columns, line, dates) for line, row in rows]
+        further = [names[way] for way in _COLUMNS["id"][1:] if way in names]
+        others = {
+            row[name]: record.id
+            for name in further
+            for (_, row), record in zip(rows, records, strict=True)
+            if row.get(name)
+        }
+        return _by_ids(records, others)
 
     def write(self, records: Sequence[Record]) -> dict[str, str]:
         rest: dict[str, None] = {}
@@ -105,11 +119,13 @@ class Table:
         return task_id
 
 
-def _by_ids(records: Sequence[Record]) -> list[Record]:
-    """Let relations that name a task by its name, as Asana's do, name it by its id."""
+def _by_ids(records: Sequence[Record], others: Mapping[str, str]) -> list[Record]:
+    """Let relations that name a task by its name, as Asana's do, or by another id that it has, as
+    Jira's do, name it by its id."""
     ids = {record.id for record in records}
     names = Counter(record.name for record in records)
     by_name = {one.name: one.id for one in records if names[one.name] == 1 and one.name not in ids}
+    by_name |= {said: known for said, known in others.items() if said not in ids}
     return [
         replace(
             record,
@@ -132,45 +148,82 @@ def _row_of(head: Sequence[str], cells: Sequence[str]) -> dict[str, str]:
     }
 
 
-def _record(row: Mapping[str, str], columns: Mapping[str, str], line: int) -> Record:
+def _record(
+    row: Mapping[str, str], columns: Mapping[str, str], line: int, dates: Sequence[str]
+) -> Record:
     said = {field: (row.get(name) or "").strip() for field, name in columns.items()}
     if not said["name"]:
         raise InvalidError(f"Row {line} has no name.", reason="bad_file")
     priority = said.get("priority", "").lower()
-    is_number = priority in ("1", "2", "3", "4", "5")
     return Record(
         id=said.get("id") or f"{said['name']}",
         name=said["name"],
         details=(row.get(columns.get("details", "")) or "").strip("\n"),
         status=_status(said.get("status", ""), columns.get("status", "")),
-        priority=int(priority) if is_number else _LEVELS.get(priority),
-        due_date=_day(said.get("due_date", "")),
+        priority=_level(priority),
+        due_date=_day(said.get("due_date", ""), dates),
         tags=_several(said.get("tags", "")),
         blockers=_several(said.get("blockers", "")),
         parent=said.get("parent") or None,
         discovered_from=said.get("discovered_from") or None,
-        created_at=_time(said.get("created_at", "")),
-        updated_at=_time(said.get("updated_at", "")),
-        rest={k: v for k, v in row.items() if k and k not in columns.values()},
+        created_at=_time(said.get("created_at", ""), dates),
+        updated_at=_time(said.get("updated_at", ""), dates),
+        rest={k: v for k, v in row.items() if k and k not in columns.values()}
+        | {"_said": _own_words(said)},
         fields=frozenset(_FIELDS.get(field, field) for field in columns),
     )
 
 
+def _level(said: str) -> int | None:
+    return int(said) if said in ("1", "2", "3", "4", "5") else _LEVELS.get(said)
+
+
 def _several(said: str) -> tuple[str, ...]:
-    return tuple(one.strip() for one in re.split(r"[,;|]", said) if one.strip())
+    found = (
+        quoted[1:-1].replace('""', '"') if quoted else plain.strip()
+        for quoted, plain in _MEMBER.findall(said)
+    )
+    return tuple(one for one in found if one)
 
 
-def _time(said: str) -> str | None:
-    """Return a time as ISO 8601 writes it, where it is one that Jira writes; others as they are."""
-    for form in _TIMES:
+def _joined(members: Sequence[str]) -> str:
+    """Return a cell of several texts; those that hold what parts them stand in quotes."""
+    return ", ".join(
+        '"' + one.replace('"', '""') + '"' if re.search(r'[,;|"]', one) else one for one in members
+    )
+
+
+def _dates(rows: Sequence[Mapping[str, str]], columns: Mapping[str, str]) -> list[str]:
+    """Return the forms of a table's dates with slashes: day or month comes first, by the dates that
+    can be read in one way only; where there is none, such dates are not understood."""
+    names = [columns[field] for field in _DATES if field in columns]
+    found = [
+        (int(one[1]), int(one[2]))
+        for row in rows
+        for name in names
+        if (one := _SLASHED.match((row.get(name) or "").strip()))
+    ]
+    is_day_first = any(first > _MONTHS for first, _ in found)
+    is_month_first = any(second > _MONTHS for _, second in found)
+    if is_day_first is is_month_first:
+        return []
+    start = "%d/%m/%Y" if is_day_first else "%m/%d/%Y"
+    return [start, f"{start} %H:%M", f"{start} %H:%M:%S", f"{start} %I:%M %p"]
+
+
+def _time(said: str, dates: Sequence[str]) -> str | None:
+    """Return a time as ISO 8601 writes it, where it is one that other tools write; others as they
+    are."""
+    said = _ZONE_NAME.sub("", said)
+    for form in (*_TIMES, *dates):
         with suppress(ValueError):
             return datetime.strptime(said, form).isoformat()
     return said or None
 
 
-def _day(said: str) -> str | None:
+def _day(said: str, dates: Sequence[str]) -> str | None:
     """Return a due date; at midnight it is the whole day."""
-    found = _time(said)
+    found = _time(said, dates)
     return found.removesuffix("T00:00:00") if found else None
 
 
@@ -182,16 +235,28 @@ def _status(said: str, column: str) -> Status:
     return Status.CANCELLED if said.lower() in _CANCELLED else Status.PENDING
 
 
+def _own_words(said: Mapping[str, str]) -> dict[str, str]:
+    """Return the words for state and priority that ours would not be."""
+    plain = (*Status, "", *"12345")
+    return {name: said[name] for name in ("status", "priority") if said.get(name, "") not in plain}
+
+
+def _pure_status(said: str) -> Status:
+    return _status(said, "status")
+
+
 def _row(record: Record) -> dict[str, object]:
+    said = record.rest.get("_said", {})
+    is_level = (_level(text(said.get("priority")).lower()) or 3) == record.priority
     return {
         "task_id": record.id,
         "name": record.name,
         "details": record.details,
-        "status": record.status.value,
-        "priority": record.priority or "",
+        "status": kept(record.status, said.get("status"), _pure_status, lambda one: one.value),
+        "priority": said["priority"] if is_level and "priority" in said else record.priority or "",
         "due_date": record.due_date or "",
-        "tags": ", ".join(record.tags),
-        "blockers": ", ".join(texts(record.blockers)),
+        "tags": _joined(record.tags),
+        "blockers": _joined(record.blockers),
         "subtask_of": record.parent or "",
         "discovered_from": record.discovered_from or "",
         "created_at": record.created_at or "",

@@ -54,13 +54,12 @@ class TaskMaster:
             for number, task in enumerate(tasks):
                 if not isinstance(task, dict) or "id" not in task or not task.get("title"):
                     raise wrong(path, f"has a task without id or title under {tag!r}")
-                whole = f"{tag}/{task['id']}"
-                record = _record(task, tag, whole, None)
+                records = _with_parts(task, tag, f"{tag}/{task['id']}", None)
                 if about and number == 0:
-                    record = replace(record, rest={**record.rest, "_tag": about})
-                found.append(record)
-                for part in task.get("subtasks") or ():
-                    found.append(_record(part, tag, f"{whole}.{part['id']}", whole))
+                    records[0] = replace(records[0], rest={**records[0].rest, "_tag": about})
+                found += records
+        if found:
+            found[0] = replace(found[0], rest={**found[0].rest, **_around(data)})
         return found
 
     def write(self, records: Sequence[Record]) -> dict[str, str]:
@@ -69,24 +68,32 @@ class TaskMaster:
         tops = []
         known = {record.id: record for record in records}
         for record in records:
-            # Subtasks have no parts of their own there: what is deeper becomes a task.
+            # Parts that were made here have no parts of their own there: what is deeper becomes a
+            # task.
             parent = known.get(record.parent or "")
-            is_part = parent is not None and "." not in parent.id and "." in record.id
+            is_part = (
+                parent is not None
+                and "." in record.id
+                and ("." not in parent.id or record.id.startswith(f"{parent.id}."))
+            )
             if is_part and record.parent:
                 parts.setdefault(record.parent, []).append(record)
             else:
                 tops.append(record)
         for record in tops:
             tag, _, number = record.id.partition(" (")[0].rpartition("/")
-            data = _task(record, tag, number)
-            data["subtasks"] = [
-                _task(part, tag, part.id.partition(" (")[0].rpartition(".")[2])
-                for part in parts.get(record.id, ())
-            ]
+            data = _task_with_parts(record, tag, number, parts)
             place = tags.setdefault(tag, {"tasks": [], "metadata": {"description": f"{tag} tasks"}})
             place["tasks"].append(data)
             place["metadata"] = record.rest.get("_tag", place["metadata"])
-        return {"": json.dumps(tags, ensure_ascii=False, indent=2) + "\n"}
+        whole: Any = tags
+        for record in records:
+            whole = {**record.rest.get("_bare", {}), **whole}
+        top = next((record.rest["_top"] for record in records if "_top" in record.rest), None)
+        if top is not None and whole.keys() == {_MAIN}:
+            tasks = tags[_MAIN]["tasks"]
+            whole = tasks if top == [] else {**top, "tasks": tasks}
+        return {"": json.dumps(whole, ensure_ascii=False, indent=2) + "\n"}
 
     def new_id(self, number: int, task_id: str) -> str:
         return f"{_MAIN}/{number}"
@@ -102,6 +109,26 @@ def _lists(data: Any) -> dict[str, list[Any]]:
         for tag, one in data.items()
         if isinstance(one, dict) and isinstance(one.get("tasks"), list)
     }
+
+
+def _around(data: Any) -> dict[str, Any]:
+    """Return what a file says beside its tasks: of a list without tags all, else tags that have no
+    task."""
+    if isinstance(data, list):
+        return {"_top": []}
+    if isinstance(data.get("tasks"), list):
+        return {"_top": {name: None if name == "tasks" else one for name, one in data.items()}}
+    bare = {
+        tag: one for tag, one in data.items() if not (isinstance(one, dict) and one.get("tasks"))
+    }
+    return {"_bare": bare} if bare else {}
+
+
+def _with_parts(data: Any, tag: str, whole: str, parent: str | None) -> list[Record]:
+    found = [_record(data, tag, whole, parent)]
+    for part in data.get("subtasks") or ():
+        found += _with_parts(part, tag, f"{whole}.{part['id']}", whole)
+    return found
 
 
 def _status(word: object) -> Status:
@@ -129,7 +156,8 @@ def _record(data: dict[str, Any], tag: str, whole: str, parent: str | None) -> R
         updated_at=data.get("updatedAt"),
         rest={k: v for k, v in data.items() if k not in _TOLD}
         | ambiguous
-        | {"_id": data["id"], **({"_listed": listed} if listed else {})},
+        | {"_id": data["id"], "_has_parts": "subtasks" in data}
+        | ({"_listed": listed} if listed else {}),
         task_id=own if isinstance(own, str) else None,
         fields=_FIELDS,
         priorities=_SPANS.get(text(data.get("priority")).lower(), frozenset()),
@@ -152,35 +180,54 @@ def _text(value: object) -> str:
     return "\n".join(f"- {one}" for one in value) if isinstance(value, list) else text(value)
 
 
+def _task_with_parts(
+    record: Record, tag: str, number: str, parts: Mapping[str, Sequence[Record]]
+) -> dict[str, Any]:
+    data = _task(record, tag, number)
+    found = [
+        _task_with_parts(part, tag, part.id.partition(" (")[0].rpartition(".")[2], parts)
+        for part in parts.get(record.id, ())
+    ]
+    if found or record.rest.get("_has_parts", "." not in record.id):
+        data["subtasks"] = found
+    return data
+
+
 def _task(record: Record, tag: str, number: str) -> dict[str, Any]:
     was = dict(record.rest)
     said = record.rest.get("_id")
     own = int(number) if number.isdecimal() else number
     data: dict[str, Any] = {"id": said if text(said) == number else own, "title": record.name}
     fields = fields_of(record, "description", _SECTIONS)
-    data |= {"description": "", "details": "", "testStrategy": "", **fields}
+    if "_empty" not in record.rest:
+        data |= {"description": "", "details": "", "testStrategy": ""}
+    data |= fields
     for name, value in record.rest.get("_listed", {}).items():
         if _text(value) == fields.get(name):
             data[name] = value
     data |= {name: value for name, value in was.items() if not name.startswith("_")}
-    data["status"] = kept(record.status, was.get("status"), _status, _word)
+    if "status" in was or said is None or record.status is not Status.PENDING:
+        data["status"] = kept(record.status, was.get("status"), _status, _word)
     level = _LEVELS.get(text(was.get("priority")))
-    if was.get("priority") is None and record.priority in (None, 3) and record.parent:
-        data.pop("priority", None)
+    is_unsaid = was.get("priority") is None and (record.parent or said is not None)
+    if is_unsaid and record.priority in (None, 3):
+        pass
     elif level != record.priority:
         data["priority"] = _WORDS[record.priority or 3]
     waits = {*record.blockers, *record.rest.get("_unknown", ())}
     if {*_waits(was.get("dependencies"), tag, record.parent)} != waits:
         data["dependencies"] = [_shown(one, record, tag) for one in record.blockers]
-    data.setdefault("dependencies", [])
+    if said is None:
+        data.setdefault("dependencies", [])
     if record.notes:
         # There is no place for notes: they follow the details, as task-master's own additions do.
-        said = [
+        whole = text(data.get("details"))
+        added = (
             f"<info added on {note.at}>\n{note.text}\n</info added on {note.at}>"
             for note in record.notes
-        ]
-        data["details"] = "\n".join([text(data.get("details")), *said]).strip()
-    if not any(not name.startswith("_") for name in was):
+        )
+        data["details"] = "\n".join([whole, *(one for one in added if one not in whole)]).strip()
+    if said is None:
         data["metadata"] = {"tasky_id": record.task_id}
     return data
 

@@ -2,7 +2,7 @@
 
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from typing import Any, LiteralString
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
@@ -12,8 +12,8 @@ from psycopg import sql as names
 
 from ...errors import BusyError, UnavailableError, UnreachableError
 from ..readiness import hold_up_all
-from ..sql import STEPS, TABLES, VERSION, SqlView, steps_from
-from ..store import Guard, no_guard
+from ..sql import STEPS, TABLES, VERSION, SqlView, miscounted, steps_from
+from ..store import WRITES_TOGETHER, Guard, contradictory, no_guard
 from .view import PostgresView
 
 _STATEMENT_MS = 30_000
@@ -30,6 +30,12 @@ CREATE TABLE vocabulary (word {text} NOT NULL PRIMARY KEY);
 _COVERING = """
 ALTER TABLE tasks DROP CONSTRAINT tasks_pkey,
     ADD PRIMARY KEY (number) INCLUDE (sort_key, status);
+"""
+# New words stand in a list until the index takes them in, all at once. A write that finds the list
+# full does that, for a second: `tidy` does it before, and the list may be longer than the 4 MB that
+# PostgreSQL allows by itself.
+_LONGER_LIST = """
+ALTER INDEX words_index SET (gin_pending_list_limit = 16384);
 """
 # Before format 5 the words that tasks have were known only to the index.
 _TO_FORMAT_5 = """
@@ -52,6 +58,8 @@ class Postgres:
         self._idle: list[psycopg.Connection[tuple[Any, ...]]] = []
         self._lock = threading.Lock()
         self._closed = False
+        self._untidy = 0
+        """How many writes followed the last time that the index of words took in its list."""
 
     def open(self) -> "Postgres":
         """Connect, and make the plan's schema where there is none."""
@@ -72,13 +80,23 @@ class Postgres:
         with self._transaction("BEGIN ISOLATION LEVEL READ COMMITTED", turnstile) as view:
             yield view
             guard()
+        self._untidy += 1
 
     def tidy(self, *, is_pause: bool = True) -> None:
-        """The server does that itself."""
+        """Have the index of words take in what waits in its list, so that no write has to, and no
+        search reads through it."""
+        if not self._untidy or not (is_pause or self._untidy >= WRITES_TOGETHER):
+            return
+        self._untidy = 0
+        index = names.Identifier(self._schema, "words_index").as_string()
+        # Only who made the plan may do so; others leave it to that one, or to a full list.
+        with self._connection() as connection, suppress(psycopg.errors.InsufficientPrivilege):
+            connection.execute("SELECT gin_clean_pending_list(%s::regclass)", (index,))
 
     def check(self) -> list[str]:
-        """The server looks after its own files."""
-        return []
+        """Say what is miscounted; the server looks after its own files."""
+        with self.read() as view:
+            return miscounted(view)
 
     def close(self) -> None:
         with self._lock:
@@ -144,6 +162,8 @@ class Postgres:
                 reason="store_busy",
                 suggestions=["Try again."],
             ) from error
+        except psycopg.IntegrityError as error:
+            raise contradictory() from error
         except psycopg.OperationalError as error:
             # The driver's words name host and user, and may come to hold more: not passed on.
             raise UnreachableError(sent=False) from error
@@ -182,7 +202,8 @@ class Postgres:
                 return
             connection.execute(names.SQL("CREATE SCHEMA IF NOT EXISTS {}").format(schema))
             connection.execute("SELECT set_config('search_path', %s, true)", (self._schema,))
-            connection.execute((TABLES + _WORDS + _COVERING).format(text=_TEXT).encode())
+            tables = TABLES + _WORDS + _COVERING + _LONGER_LIST
+            connection.execute(tables.format(text=_TEXT).encode())
             connection.execute("INSERT INTO format VALUES (%s)", (VERSION,))
 
     def _upgrade(
@@ -196,7 +217,8 @@ class Postgres:
         if version in STEPS:
             connection.execute("SELECT set_config('search_path', %s, true)", (self._schema,))
             words = _TO_FORMAT_5 if version < 5 else ""
-            connection.execute((steps_from(version) + words).format(text=_TEXT).encode())
+            steps = steps_from(version) + words + _LONGER_LIST
+            connection.execute(steps.format(text=_TEXT).encode())
             hold_up_all(PostgresView(connection, datetime.now(UTC)))
             connection.execute("UPDATE format SET version = %s", (VERSION,))
         elif version != VERSION:

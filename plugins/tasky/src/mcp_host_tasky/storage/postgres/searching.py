@@ -9,7 +9,7 @@ one has the words is looked up by its number, until the page is full.
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 from ...model import Found, Status, Summary, Wanted
 from ..sql import (
@@ -22,55 +22,30 @@ from ..sql import (
     summary_of,
 )
 from ..store import COUNTED
+from .limits import (
+    CANDIDATES,
+    COMMON,
+    EXAMINED,
+    LOOKED_AT,
+    LOOKED_UP,
+    MANY,
+    RARE,
+    READ,
+    SAMPLE,
+    SEVERAL,
+    SORTED,
+    TEXTS,
+    WALKED,
+    WALKED_PAST,
+)
 from .text_query import KnownWords, TextQuery
+from .walk import WALK, WALK_WAITING, Walk
 
-EXAMINED = 4_000
-"""So many tasks are looked at to count those that fulfil other conditions as well."""
-TEXTS = 2_000
-"""So many texts are looked at for that."""
-LOOKED_AT = 20_000
-"""So many entries of an index are met on a walk for that; fewer where each costs a look-up."""
-LOOKED_UP = 5_000
-SAMPLE = 500
-"""So many texts are read to learn whether words are often together."""
-COMMON = 0.2
-"""From this part of the texts on, enough to count are sooner found by reading texts."""
-READ = 100_000
-"""So many texts are read for that."""
-MANY = 0.016
-"""From this part of the texts on, other conditions are asked before the index of words."""
-SEVERAL = 0.025
-"""As `MANY`, where tags are wanted: what has the words is soon compared with what has a tag."""
-RARE = 0.008
-"""As `MANY`, where whole rows must be read for the other conditions."""
-SORTED = 14_000
-"""Up to so many tasks that have the words are sorted: a walk that meets enough takes longer."""
-CANDIDATES = 20_000
-"""Up to so many tasks that fulfil one condition are sorted: a walk past all others takes longer."""
-WALKED = 8_000
-"""So many texts are looked up on a walk before all tasks that have the words are gathered."""
 _HAS_WORDS = "(SELECT words @@ ?::tsquery FROM words WHERE words.number = {}.number)"
 _FIRST_HAS_WORDS = _HAS_WORDS.format("first")
 # As values: the planner would join the table, and list all that have the tag where few are asked.
 _HAS_TAG = "(SELECT true FROM tagged WHERE tag = ? AND tagged.number = tasks.number)"
 _LISTED_TAG = "(number IN (SELECT number FROM tagged WHERE tag = ?)) IS TRUE"
-# A sort key ends with the number: an index that has the key is all that a walk reads.
-_KEYS = (
-    "FROM (SELECT sort_key, substr(sort_key, 49)::bigint AS number, status, open_blockers, "
-    "held_up, claimant, claimed_until, holder FROM tasks) AS tasks"
-)
-_WALK = f"SELECT sort_key, number {_KEYS}"
-_WALK_WAITING = f"SELECT sort_key, number, open_blockers, held_up {_KEYS}"
-
-
-class Walk(NamedTuple):
-    """A SELECT of tasks in list order, past a sort key that is its last value, the conditions that
-    are looked at after it, and after how many tasks a count ends."""
-
-    source: str
-    values: list[Any]
-    rest: Where
-    most: int
 
 
 class View(KnownWords, Protocol):
@@ -180,15 +155,34 @@ class Searching:
         """Return the page of all with the words and tags, unless these are more than `most`."""
         most = SORTED if most is None else most
         rest = self._rest()
-        tags = self._wanted.tags
+        wanted = self._wanted
+        others = wanted != wanted.only(words=wanted.words, status=wanted.status)
         # An array has the database look each up by its number. All stays there but for the page.
+        # Where the words are all that is wanted, many are not sorted but met in list order.
+        walk = "false" if others else f"(SELECT count(*) FROM found) > {WALKED_PAST}"
         ((worded, total, page),) = self._view.rows(
             f"WITH found AS MATERIALIZED ({self._matching(most + 1)}), "
+            f"first AS MATERIALIZED ({WALK} WHERE {walk} AND sort_key > ? "
+            f"ORDER BY sort_key LIMIT {LOOKED_AT}), "
+            "met AS MATERIALIZED (SELECT sort_key, number FROM first "
+            "WHERE (number IN (SELECT number FROM found)) IS TRUE ORDER BY sort_key LIMIT ?), "
             "few AS MATERIALIZED (SELECT sort_key, number FROM tasks WHERE number = ANY (CASE "
             f"WHEN (SELECT count(*) FROM found) <= {most} THEN ARRAY(SELECT number FROM found) "
-            f"END) AND {rest}) SELECT (SELECT count(*) FROM found), (SELECT count(*) FROM few), "
-            "ARRAY(SELECT number FROM few WHERE sort_key > ? ORDER BY sort_key LIMIT ?)",
-            (self._query, *tags, *rest.values, after, limit + 1),
+            f"END) AND {rest}) SELECT (SELECT count(*) FROM found), "
+            f"CASE WHEN {walk} THEN (SELECT count(*) FROM found) "
+            "ELSE (SELECT count(*) FROM few) END, "
+            "CASE WHEN (SELECT count(*) FROM met) = ? THEN ARRAY(SELECT number FROM met) "
+            "ELSE ARRAY(SELECT number FROM few WHERE sort_key > ? ORDER BY sort_key LIMIT ?) END",
+            (
+                self._query,
+                *wanted.tags,
+                after,
+                limit + 1,
+                *rest.values,
+                limit + 1,
+                after,
+                limit + 1,
+            ),
         )
         return self._found(page, total) if worded <= most else None
 
@@ -255,7 +249,7 @@ class Searching:
         if wanted.waiting:
             own = replace(own, status=Status.PENDING)
         where = common_conditions(own, "number")
-        source = f"{_WALK_WAITING if wanted.waiting else _WALK} WHERE {where} AND sort_key > ?"
+        source = f"{WALK_WAITING if wanted.waiting else WALK} WHERE {where} AND sort_key > ?"
         rest = self._later(is_walk=True)
         if wanted.waiting:
             rest.need("(open_blockers > 0 OR held_up = 1)")

@@ -59,6 +59,12 @@ class PostgresView(SqlView):
             sql = f"UPDATE {table} SET {settings} FROM {source} WHERE {table}.{key} = new.{key}"
             self.rows_of(sql, (part,))
 
+    def delete(self, table: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
+        source = f"json_populate_recordset(NULL::{table}, ?::json) AS gone"
+        where = " AND ".join(f"{table}.{column} = gone.{column}" for column in columns)
+        for part in _as_json(columns, rows):
+            self.rows_of(f"DELETE FROM {table} USING {source} WHERE {where}", (part,))
+
     def apply(self, changes: Changes) -> None:
         with _together(self._connection):
             super().apply(changes)

@@ -1,5 +1,6 @@
 """What the two SQL stores share."""
 
+from .counters import miscounted
 from .rows import SUMMARY, summary_of
 from .tables import STEPS, TABLES, VERSION, steps_from
 from .view import FEW, LISTED, SOME, SqlView
@@ -21,6 +22,7 @@ __all__ = [
     "common_conditions",
     "indexed",
     "is_status",
+    "miscounted",
     "reworded",
     "says",
     "status_word",

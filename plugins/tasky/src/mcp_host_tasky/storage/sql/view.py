@@ -70,6 +70,11 @@ class SqlView:
         settings = ", ".join(f"{column} = ?" for column in columns)
         self.run(f"UPDATE {table} SET {settings} WHERE {key} = ?", rows)
 
+    def delete(self, table: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
+        """Remove the rows that have these values in these columns."""
+        where = " AND ".join(f"{column} = ?" for column in columns)
+        self.run(f"DELETE FROM {table} WHERE {where}", rows)
+
     def among(self, values: Collection[Any]) -> tuple[str, Any]:
         """Return the right side of `column …` for any of these, and its one value."""
         raise NotImplementedError
@@ -315,6 +320,7 @@ class SqlView:
         self._forget([before for before, after in changes.tasks if before and not after])
         self._insert([after for before, after in changes.tasks if after and not before])
         self._replace([(old, new) for old, new in changes.tasks if old and new])
+        self._relate(changes.tasks)
         recounted = self._count_blockers(changes)
         count_unblocked(self, changes)
         hold_up(self, changes, recounted)
@@ -345,14 +351,12 @@ class SqlView:
             return
         numbers = sorted(task.number for task in tasks)
         self.run("DELETE FROM tasks WHERE number = ?", [(number,) for number in numbers])
-        self._unrelate(tasks)
         self.drop_words(numbers)
 
     def _insert(self, tasks: list[Task]) -> None:
         if not tasks:
             return
         self.insert("tasks", [*TASK_COLUMNS, "sort_key"], [task_row(task) for task in tasks])
-        self._relate(tasks)
         self.put_words(sorted((task.number, indexed(task)) for task in tasks))
 
     def _replace(self, pairs: list[tuple[Task, Task]]) -> None:
@@ -365,9 +369,6 @@ class SqlView:
             alike.setdefault(columns, []).append((*values, new.number))
         for columns, rows in alike.items():
             self.update("tasks", columns, "number", rows)
-        related = [(o, n) for o, n in pairs if (o.tags, o.blockers) != (n.tags, n.blockers)]
-        self._unrelate([old for old, _ in related])
-        self._relate([new for _, new in related])
         other = [
             (old, new)
             for old, new in pairs
@@ -376,17 +377,21 @@ class SqlView:
         if other:
             self.replace_words(sorted(other, key=lambda pair: pair[1].number))
 
-    def _relate(self, tasks: list[Task]) -> None:
-        waits = [(blocker, task.task_id) for task in tasks for blocker in task.blockers]
+    def _relate(self, pairs: Iterable[tuple[Task | None, Task | None]]) -> None:
+        """Keep what tasks, each as it was and as it is, wait for, and their tags: of each only what
+        differs is written."""
+        gone_waits, waits, gone_tagged, tagged = [], [], [], []
+        for old, new in pairs:
+            before, after = _waits(old), _waits(new)
+            gone_waits += sorted(before - after)
+            waits += sorted(after - before)
+            had, has = _tagged(old), _tagged(new)
+            gone_tagged += sorted(had - has)
+            tagged += sorted(has - had)
+        self.delete("waits", ("blocker_id", "task_id"), gone_waits)
         self.insert("waits", ("blocker_id", "task_id"), waits)
-        tagged = [(tag, task.number) for task in tasks for tag in task.tags]
+        self.delete("tagged", ("tag", "number"), gone_tagged)
         self.insert("tagged", ("tag", "number"), tagged)
-
-    def _unrelate(self, tasks: list[Task]) -> None:
-        self.run("DELETE FROM waits WHERE task_id = ?", [(task.task_id,) for task in tasks])
-        # By both columns: no index begins with the number.
-        tagged = [(tag, task.number) for task in tasks for tag in task.tags]
-        self.run("DELETE FROM tagged WHERE tag = ? AND number = ?", tagged)
 
     def _count_blockers(self, changes: Changes) -> set[str]:
         """Count the open blockers anew, of tasks that changed theirs or whose blockers changed;
@@ -430,6 +435,16 @@ class SqlView:
                 "UPDATE counters SET value = ? WHERE name = 'last_number' AND value < ?",
                 (number, number),
             )
+
+
+def _waits(task: Task | None) -> set[tuple[str, str]]:
+    """Return the rows of what a task waits for."""
+    return {(blocker, task.task_id) for blocker in task.blockers} if task else set()
+
+
+def _tagged(task: Task | None) -> set[tuple[str, int]]:
+    """Return the rows of a task's tags."""
+    return {(tag, task.number) for tag in task.tags} if task else set()
 
 
 def _grouped(pairs: Iterable[Sequence[str]]) -> dict[str, list[str]]:

@@ -10,8 +10,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from ...errors import UnavailableError
-from ..sql import SqlView
-from ..store import Guard, no_guard
+from ..sql import SqlView, miscounted
+from ..store import WRITES_TOGETHER, Guard, no_guard
 from .connecting import AtRest, Identity, begin, identity, opened, refuse_other_files, stoppable
 from .preparing import make, prepare
 from .trouble import WAIT_SECONDS, busy, explained
@@ -21,8 +21,6 @@ MERGED_PAGES = 200
 """So much of the index of words is merged when nobody writes, in pages."""
 MERGED_MEANWHILE = 32
 """So much of it is merged for each write that others follow closely."""
-WRITES_TOGETHER = 32
-"""After so many of these it is merged, since the next one waits for it, and for its `fsync`."""
 LONG_LOG = 16_000
 """From so many pages of log on, they are copied into the file while others write as well."""
 _LOG_HEAD, _FRAME_HEAD = 32, 24
@@ -112,14 +110,15 @@ class SqliteFile:
         self._untidy = 0
 
     def check(self) -> list[str]:
-        """Say what SQLite finds damaged in its pages, tables, indexes and words."""
+        """Say what SQLite finds damaged in its pages, tables, indexes and words, and what is
+        miscounted."""
         with self._connection() as connection:
             found = [row[0] for row in connection.execute("PRAGMA integrity_check(100)")]
             if found == ["ok"]:
                 found = []
             if not isinstance(connection, AtRest):
                 connection.execute("INSERT INTO words (words, rank) VALUES ('integrity-check', 1)")
-        return found
+            return found or miscounted(SqliteView(connection))
 
     def close(self) -> None:
         with self._lock:

@@ -4,7 +4,7 @@ import sqlite3
 from pathlib import Path
 
 from ...errors import BusyError, TaskyError, UnavailableError
-from ..store import read_only
+from ..store import contradictory, read_only
 
 WAIT_SECONDS = 25
 """How long a writer waits for another."""
@@ -28,6 +28,8 @@ def busy(path: Path) -> BusyError:
 
 def explained(error: sqlite3.DatabaseError, path: Path) -> TaskyError | None:
     text = str(error)
+    if isinstance(error, sqlite3.IntegrityError):
+        return contradictory()
     if "not a database" in text or "malformed" in text:
         return corrupt(path)
     if "readonly" in text:

@@ -1,0 +1,23 @@
+"""A walk through tasks in list order, along an index."""
+
+from typing import Any, NamedTuple
+
+from ..sql import Where
+
+# A sort key ends with the number: an index that has the key is all that a walk reads.
+_KEYS = (
+    "FROM (SELECT sort_key, substr(sort_key, 49)::bigint AS number, status, open_blockers, "
+    "held_up, claimant, claimed_until, holder FROM tasks) AS tasks"
+)
+WALK = f"SELECT sort_key, number {_KEYS}"
+WALK_WAITING = f"SELECT sort_key, number, open_blockers, held_up {_KEYS}"
+
+
+class Walk(NamedTuple):
+    """A SELECT of tasks in list order, past a sort key that is its last value, the conditions that
+    are looked at after it, and after how many tasks a count ends."""
+
+    source: str
+    values: list[Any]
+    rest: Where
+    most: int
