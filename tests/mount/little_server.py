@@ -44,6 +44,8 @@ def tools() -> list[dict[str, Any]]:
         {"name": "echo", "description": described(), "inputSchema": ANY},
         {"name": "read.it", "inputSchema": ANY, "annotations": {"readOnlyHint": True, "of": 1}},
         {"name": "ask", "inputSchema": ANY},
+        {"name": "ask_several", "inputSchema": ANY},
+        {"name": "ask_in_vain", "inputSchema": ANY},
         {"name": "environment", "inputSchema": ANY},
         {"name": "grow", "inputSchema": ANY},
         {"name": "large", "inputSchema": ANY},
@@ -63,13 +65,33 @@ def send(message: dict[str, Any]) -> None:
         sys.stdout.flush()
 
 
-def ask(method: str, params: dict[str, Any]) -> dict[str, Any]:
+def begin_to_ask(method: str, params: dict[str, Any]) -> str:
     key = f"q{len(WAITING)}"
-    there = threading.Event()
-    WAITING[key] = (there, [])
+    WAITING[key] = (threading.Event(), [])
     send({"id": key, "method": method, "params": params})
+    return key
+
+
+def answer_to(key: str) -> dict[str, Any]:
+    there, answers = WAITING[key]
     there.wait(60)
-    return WAITING[key][1][0]
+    return answers[0]
+
+
+def ask(method: str, params: dict[str, Any]) -> dict[str, Any]:
+    return answer_to(begin_to_ask(method, params))
+
+
+def ask_several(each: list[str], withdrawn: str) -> dict[str, Any]:
+    """Ask side by side; take one of the questions back once the project's folder says so."""
+    form = {"requestedSchema": FORM}
+    keys = [begin_to_ask("elicitation/create", {"message": one, **form}) for one in each]
+    if withdrawn:
+        while not (STATE / "withdraw").exists():
+            time.sleep(0.01)
+        gone = keys.pop(each.index(withdrawn))
+        send({"method": "notifications/cancelled", "params": {"requestId": gone}})
+    return text(json.dumps([answer_to(key)["result"]["content"]["name"] for key in keys]))
 
 
 def text(words: str) -> dict[str, Any]:
@@ -82,6 +104,12 @@ def call(name: str, given: dict[str, Any], token: Any) -> dict[str, Any]:
             {"method": "notifications/progress", "params": {"progressToken": token, "progress": 1}}
         )
         return {**text(given.get("words", "")), "structuredContent": {"own": 1}, "isError": False}
+    if name == "ask_several":
+        return ask_several(given["questions"], given.get("withdrawn", ""))
+    if name == "ask_in_vain":
+        begin_to_ask("elicitation/create", {"message": "in vain?", "requestedSchema": FORM})
+        while not (STATE / "withdraw").exists():
+            time.sleep(0.01)
     if name == "ask":
         params = {"message": given.get("words"), "requestedSchema": FORM}
         params = {} if "lacks" in given else params

@@ -1,6 +1,7 @@
 """Servers of a client become packs: nothing is lost on the way, and no secret is shown."""
 
 import json
+import os
 import signal
 import stat
 import subprocess
@@ -226,6 +227,21 @@ def test_what_cannot_be_done_is_told(home: Home, arguments: tuple[str, ...], sai
     assert not (home.project / "mcp-host.toml").exists()
 
 
+@pytest.mark.parametrize("damage", ["", "[1]", "{}", '{"path": '])
+def test_a_damaged_original_is_named_and_nothing_is_changed(home: Home, damage: str) -> None:
+    file = client_file(home, {"a": {"command": "x"}})
+    assert home.run("adopt", "cursor", "--all", "--replace", "--no-lock").code == 0
+    replaced = file.read_bytes()
+    (original,) = home.folder.rglob("adopted/*.json")
+    original.write_text(damage)
+
+    undone = home.run("adopt", "--undo")
+
+    assert undone.code == 1
+    assert f"{original} is damaged" in " ".join(undone.err.split())
+    assert (file.read_bytes(), original.read_text()) == (replaced, damage)
+
+
 def test_words_of_a_command_that_are_secret_are_kept_apart(tmp_path: Path) -> None:
     arguments = ("-y", "pack@1.2", "--token", "abc", "--api-key=abc", "-H", "X-Key: abc", TOKEN)
     made = adopted(tmp_path, arguments=(*arguments, "--port", "8080", "https://a:b@c.org/"))
@@ -237,6 +253,57 @@ def test_words_of_a_command_that_are_secret_are_kept_apart(tmp_path: Path) -> No
         *("--port", "8080", {"file": "x.argument-11=https:||a:b@c.org|"}),
     ]
     assert "abc" not in made.what and TOKEN not in made.what
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("--header=Authorization: Bearer hunter",),
+        ("--header", "X-Api-Key: hunter"),
+        ("-e", "API_TOKEN=hunter"),
+        ("--env=API_TOKEN=hunter",),
+        ("-eAPI_TOKEN=hunter",),
+        ("API_TOKEN=hunter", "node"),
+        ("-c", "API_TOKEN='hunter' npx server"),
+        ("--config", '{"apiKey":"hunter"}'),
+        ("--config", '{"headers": {"Authorization": "Bearer hunter"}}'),
+        ("Server=a;Password=hunter;Port=1",),
+        ("https://x.org/#access_token=hunter",),
+        ("Bearer hunter",),
+        ("${PASSWORD:-hunter}",),
+        ("--dsn", "${DSN:-postgres://a:hunter@x/}"),
+    ],
+)
+def test_a_secret_is_kept_apart_wherever_it_stands(tmp_path: Path, words: tuple[str, ...]) -> None:
+    made = adopted(tmp_path, arguments=words, environment={"OPTIONS": words[-1]})
+    at_address = adopted(tmp_path, command="", url="https://x.org/", headers={"X": words[-1]})
+
+    assert "hunter" not in json.dumps(without_files(made.table)) + made.what
+    assert "hunter" not in "".join(made.notes)
+    if "hunter" in words[-1]:
+        assert "hunter" not in json.dumps(without_files(at_address.table))
+
+
+def without_files(table: Any) -> Any:
+    """A table without what stands in files, whose names here tell it."""
+    if isinstance(table, dict):
+        return {key: without_files(value) for key, value in table.items() if key != "file"}
+    return [without_files(one) for one in table] if isinstance(table, list) else table
+
+
+@pytest.mark.parametrize("kind", ["pipe", "device", "long"])
+def test_a_file_of_variables_that_is_none_holds_nobody_up(tmp_path: Path, kind: str) -> None:
+    file = tmp_path / "variables"
+    if kind == "pipe":
+        os.mkfifo(file)
+    elif kind == "device":
+        file.symlink_to("/dev/zero")
+    else:
+        file.write_bytes(b"A=b\n" * 300_000)
+
+    made = adopted(tmp_path, entry={"envFile": str(file)})
+
+    assert "cannot be read" in made.problem
 
 
 def test_references_are_translated_or_named(tmp_path: Path) -> None:
@@ -338,7 +405,15 @@ def test_a_name_becomes_the_nearest_that_a_pack_may_have(name: str, pack: str) -
 
 
 @pytest.mark.parametrize(
-    "value", ["/home/ann/projects/2024-report-final-version", "@scope/server-x@1.2.3", "workspaceX"]
+    "value",
+    [
+        "/home/ann/projects/2024-report-final-version",
+        "@scope/server-x@1.2.3",
+        "workspaceX",
+        "mcp/keycloak:latest",
+        "LOG_LEVEL=debug",
+        "type=bind,src=/home/ann,dst=/projects",
+    ],
 )
 def test_ordinary_words_are_no_secrets(value: str) -> None:
     assert not looks_secret(value)

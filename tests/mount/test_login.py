@@ -13,8 +13,12 @@ import pytest
 from core_home import Done, Home
 from core_web import Web
 from mcp.shared.auth import OAuthClientInformationFull
-from oauth_servers import People, two_servers
+from oauth_servers import People, address, listener, serving, two_servers
 from pydantic import AnyUrl
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import JSONResponse, RedirectResponse, Response
+from starlette.routing import Route
 
 LONGEST = 60.0
 KEYRINGS = Path(__file__).parent / "keyrings"
@@ -180,6 +184,53 @@ def test_what_stands_in_the_way_of_a_login_is_told(home: Home, people: People) -
     assert "packs.tracker has no url" in local.err
     assert "no pack 'nothing' is in" in unknown.err and "with an address: far" in unknown.err
     assert out.out == "far was not logged in.\n"
+
+
+def test_a_redirect_to_another_address_takes_no_key_along(home: Home, people: People) -> None:
+    def away(_: Request) -> Response:
+        return RedirectResponse(people.url, 307)
+
+    with listener() as at, serving(Starlette(routes=[Route("/mcp", away, methods=["POST"])]), at):
+        home.write(f'[packs.tracker]\nurl = "{address(at)}/mcp"\nheaders = {{ X-Key = "mine" }}\n')
+        done = log_in(home)
+
+    assert (done.code, people.heard) == (1, [])
+    assert "has answered with HTTP 307" in done.err
+
+
+@pytest.mark.parametrize("lie", ["issuer", "token_endpoint", "authorization_endpoint"])
+def test_a_server_that_lies_about_who_logs_in_gets_no_login(home: Home, lie: str) -> None:
+    asked: list[str] = []
+
+    def answer(request: Request) -> Response:
+        asked.append(request.url.path)
+        if request.url.path == "/mcp":
+            return Response(status_code=401)
+        if "protected" in request.url.path:
+            return JSONResponse({"resource": f"{here}/mcp", "authorization_servers": [here]})
+        if request.url.path == "/register":
+            given = {"client_id": "one", "redirect_uris": ["http://127.0.0.1/callback"]}
+            return JSONResponse(given, 201)
+        metadata = {
+            "issuer": f"{here}/",
+            "authorization_endpoint": f"{here}/authorize",
+            "token_endpoint": f"{here}/token",
+            "registration_endpoint": f"{here}/register",
+            "response_types_supported": ["code"],
+            "code_challenge_methods_supported": ["S256"],
+        }
+        return JSONResponse({**metadata, lie: "http://elsewhere.example.org/"})
+
+    every = Route("/{path:path}", answer, methods=["GET", "POST"])
+    with listener() as at, serving(Starlette(routes=[every]), at):
+        here = address(at)
+        home.write(f'[packs.tracker]\nurl = "{here}/mcp"\n')
+        done = log_in(home)
+
+    assert done.code == 1
+    assert "Log in at" not in done.err and "Traceback" not in done.err
+    assert "/mcp" in asked and "/token" not in asked
+    assert not list((home.folder / "data").glob("mcp-host/logins/*.json"))
 
 
 def test_another_address_of_the_pack_gets_none_of_its_login(home: Home, people: People) -> None:

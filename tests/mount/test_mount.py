@@ -6,15 +6,15 @@ import json
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractAsyncContextManager, contextmanager
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
 import pytest
 from core_home import Home
-from mcp import Client
+from mcp import Client, StdioServerParameters
 from mcp_host.testing import Person, StdioClient, http_server, stdio_client
 from mcp_host_mount.schemas import input_schema
 from mcp_types import ElicitResult
@@ -49,6 +49,28 @@ def client_of(home: Home, settings: Path) -> AbstractAsyncContextManager[StdioCl
     environment = home.environment({"GIVEN": "a-secret-token", "ELSE": "not for servers"})
     serve = home.argv("serve", "--config", str(settings))
     return stdio_client(serve, environment=environment, cwd=home.project)
+
+
+@asynccontextmanager
+async def connected(
+    home: Home, settings: Path, transport: str, mode: str, asked: Any
+) -> AsyncIterator[Client]:
+    """A client of the SDK that asks its person with `asked`, at a host of its own."""
+    argv = home.argv("serve", "--config", str(settings))
+    environment = home.environment({"GIVEN": "a-secret-token"})
+    if transport == "http":
+        argv += ["--transport", "http", "--port", "0"]
+        async with (
+            http_server(argv, environment=environment, cwd=home.project) as server,
+            Client(server.url, mode=mode, elicitation_callback=asked) as client,
+        ):
+            yield client
+        return
+    started = StdioServerParameters(
+        command=argv[0], args=argv[1:], env=environment, cwd=home.project
+    )
+    async with Client(started, mode=mode, elicitation_callback=asked) as client:
+        yield client
 
 
 async def until(holds: Callable[[], bool]) -> None:
@@ -153,6 +175,100 @@ async def test_two_sessions_that_are_asked_at_once_hear_their_own_question(
 
     assert answers == ["ann", "bob"]
     assert heard == {name: [f"little: for {name}?"] for name in heard}
+
+
+@pytest.mark.parametrize("transport", ["stdio", "http"])
+@pytest.mark.parametrize(
+    ("tool", "given", "words"),
+    [
+        ("little_ask_in_vain", {}, "ask_in_vain done"),
+        ("little_ask_several", {"questions": ["one?"], "withdrawn": "one?"}, "[]"),
+    ],
+)
+async def test_a_person_is_asked_no_more_what_the_server_does_not_want_to_know_any_more(
+    home: Home, transport: str, tool: str, given: dict[str, Any], words: str
+) -> None:
+    settings = table(home)
+    learn(home, settings)
+    asked_no_more: list[str] = []
+
+    async def asked(_: Any, params: Any) -> ElicitResult:
+        (home.project / "withdraw").touch()
+        try:
+            async with asyncio.timeout(LONGEST):
+                await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            asked_no_more.append(params.message)
+            raise
+        raise AssertionError("it was not told")
+
+    async with connected(home, settings, transport, "legacy", asked) as client:
+        result = await client.call_tool(tool, given)
+
+    assert result.content[0].text == words
+    assert len(asked_no_more) == 1
+
+
+@pytest.mark.parametrize("mode", ["legacy", "2026-07-28"])
+async def test_questions_of_one_call_are_asked_one_after_the_other(home: Home, mode: str) -> None:
+    settings = table(home)
+    learn(home, settings)
+    heard: list[str] = []
+
+    async def asked(_: Any, params: Any) -> ElicitResult:
+        heard.append(params.message)
+        (home.project / "withdraw").touch()
+        return ElicitResult(action="accept", content={"name": params.message})
+
+    async with connected(home, settings, "stdio", mode, asked) as client:
+        questions = {"questions": ["one?", "two?", "three?"]}
+        answered = await client.call_tool("little_ask_several", questions)
+        again = await client.call_tool("little_ask_several", questions)
+
+    names = [f"little: {name}" for name in ("one?", "two?", "three?")]
+    assert json.loads(answered.content[0].text) == json.loads(again.content[0].text) == names
+    assert heard == names * 2
+
+
+async def test_an_answer_that_comes_after_the_call_has_ended_brings_what_became_of_it(
+    home: Home,
+) -> None:
+    settings = table(home)
+    learn(home, settings)
+
+    async def asked(_: Any, __: Any) -> ElicitResult:
+        (home.project / "withdraw").touch()
+        return ElicitResult(action="accept", content={"name": "late"})
+
+    async with connected(home, settings, "http", "2026-07-28", asked) as client:
+        result = await client.call_tool("little_ask_in_vain", {})
+
+    assert result.content[0].text == "ask_in_vain done"
+
+
+async def test_two_sessions_whose_calls_ask_several_questions_hear_their_own(home: Home) -> None:
+    settings = table(home)
+    learn(home, settings)
+    heard: dict[str, list[str]] = {"ann": [], "bob": []}
+
+    async def session(name: str, address: str) -> None:
+        async def asked(_: Any, params: Any) -> ElicitResult:
+            heard[name].append(params.message)
+            return ElicitResult(action="accept", content={"name": name})
+
+        async with Client(address, mode="legacy", elicitation_callback=asked) as client:
+            for _ in range(5):
+                questions = {"questions": [f"{name} 1", f"{name} 2"]}
+                await client.call_tool("little_ask_several", questions)
+
+    serve = home.argv("serve", "--transport", "http", "--port", "0", "--config", str(settings))
+    environment = home.environment({"GIVEN": "a-secret-token"})
+    async with http_server(serve, environment=environment, cwd=home.project) as server:
+        await session("ann", server.url)  # the server has shown how it asks
+        await asyncio.gather(*(session(name, server.url) for name in heard))
+
+    assert heard["ann"] == ["little: ann 1", "little: ann 2"] * 10
+    assert heard["bob"] == ["little: bob 1", "little: bob 2"] * 5
 
 
 async def test_lists_follow_the_server_while_it_serves_and_at_its_next_start(home: Home) -> None:

@@ -8,6 +8,7 @@ does not run while a person thinks; the wait has a limit of its own.
 from __future__ import annotations
 
 import asyncio
+from asyncio import FIRST_COMPLETED
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -26,11 +27,32 @@ class Questions:
     async def __call__(self, call: Call, following: Next) -> Result:
         result = await following(call)
         while isinstance(result, Asked) and call.asking.ask is not None:
-            ask = call.asking.ask
-            answers = {name: await self._ask(ask, q) for name, q in result.questions.items()}
+            answers = await self._answers(call.asking.ask, result)
             call.asking = replace(call.asking, answers=answers, state=result.state)
             result = await following(call)
         return result
+
+    async def _answers(self, ask: AskLive, asked: Asked) -> dict[str, Mapping[str, Any]]:
+        """Ask everything, and return the answers; none where the questions are withdrawn."""
+        if asked.withdrawn is None:
+            return await self._ask_each(ask, asked.questions)
+        asking = asyncio.ensure_future(self._ask_each(ask, asked.questions))
+        withdrawn = asyncio.ensure_future(asked.withdrawn.wait())
+        try:
+            await asyncio.wait({asking, withdrawn}, return_when=FIRST_COMPLETED)
+            if asking.done():
+                return asking.result()
+            asking.cancel()
+            await asyncio.wait({asking})  # the client hears of it before the call goes on
+            return {}
+        finally:
+            asking.cancel()
+            withdrawn.cancel()
+
+    async def _ask_each(
+        self, ask: AskLive, questions: Mapping[str, Mapping[str, Any]]
+    ) -> dict[str, Mapping[str, Any]]:
+        return {name: await self._ask(ask, each) for name, each in questions.items()}
 
     async def _ask(self, ask: AskLive, question: Mapping[str, Any]) -> Mapping[str, Any]:
         try:

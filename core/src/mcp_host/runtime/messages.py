@@ -6,6 +6,7 @@ is an object of the pack, so that the host may look at any of it on its own loop
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
 from dataclasses import field
 from typing import Any, Literal, NamedTuple, TypeAlias
@@ -85,10 +86,15 @@ class Answered:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """Questions that must be answered before the call can run; `state` comes back with them."""
+    """Questions that must be answered before the call can run; `state` comes back with them.
+
+    `withdrawn` is set once no answer is wanted any more; None where that never happens. The call
+    then comes again without answers.
+    """
 
     questions: Mapping[str, Mapping[str, Any]]
     state: str
+    withdrawn: asyncio.Event | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

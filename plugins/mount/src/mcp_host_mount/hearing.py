@@ -51,6 +51,8 @@ class Hearing:
         elif method == "notifications/message":
             if not self._calls.told.log(params):
                 self._say(str(params.get("data"))[:LONGEST_WORDS])
+        elif method == "notifications/cancelled":
+            self._calls.withdraw_question(params.get("requestId"))
         elif method == "notifications/resources/updated":
             self._send({"changed": str(params.get("uri", ""))})
         elif method.endswith("/list_changed"):

@@ -7,8 +7,10 @@ import logging
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 from typing import Any
+from weakref import WeakValueDictionary
 
 from ...packs.apart import LOG, STARTING, Apart, over, write_log
 from ...packs.children.child import Child, Ended
@@ -18,7 +20,7 @@ from ..bounds import text
 from ..codec import checked, found_of, list_change_of, reason_of, reply_of, said_of
 from ..loop import MOMENT
 from ..mailbox import Mailbox
-from ..messages import NOTICE_BYTES, Answered, Reason
+from ..messages import NOTICE_BYTES, Answered, Asked, Reason
 from ..worker import CallLost, ServiceError
 from .calls import AwaitedCall, ChildCalls
 from .link import link_of
@@ -42,6 +44,7 @@ class ConnectedChild:
     - `declared`, `opened` and `lost` are settled once each: by the child's word, or by its end,
       whichever comes first. A child that is given up settles none of them.
     - `closed` is set when the child says so, or has ended.
+    - `_asked` has, by their state, what is set when questions are withdrawn that somebody asks.
     - `_step` is what the child does while it declares. `_killed_for` and `_over` say why the host
       has killed it; both are empty where it has not.
     """
@@ -61,6 +64,7 @@ class ConnectedChild:
         self.closed = asyncio.Event()
         self.is_up = True
         self.calls = ChildCalls(on_abandoned)
+        self._asked: WeakValueDictionary[str, asyncio.Event] = WeakValueDictionary()
         self._apart = apart
         self._child = child
         self._mailbox = mailbox
@@ -129,6 +133,8 @@ class ConnectedChild:
         self.is_up = False
         told = f"The pack '{self._apart.name}' ended while the call ran: {why.reason}"
         self.calls.lose(lambda: CallLost(told, details={"reason": why.code}))
+        for withdrawn in self._asked.values():
+            withdrawn.set()
 
     def ask_to_close(self, limit: float) -> None:
         """Ask the child to close within a limit, also one that is given up."""
@@ -164,6 +170,10 @@ class ConnectedChild:
                 said = said_of(message["said"])
                 if said is not None:
                     call.hear(said)
+        elif "withdrawn" in message:
+            withdrawn = self._asked.get(str(message["withdrawn"]))
+            if withdrawn is not None:
+                withdrawn.set()
         elif "abandoned" in message:
             self.calls.abandoned_by_child(int(message["abandoned"]))
         elif "cancelled" in message:
@@ -213,8 +223,12 @@ class ConnectedChild:
             outcome = [found_of(one) for one in message["found"]]
         else:
             outcome = reply_of(message, body)
-            if self._apart.is_brought and isinstance(outcome, Answered):
-                outcome = checked(outcome)
+            if self._apart.is_brought:
+                if isinstance(outcome, Answered):
+                    outcome = checked(outcome)
+                elif isinstance(outcome, Asked):
+                    withdrawn = self._asked.setdefault(outcome.state, asyncio.Event())
+                    outcome = replace(outcome, withdrawn=withdrawn)
         call = self.calls.replied(message["reply"])
         if call is not None and not call.outcome.done():
             self._mailbox.empty()  # what was said before the answer is heard before it

@@ -22,19 +22,24 @@ def keep(change: Change) -> None:
     handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     with os.fdopen(handle, "w", encoding="utf-8") as file:
         json.dump(data, file)
+        file.flush()
+        os.fsync(file.fileno())  # the client's file is changed next, and this is what it was
     draft.replace(_place(change.path))
 
 
 def kept() -> list[Path]:
-    """Return the clients' files of which an original is kept."""
-    found = [json.loads(file.read_text("utf-8"))["path"] for file in _folder().glob("*.json")]
-    return sorted(map(Path, found))
+    """Return the clients' files of which an original is kept.
+
+    Raises `SettingsError` where what is kept cannot be read.
+    """
+    return sorted(Path(str(_original(file)["path"])) for file in _folder().glob("*.json"))
 
 
 def undo(path: Path) -> Change:
     """Give a client's file back what it was, and return what that has changed.
 
-    Raises `SettingsError` where nothing is kept of it, or where it has changed since.
+    Raises `SettingsError` where nothing is kept of it, where that cannot be read, or where the file
+    has changed since.
     """
     known = _read(path)
     if known is None:
@@ -53,12 +58,22 @@ def undo(path: Path) -> Change:
     return change
 
 
-def _read(path: Path) -> dict[str, str] | None:
+def _read(path: Path) -> dict[str, str | None] | None:
     try:
-        found: dict[str, str] = json.loads(_place(path).read_text("utf-8"))
+        return _original(_place(path))
     except FileNotFoundError:
         return None
-    return found
+
+
+def _original(file: Path) -> dict[str, str | None]:
+    try:
+        found = json.loads(file.read_bytes())
+        return {name: found[name] for name in ("path", "before", "after")}
+    except (ValueError, LookupError, TypeError):
+        raise SettingsError(
+            f"{file} is damaged: it holds what a client's file was before `adopt --replace`. "
+            "Take out of it what you can, and then delete it"
+        ) from None
 
 
 def _place(path: Path) -> Path:

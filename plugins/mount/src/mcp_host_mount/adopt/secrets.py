@@ -24,6 +24,14 @@ TOKEN = re.compile(
 )
 LONG_WORD = re.compile(r"(?=[^/\\\s]*[0-9])(?=[^/\\\s]*[A-Za-z])[A-Za-z0-9_+=.:~-]{24,}")
 """A long word of letters and digits, which nobody types."""
+PAIR = re.compile(
+    r"""([A-Za-z_][A-Za-z0-9_-]*)["']?  # a name, as in NAME=value, Name: value, "name":"value"
+    (?:\s*=\s*|:\s+|(?<=["']):)
+    ["']?([^\s"',;&]+)""",
+    re.VERBOSE,
+)
+CREDENTIALS = re.compile(r"\b(?:Bearer|Basic|Token)\s+[-A-Za-z0-9_.~+/]{4,}", re.IGNORECASE)
+"""How the value of a header says who calls, wherever it stands."""
 
 
 def is_secret(name: str, value: str) -> bool:
@@ -36,10 +44,15 @@ def is_secret(name: str, value: str) -> bool:
 
 
 def looks_secret(value: str) -> bool:
-    """Whether a value is a secret by itself: a known kind of token, a password in an address."""
+    """Whether a value is or holds a secret.
+
+    That is a known kind of token, a password in an address, or a value whose name stands beside it.
+    """
     if PLAIN.fullmatch(value):
         return False
-    if TOKEN.search(value) or has_secret_address(value):
+    if TOKEN.search(value) or CREDENTIALS.search(value) or has_secret_address(value):
+        return True
+    if any(is_secret(name, given) for name, given in PAIR.findall(value)):
         return True
     return LONG_WORD.fullmatch(value) is not None and "." not in value
 
@@ -56,7 +69,8 @@ def has_secret_address(value: str) -> bool:
         return True
     if TOKEN.search(parts.path) or any(LONG_WORD.fullmatch(word) for word in parts.path.split("/")):
         return True
-    given = (pair.partition("=") for pair in parts.query.split("&") if pair)
+    asked = f"{parts.query}&{parts.fragment}"
+    given = (pair.partition("=") for pair in asked.split("&") if pair)
     return any(value and (NAMES.search(name) or looks_secret(value)) for name, _, value in given)
 
 

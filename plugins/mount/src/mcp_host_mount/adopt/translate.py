@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import base64
+import errno
 import os
 import re
+import stat
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,6 +20,9 @@ from .secrets import has_secret_address, is_secret, is_secret_header, looks_secr
 REFERENCE = re.compile(r"\$\{([^}]*)\}")
 SECRET_OF_CONTINUE = re.compile(r"\$\{\{\s*(?:secrets|inputs)\.([A-Za-z_][A-Za-z0-9_]*)\s*\}\}")
 VARIABLE = re.compile(r"(?:env:)?([A-Za-z_][A-Za-z0-9_]*)(?::-(.*))?")
+LONGEST_FILE = 1024 * 1024
+"""Bytes of an `envFile`."""
+NOT_WAITING = getattr(os, "O_NONBLOCK", 0)
 Keep = Callable[[str, str], Path]
 """Keeps a secret, by a name for its file; returns the file."""
 
@@ -116,14 +121,14 @@ class Translation:
         word = words[number]
         option, equals, value = word.partition("=")
         if option.startswith("-") and equals:
-            return self._value(made, option.strip("-"), word, is_secret(option, value))
+            secret = is_secret(option, value) or (_is_of_header(option) and _is_header(value))
+            return self._value(made, option.strip("-"), word, secret)
         before = words[number - 1] if number else ""
         named = before if before.startswith("-") and "=" not in before else ""
         is_value = bool(named) and not word.startswith("-")
         secret = is_secret(named, word) if is_value else looks_secret(word)
-        if before in ("-H", "--header"):
-            name, _, header = word.partition(":")
-            secret = is_secret_header(name, header.strip())
+        if is_value and _is_of_header(named):
+            secret = _is_header(word)
         return self._value(made, named.strip("-") or f"argument-{number}", word, secret)
 
     def _variable(self, made: Adopted, name: str, value: str) -> Any:
@@ -155,6 +160,8 @@ class Translation:
         found = VARIABLE.fullmatch(reference)
         if found is None or self._of_editor(reference) is not None:
             return None
+        if found[2] and is_secret(found[1], found[2]):
+            return None  # what stands in its place is no word for the settings
         if found[2] is None and found[1] not in self._environment:
             made.notes.append(f"the variable {found[1]} is not set here: it is empty until it is")
         return {"env": found[1], "default": found[2] or ""}
@@ -203,7 +210,7 @@ class Translation:
             return {}
         path = self._project / Path(self._plain(made, named)).expanduser()
         try:
-            text = path.read_text("utf-8")
+            text = _text_of(path)
         except (OSError, UnicodeDecodeError) as error:
             why = getattr(error, "strerror", None) or "it is not UTF-8 text"
             raise _CannotTranslateError(f"its envFile {path} cannot be read: {why}") from None
@@ -230,6 +237,27 @@ def _names(given: Any) -> list[str]:
 
 class _CannotTranslateError(Exception):
     """Something of an entry has no counterpart; says what."""
+
+
+def _text_of(path: Path) -> str:
+    """Read a file of usual kind and size; one that is a pipe or a device is never waited for."""
+    with os.fdopen(os.open(path, os.O_RDONLY | NOT_WAITING), "rb") as file:
+        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+            raise OSError(errno.EINVAL, "it is no regular file")
+        data = file.read(LONGEST_FILE + 1)
+    if len(data) > LONGEST_FILE:
+        raise OSError(errno.EFBIG, f"it is longer than {LONGEST_FILE} bytes")
+    return data.decode()
+
+
+def _is_of_header(option: str) -> bool:
+    return option == "-H" or "header" in option.lower()
+
+
+def _is_header(word: str) -> bool:
+    """Whether a word is a header that is a secret."""
+    name, _, value = word.partition(":")
+    return is_secret_header(name, value.strip())
 
 
 def _assignments(text: str) -> list[tuple[str, str]]:

@@ -14,7 +14,7 @@ from ..replies import Reply, asks_as_before, failed, of_message
 from ..server import Server
 from ..turns import Turns
 from .names import Names
-from .questions import NOBODY, Parked, give, give_none
+from .questions import MORE, NOBODY, Parked, give, give_none
 from .running import InProgress, Running, group_of
 from .told import Send, Told
 
@@ -31,6 +31,11 @@ class Calls:
 
     `told` passes on what the server tells of them. `on_asks_as_before` hears that the server cannot
     ask in the era that it is spoken with in.
+
+    Invariants: `_turns`, `_running` and `_parked` change under `_lock`. A server that
+    `_asks_side_by_side` has asked a call's second question before the first was answered, which
+    never changes back. From then on a call keeps its turn while a person thinks: its next question
+    could else be taken for one of another caller's call.
     """
 
     def __init__(
@@ -48,6 +53,7 @@ class Calls:
         self._send = send
         self._lock = threading.RLock()
         self._turns = Turns()
+        self._asks_side_by_side = False
         self._running = InProgress()
         self._parked = Parked(mount.asking_timeout + AFTER_THE_LIMIT, self._expire)
         self.told = Told(self._running, self._lock, send)
@@ -97,9 +103,10 @@ class Calls:
             self._server.peer.refuse(message, INVALID_PARAMS, f"{method} lacks what it must have")
             return
         with self._lock:
-            there = [one for one in self._running if one.request and one.question is None]
+            began = [one for one in self._running if one.request]
+            there = [one for one in began if one.question is None and not one.ticket]
             if not there:
-                refuse(NOBODY)
+                self._put_behind(began, message, needs)
             elif needs not in there[0].offers:
                 refuse(NOBODY)
                 if len(there) == 1:
@@ -108,7 +115,36 @@ class Calls:
             elif self._parked.is_full:
                 refuse("too many questions wait")
             else:
-                self._park(there[0], message, question(self._mount.pack, method, params))
+                self._park(there[0], message)
+
+    def withdraw_question(self, number: object) -> None:
+        """Let go of a question that the server takes back; it is known by the request's id."""
+        with self._lock:
+            for one in self._running:
+                if one.question is not None and _has_id(one.question, number):
+                    self._drop_question(one)
+                    return
+                for each in one.more:
+                    if _has_id(each, number):
+                        one.more.remove(each)
+                        return
+
+    def _put_behind(self, asking: list[Running], message: Message, needs: str) -> None:
+        """Keep a question until the one before it is answered, where it can only be one call's."""
+        whose = asking[0] if len({one.group for one in asking}) == 1 else None
+        if whose is None or needs not in whose.offers:
+            self._server.peer.refuse(message, METHOD_NOT_FOUND, NOBODY)
+        elif len(whose.more) >= MORE:
+            self._server.peer.refuse(message, METHOD_NOT_FOUND, "too many questions wait")
+        else:
+            self._asks_side_by_side |= whose.question is not None
+            whose.more.append(message)
+
+    def _drop_question(self, running: Running) -> None:
+        """Ask no more what a call's server does not want to know any more."""
+        running.question = None
+        if running.ticket:
+            self._send({"withdrawn": running.ticket}, b"")
 
     def _begin_in_turn(self, running: Running, begin: Callable[[], None]) -> None:
         """Begin when it is its caller's turn; tell it where that takes most of its time."""
@@ -149,7 +185,8 @@ class Calls:
         reply = of_message(message, running.call, self._mount, self._server.greeting.is_stateless)
         with self._lock:
             if running.ticket:
-                running.reply = reply  # the host comes for it with the answer
+                running.reply = reply  # the host comes for it with the answer, or without
+                self._drop_question(running)
             else:
                 self._finish(running, reply)
 
@@ -159,6 +196,7 @@ class Calls:
             return
         head, body = reply
         self._send({"reply": running.number, **head}, body)
+        self._refuse_more(running)
         self._left(running)
 
     def _left(self, running: Running) -> None:
@@ -170,9 +208,14 @@ class Calls:
             return
         running.wait_no_more()
         has_waited = self._turns.leave_queue(running.begin)
+        self._refuse_more(running)
         self._withdraw(running, why)
         if not has_waited:
             self._left(running)
+
+    def _refuse_more(self, running: Running) -> None:
+        while running.more:
+            give_none(self._server.peer, running.more.popleft())
 
     def _withdraw(self, running: Running, why: str) -> None:
         if running.request > 0 and self._server.peer.forget(running.request):
@@ -193,12 +236,15 @@ class Calls:
             )
             self._send({"reply": running.number, **head}, body)
 
-    def _park(self, running: Running, message: Message, asked: Mapping[str, Any]) -> None:
+    def _park(self, running: Running, message: Message) -> None:
         self._parked.park(running, message)
+        method, params = str(message["method"]), message.get("params") or {}
+        asked = question(self._mount.pack, method, params)
         told = {"reply": running.number, "asked": {QUESTION: asked}, "state": running.ticket}
         self._send(told, b"")
-        running.is_out = True
-        self._turns.leave()
+        if not self._asks_side_by_side:
+            running.is_out = True
+            self._turns.leave()
 
     def _resume(self, number: int, call: Mapping[str, Any]) -> None:
         with self._lock:
@@ -212,12 +258,17 @@ class Calls:
             if running.reply is not None:
                 self._finish(running, running.reply)
                 return
-            self._begin_in_turn(
-                running, partial(self._answer, running, call["answers"].get(QUESTION))
-            )
+            answer = partial(self._answer, running, call["answers"].get(QUESTION))
+            if running.is_out:
+                self._begin_in_turn(running, answer)
+            else:
+                answer()
 
     def _answer(self, running: Running, answer: object) -> None:
-        """Give the server its answer, now that what it asks next can only be this call's."""
+        """Give the server its answer, now that what it asks next can only be this call's.
+
+        Then ask what has waited behind that question.
+        """
         running.wait_no_more()
         if not self._running.has(running):  # it has ended while it waited for its turn
             self._turns.leave()
@@ -225,14 +276,21 @@ class Calls:
         asked, running.question, running.is_out = running.question, None, False
         if asked is not None:
             give(self._server.peer, asked, answer)
+        if running.more:
+            self._park(running, running.more.popleft())
 
     def _expire(self, ticket: str) -> None:
         with self._lock:
             running = self._parked.take(ticket)
-            if running is None or running.question is None:
+            if running is None:
                 return
-            give_none(self._server.peer, running.question)
+            if running.question is not None:
+                give_none(self._server.peer, running.question)
             self._let_go(running, "nobody has answered its question")
+
+
+def _has_id(message: Message, number: object) -> bool:
+    return type(message["id"]) is type(number) and bool(message["id"] == number)
 
 
 def _renewed(call: Mapping[str, Any]) -> dict[str, Any]:

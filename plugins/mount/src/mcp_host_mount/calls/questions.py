@@ -13,6 +13,8 @@ from .running import Running
 NOBODY = "no client can be asked now"
 PARKED = 32
 """The most calls that wait for a person at once."""
+MORE = 16
+"""The most questions of one call that wait behind another of it."""
 
 
 class Parked:

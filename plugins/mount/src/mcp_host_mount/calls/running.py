@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import threading
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -18,11 +19,12 @@ class Running:
     """One call at the server; `number` is the host's, and another where it comes again.
 
     `question` is what the server waits for an answer to, and `ticket` what the host brings back
-    with it. `reply` is how the call ended while nobody waited. One that `is_out` has left its turn:
-    while the server waits for its answer, no other question can be this call's.
+    with it. `more` are the questions that wait until that one is answered. `reply` is how the call
+    ended while nobody waited. One that `is_out` has left its turn: while the server waits for its
+    answer, no other question can be this call's.
 
-    Invariants: while there is a `ticket`, the call waits for the answer to its `question`. The
-    calls change it under their lock.
+    Invariants: while there is a `ticket`, the host is out for the answer to its `question`, which
+    is None once the server no longer asks it. The calls change it under their lock.
     """
 
     number: int
@@ -31,6 +33,7 @@ class Running:
     token: int = 0
     request: int = 0
     question: Message | None = None
+    more: deque[Message] = field(default_factory=deque)
     ticket: str = ""
     reply: Reply | None = None
     timer: threading.Timer | None = None

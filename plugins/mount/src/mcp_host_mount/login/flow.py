@@ -66,7 +66,7 @@ async def log_in(
             raise LoginError(f"nobody has logged in within {seconds:g} s") from None
         except (OAuthFlowError, httpx2.HTTPError, ValidationError) as error:
             raise LoginError(f"the login has failed: {error}") from None
-    if status >= 400:
+    if status >= 300:  # a redirect is not followed: what is sent is for this address alone
         raise LoginError(f"{httpx2.URL(store.url).host} has answered with HTTP {status}")
     if not storage.kept.tokens:
         return None
