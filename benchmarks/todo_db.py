@@ -4,8 +4,9 @@ The driver runs the same statement on one connection and writes its rows with `j
 store answers through `TaskService`, and its tasks are written as JSON as well. Both are in this
 process and take turns, so that a ratio is the median of the rounds' ratios. What counts is the
 processor time of this process; PostgreSQL's server is another one. Nothing is recorded beside the
-tasks, but in the row that says so. The last table holds, of our processor time and the database's
-together, a page of a user with many tasks against that of a user with few.
+tasks, but in the row that says so. Two further tables hold, of our processor time and the
+database's together, a page of a user with many tasks against that of a user with few; and, of ours
+alone, calls where PostgreSQL itself keeps users apart against calls where it does not.
 """
 
 import argparse
@@ -20,6 +21,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from statistics import median
 from typing import Any
+from uuid import UUID
 
 import asyncpg  # type: ignore[import-untyped]  # it ships no types
 from mcp_host_todo_db.model import TaskCreate
@@ -39,6 +41,8 @@ from .usage import backend_time
 
 FEW = 10_000
 PAGE = 20
+WALLED = "walled"
+"""The database with row-level security, and the role that may not bypass it."""
 NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 FILL = (
     "INSERT INTO tasks SELECT gen_random_uuid(), $1, 'task ' || n, 'about it', false,"
@@ -61,6 +65,7 @@ def main(arguments: Sequence[str]) -> None:
         place = Path(folder)
         with get_server(place / "data", cleanup_mode="stop") as server:
             asyncio.run(_on_postgresql(server.get_uri(), server.get_pid(), given))
+            asyncio.run(_with_a_wall(server.get_uri(), server.get_uri(database=WALLED), given))
         asyncio.run(_on_sqlite(place / "todo.db", given))
 
 
@@ -160,6 +165,48 @@ async def _few_and_many(url: str, database: int, given: argparse.Namespace) -> N
             rows.append([f"list {PAGE}, {status}", f"{one:.0f}", f"{other:.0f}", f"{ratio:.2f}"])
     heads = ["", f"{FEW:,} tasks", f"{given.many:,} tasks", "ratio"]
     show("PostgreSQL: a page, processor time of both sides, µs", heads, rows)
+
+
+async def _with_a_wall(url: str, owners_url: str, given: argparse.Namespace) -> None:
+    connection = await asyncpg.connect(url)
+    await connection.execute(f"CREATE DATABASE {WALLED}")
+    await connection.execute(f"CREATE ROLE {WALLED} LOGIN")
+    await connection.close()
+    await migrate(read_url(owners_url), row_security="keep")
+    connection = await asyncpg.connect(owners_url)
+    await connection.execute(f"GRANT ALL ON ALL TABLES IN SCHEMA public TO {WALLED}")
+    await connection.execute(f"GRANT ALL ON ALL SEQUENCES IN SCHEMA public TO {WALLED}")
+    await connection.close()
+    walled_url = owners_url.replace("//postgres:", f"//{WALLED}:", 1)
+    async with (
+        open_store(read_url(url)) as store,
+        open_store(read_url(walled_url), row_security=True) as walled,
+    ):
+        services = (TaskService(store), TaskService(walled))
+        for service in services:
+            for number in range(50):
+                await service.add("bob", TaskCreate(f"task {number}", "about it"))
+
+        def lists(service: TaskService) -> Work:
+            return lambda: service.page("bob", limit=PAGE)
+
+        def toggles(service: TaskService, task_id: UUID) -> Work:
+            return lambda: service.complete("bob", task_id)
+
+        last = [(await service.page("bob", limit=1)).tasks[0] for service in services]
+        both = (
+            (f"list {PAGE}", [lists(service) for service in services]),
+            (
+                "toggle, with history",
+                [toggles(s, t.id) for s, t in zip(services, last, strict=True)],
+            ),
+        )
+        rows = []
+        for what, (open_to_all, behind) in both:
+            (one, other), ratio = await _measured((open_to_all, behind), given, time.process_time)
+            rows.append([what, f"{one:.0f}", f"{other:.0f}", f"{ratio:.2f}"])
+    heads = ["", "without", "with row security", "ratio"]
+    show("PostgreSQL: row-level security, processor time of a call, µs", heads, rows)
 
 
 async def _measured(

@@ -17,7 +17,12 @@ import asyncpg
 import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.runtime.migration import MigrationContext
-from mcp_host_todo_db.errors import NotKeptError, NotYourTasksError, TaskNotFoundError
+from mcp_host_todo_db.errors import (
+    NotKeptError,
+    NotYourTasksError,
+    OwnTableMissingError,
+    TaskNotFoundError,
+)
 from mcp_host_todo_db.model import TaskCreate, TaskRead, TaskUpdate
 from mcp_host_todo_db.service import TaskService
 from mcp_host_todo_db.storage import create_tables, open_store, read_url
@@ -188,6 +193,31 @@ async def test_with_tasks_alone_everything_works_but_history_and_undo(
         for use in (tasks.history("ann"), tasks.restore("ann", made.id)):
             with pytest.raises(NotKeptError, match="todo-db-mcp migrate"):
                 await use
+
+
+@pytest.mark.parametrize("url", ["sqlite", "postgres"], indirect=True)
+@pytest.mark.parametrize("table", ["todo_history", "todo_deleted", "todo_keys"])
+async def test_a_table_of_its_own_that_goes_while_it_serves_is_named(
+    url: str, table: str, request: pytest.FixtureRequest
+) -> None:
+    await migrate(read_url(url))
+    async with open_store(read_url(url)) as store:
+        tasks = TaskService(store)
+        made = await tasks.add("ann", TaskCreate("t"), key="a")
+        if url.startswith("sqlite"):
+            with closing(sqlite3.connect(url.removeprefix("sqlite:///"))) as connection:
+                connection.execute(f"DROP TABLE {table}")
+        else:
+            server: Server = request.getfixturevalue("server")
+            schema = url.rpartition("search_path=")[2]
+            await server.execute(f"DROP TABLE {schema}.{table}")
+
+        with pytest.raises(OwnTableMissingError, match=f"no table {table} any more"):
+            await tasks.add("ann", TaskCreate("u"), key="b")
+            await tasks.delete("ann", made.id)
+
+    async with open_store(read_url(url)) as store:
+        assert (await TaskService(store).add("ann", TaskCreate("v"))).title == "v"
 
 
 async def test_a_migrated_database_has_the_tables_that_are_written(url: str) -> None:

@@ -13,6 +13,7 @@ TodoError
 │   ├── DatabaseRefusedError       it does not let us do that
 │   ├── TransactionPoolerError     a pooler changes the connection under our statements
 │   ├── TableMissingError          there is no table `tasks` yet
+│   ├── OwnTableMissingError       a table beside it was there at the start, and is no more
 │   ├── TableUnfitError            the table `tasks` lacks what a task needs
 │   └── RowSecurityMissingError    row-level security is wanted and does not hold
 ├── RequestKeyReusedError          a request_key that stood for another request
@@ -182,6 +183,21 @@ class TableMissingError(DatabaseUnavailableError):
             place,
             f"The database at {place} has no table tasks: make it with `todo-db-mcp init-db`",
             suggestions=["Run `todo-db-mcp init-db` once with the same url"],
+        )
+
+
+class OwnTableMissingError(DatabaseUnavailableError):
+    """One of the pack's own tables was there when it was opened, and is no more."""
+
+    reason = "own_table_missing"
+    lasting = True
+
+    def __init__(self, place: str, table: str) -> None:
+        super().__init__(
+            place,
+            f"The database at {place} has no table {table} any more, which was there at the start:"
+            " nothing was done",
+            suggestions=[f"Bring {table} back from a backup, or start again to do without it"],
         )
 
 

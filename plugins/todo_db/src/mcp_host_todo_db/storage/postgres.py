@@ -22,6 +22,7 @@ from ..errors import (
     DatabaseRefusedError,
     DatabaseUnreachableError,
     InvalidTaskError,
+    OwnTableMissingError,
     RequestKeyTakenError,
     TableMissingError,
     TodoError,
@@ -30,7 +31,7 @@ from ..errors import (
 from .address import PostgresServer
 from .leases import Leases
 from .pool_metrics import POOLS, PoolUse
-from .records import KEYS
+from .records import KEYS, own_table_in
 from .row_security import seen_by
 from .statement import Row, Statement
 
@@ -325,7 +326,8 @@ def _of_answer(place: str, error: Any) -> TodoError | None:
     if state in STATEMENT_NAME_STATES:
         return TransactionPoolerError(place)
     if state == NO_TABLE:
-        return TableMissingError(place)
+        own = own_table_in(message)
+        return TableMissingError(place) if own is None else OwnTableMissingError(place, own)
     if state == DUPLICATE and error.table_name == KEYS:
         return RequestKeyTakenError()
     if state == TOO_LONG or state.startswith(CONSTRAINT_CLASS):

@@ -23,7 +23,7 @@ from ..model import MAX_KEY, MAX_TITLE, MAX_USER_ID, TaskRead
 from .table import UtcTime
 
 VERSION_TABLE = "todo_db_version"
-KEYS = "todo_keys"
+HISTORY, DELETED, KEYS = "todo_history", "todo_deleted", "todo_keys"
 VERSION = "0002"
 """The version of these tables that this code writes; the newest migration."""
 
@@ -84,7 +84,7 @@ def records(*, native: bool) -> Records:
     # SQLite counts up by itself in a column of exactly this type.
     number: Any = BigInteger() if native else Integer()
     history = Table(
-        "todo_history",
+        HISTORY,
         metadata,
         Column("number", number, primary_key=True, autoincrement=True),
         Column("user_id", String(MAX_USER_ID), nullable=False),
@@ -96,7 +96,7 @@ def records(*, native: bool) -> Records:
         Column("actor", String(MAX_USER_ID)),
     )
     deleted = Table(
-        "todo_deleted",
+        DELETED,
         metadata,
         Column("number", number, primary_key=True, autoincrement=True),
         Column("at", UtcTime(timezone=native), nullable=False),
@@ -131,7 +131,7 @@ def records(*, native: bool) -> Records:
 def find_records(connection: Connection) -> Records | None:
     """The tables, where a migration has made them."""
     inspector = inspect(connection)
-    if not (inspector.has_table("todo_history") and inspector.has_table("todo_deleted")):
+    if not (inspector.has_table(HISTORY) and inspector.has_table(DELETED)):
         return None
     made = records(native=connection.dialect.name == "postgresql")
     return made if inspector.has_table(KEYS) else replace(made, keys=None)
@@ -151,3 +151,8 @@ def make_records(connection: Connection) -> None:
             connection.execute(CreateIndex(index, if_not_exists=True))
     connection.execute(version.delete())
     connection.execute(version.insert().values(version_num=VERSION))
+
+
+def own_table_in(message: str) -> str | None:
+    """The one of these tables that a database's message names; None where it names none."""
+    return next((name for name in (HISTORY, DELETED, KEYS) if name in message), None)

@@ -17,12 +17,13 @@ from ..errors import (
     DatabaseRefusedError,
     DatabaseUnreachableError,
     InvalidTaskError,
+    OwnTableMissingError,
     RequestKeyTakenError,
     TableMissingError,
     TodoError,
 )
 from .address import SqliteFile
-from .records import KEYS
+from .records import KEYS, own_table_in
 from .statement import Row, Statement
 from .turns import Turns
 
@@ -198,4 +199,11 @@ def explain(place: str, error: Exception) -> TodoError | None:
         case sqlite3.SQLITE_READONLY | sqlite3.SQLITE_FULL | sqlite3.SQLITE_PERM:
             return DatabaseRefusedError(place, str(cause))
         case _:
-            return TableMissingError(place) if "no such table: tasks" in str(cause) else None
+            return _missing(place, str(cause)) if "no such table: " in str(cause) else None
+
+
+def _missing(place: str, message: str) -> TodoError | None:
+    own = own_table_in(message)
+    if own is not None:
+        return OwnTableMissingError(place, own)
+    return TableMissingError(place) if "no such table: tasks" in message else None
