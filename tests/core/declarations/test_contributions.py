@@ -146,6 +146,16 @@ async def test_what_a_tool_returns_satisfies_its_open_and_untitled_schema() -> N
                 assert structured == expected
 
 
+async def test_what_has_no_json_form_is_null_in_the_text_as_in_the_structured_content() -> None:
+    made = returning("sizes", dict[str, float], {"x": float("nan"), "y": 0.5})
+
+    async with hosted({"made": pack_of(made)}) as host:
+        result = await host.call("made_sizes")
+
+    assert result["structuredContent"] == {"x": None, "y": 0.5}
+    assert result["content"][0]["text"] == '{"x":null,"y":0.5}'
+
+
 def test_a_page_tells_of_the_rest_where_there_is_one_or_a_note() -> None:
     listing = returning("rows", Page[Row], None)
     rest = {"total": 1, "truncated": False, "next_cursor": None}

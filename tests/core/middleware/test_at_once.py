@@ -40,9 +40,14 @@ async def test_an_answer_is_sent_from_the_packs_thread(
     assert name == thread
 
 
-async def test_an_answer_waits_for_what_its_pack_said_before(hosted_in_threads: Hosting) -> None:
+async def test_an_answer_waits_for_what_its_pack_said_before_to_those_who_watch(
+    hosted_in_threads: Hosting,
+) -> None:
+    uri, watched = "sample://plain", set[str]()
     async with hosted_in_threads(SAMPLE) as host:
-        assert await sent_at_once(host, "sample_touch", uri="sample://plain") == []
+        assert len(await sent_at_once(host, "sample_touch", uri=uri)) == 1
+        host.host.watching.begin(watched, uri, host.caller)
+        assert await sent_at_once(host, "sample_touch", uri=uri) == []
 
 
 async def test_an_error_is_not_sent_before_the_host_has_judged_it(

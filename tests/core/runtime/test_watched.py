@@ -26,6 +26,13 @@ def watched(service: object, /) -> list[str]:
     return sorted(service.watched)
 
 
+@tool
+def touch(service: object, /, names: list[str]) -> None:
+    "Say of things that they changed."
+    for name in names:
+        service.changed(f"look://{name}")
+
+
 @hookimpl
 @asynccontextmanager
 async def mcp_host_open(pack):
@@ -34,7 +41,7 @@ async def mcp_host_open(pack):
 
 @hookimpl
 def mcp_host_tools():
-    return [watched]
+    return [watched, touch]
 
 
 @hookimpl
@@ -84,3 +91,22 @@ async def test_a_pack_knows_what_is_watched_from_the_first_to_the_last(
         await until(client, "look://b")
         await leave(client, protocol, "look://b")
         await until(client)
+
+
+@pytest.mark.parametrize("isolation", ["thread", "process"])
+@pytest.mark.parametrize("protocol", [LEGACY, MODERN])
+async def test_a_client_hears_of_what_it_watches_among_much_that_nobody_does(
+    home: Home, protocol: str, isolation: str
+) -> None:
+    home.add_pack("look", PACK)
+    home.write(f'[packs.look]\nisolation = "{isolation}"\n')
+    others = [f"other{number}" for number in range(100)]
+    async with home.stdio("--config", "mcp-host.toml", protocol=protocol) as client:
+        await client.call("look_touch", names=["a", *others])
+        await watch(client, protocol, "look://a")
+        await until(client, "look://a")
+        for number in range(1, 4):
+            await client.call("look_touch", names=[*others, "a", *others])
+            told = await client.notified("notifications/resources/updated", number)
+
+    assert [notice["params"]["uri"] for notice in told] == 3 * ["look://a"]

@@ -432,6 +432,32 @@ async def test_a_server_that_ends_refuses_what_is_new_and_answers_what_runs(home
     assert code == 0
 
 
+@pytest.mark.parametrize("lane", ["0", "1"], ids=["sdk", "lane"])
+@pytest.mark.parametrize("era", ["modern", "session"])
+async def test_a_call_that_outlives_the_grace_of_a_stop_is_answered_in_the_envelope(
+    home: Home, era: str, lane: str
+) -> None:
+    home.write("[host]\ngrace = 0.5\n[packs.desk]\n")
+
+    async with (
+        home.http("--config", "mcp-host.toml", env={"MCP_HOST_LANE": lane}) as server,
+        Web(server.url) as web,
+    ):
+        by: Web | Session = web if era == "modern" else await web.session()
+        call = asyncio.create_task(by.call("desk_hold", gate="never"))
+        assert (await web.call("desk_reached", gate="never"))["result"]["isError"] is False
+        server.process.terminate()
+        answer = await call
+        async with asyncio.timeout(30):
+            code = await server.process.wait()
+
+    error = answer["result"]["_meta"]["mcp-host/error"]
+    assert (error["code"], error["retryable"]) == ("unavailable", False)
+    assert error["details"] == {"reason": "stopping", "outcome": "unknown"}
+    assert code == 0
+    assert "Traceback" not in server.stderr
+
+
 async def test_a_server_that_drains_says_so_and_goes_on_to_serve(home: Home) -> None:
     home.write("[http]\ndrain = 60\n[packs.desk]\n")
 

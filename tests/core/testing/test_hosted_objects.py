@@ -2,11 +2,11 @@
 
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import pytest
-from mcp_host import hookimpl, tool
-from mcp_host.testing import hosted
+from mcp_host import Ask, Caller, hookimpl, resource, tool
+from mcp_host.testing import Person, hosted
 
 pytestmark = pytest.mark.anyio
 
@@ -64,3 +64,20 @@ async def test_what_is_no_pack_says_so_and_no_object_lives_in_another_process() 
             pass
 
     assert told["code"] == "hook_missing"
+
+
+@resource("diary://{day}")
+def diary(day: str, who: Annotated[str, Ask("Who reads {day}?")]) -> str:
+    """What was written on a day."""
+    return f"{day}, for {who}"
+
+
+@pytest.mark.parametrize("protocol", ["2025-11-25", "2026-07-28"])
+async def test_a_person_answers_what_a_resource_asks(protocol: str) -> None:
+    person = Person(form=lambda message, schema: {"who": "Ann"})
+
+    async with hosted(diary) as host:
+        read = await host.seen_by(Caller(protocol=protocol), person).text("diary://monday")
+
+    assert read == "monday, for Ann"
+    assert [asked["params"]["message"] for asked in person.asked] == ["Who reads monday?"]

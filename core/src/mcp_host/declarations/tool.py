@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import cached_property
 from typing import Any, Literal, TypeAlias, overload
 
-from pydantic_core import to_jsonable_python
+from pydantic_core import from_json, to_json, to_jsonable_python
 
 from ..startup.dataclass import dataclass
 from .content import CONTENT_TYPES, Page, Result, Wire, compact
@@ -111,17 +111,10 @@ class Tool(Contribution):
         """What the function returned, as the result of `tools/call`."""
         if isinstance(value, Result):
             return value.wire()
-        output = self._output
-        if output is None:
+        if self._output is None:
             return {"content": _contents(value), "isError": False}
-        if isinstance(value, Page):
-            return _page(value, output)
-        plain = output.plain(value)
-        return {
-            "content": [{"type": "text", "text": compact(plain)}],
-            "structuredContent": {"result": plain} if output.under_result else plain,
-            "isError": False,
-        }
+        answer: Wire = from_json(_written(value, self._output)[0])
+        return answer
 
     @property
     def _output(self) -> OutputSchema | None:
@@ -211,14 +204,36 @@ def _contents(value: Any) -> list[Wire]:
     return [{"type": "text", "text": compact(to_jsonable_python(value, by_alias=True))}]
 
 
-def _page(page: Page[Any], output: OutputSchema) -> Wire:
-    """The result for a part of a list: the array alone, then what there is to say of the rest."""
-    items = output.plain(list(page.items))
-    content = [{"type": "text", "text": compact(items)}]
-    if page.next_cursor is not None or page.notes:
-        content.append({"type": "text", "text": compact(page.rest)})
-    return {
-        "content": content,
-        "structuredContent": {**page.rest, "result": items},
-        "isError": False,
-    }
+def written(contribution: Contribution, value: Any) -> bytes | None:
+    """The JSON of `answer`, for the plain data of a tool: an object without `_meta`, which the
+    protocol takes as it is; None where `answer` is to be asked."""
+    if type(contribution) is not Tool or isinstance(value, Result):
+        return None
+    output = None if contribution.output is None else contribution.signature.output
+    if output is None:
+        return None
+    written, is_object = _written(value, output)
+    return written if is_object else None
+
+
+def _written(value: Any, output: OutputSchema) -> tuple[bytes, bool]:
+    """The JSON of the result for plain data, and whether its structured content is an object.
+
+    Of a page the first text is the array alone, and a second one what there is to say of the rest.
+    """
+    if isinstance(value, Page):
+        plain = _json(output.plain(list(value.items)))
+        rest = _json(value.rest)
+        texts = [plain, rest] if value.next_cursor is not None or value.notes else [plain]
+        structured = rest[:-1] + b',"result":' + plain + b"}"
+    else:
+        plain = _json(output.plain(value))
+        texts = [plain]
+        structured = b'{"result":%b}' % plain if output.under_result else plain
+    content = b",".join([b'{"type":"text","text":%b}' % to_json(text.decode()) for text in texts])
+    written = b'{"content":[%b],"structuredContent":%b,"isError":false}' % (content, structured)
+    return written, structured.startswith(b"{")
+
+
+def _json(plain: Any) -> bytes:
+    return to_json(plain, inf_nan_mode="null")

@@ -21,6 +21,7 @@ from ..middleware.call import UNASKED, Asking, AtOnce, Call
 from ..middleware.chain import Chain
 from ..middleware.confirm import Confirm, is_confirmed
 from ..middleware.deadline import Deadline
+from ..middleware.ending import RunningCalls
 from ..middleware.feed import Feed
 from ..middleware.log import log as log_calls
 from ..middleware.long_calls import Keeper, LongCallHandles
@@ -81,7 +82,11 @@ class Host:
         self.catalog = inventory.catalog
         self.cache = Cache()
         self._running = RunningPacks(
-            inventory, self._listener, self._condition_changed, retries=retries
+            inventory,
+            self._listener,
+            self._condition_changed,
+            self._is_heard_of,
+            retries=retries,
         )
         self._notices = Notices(self._running.publish, self._running.has_bus)
         self.changes = ChangeListeners(self.packs, inventory.lists, self.cache, self._notices)
@@ -105,6 +110,7 @@ class Host:
         self._long_calls = LongCallHandles(
             self.own_methods, self.settings.secrets, host.asking_timeout
         )
+        self._running_calls = RunningCalls()
         self._chain = self._made_chain()
 
     def keep_account(self, listener: OutcomeListener) -> None:
@@ -114,6 +120,10 @@ class Host:
     def places(self) -> list[tuple[str, int, int]]:
         """Each pack that has places, with how many calls have one and how many wait; any thread."""
         return self._slots.places()
+
+    def end_calls(self) -> None:
+        """End the calls that run, each with an answer that says so: the server waits no more."""
+        self._running_calls.end()
 
     def limit_calls(self, per_minute: int) -> None:
         """Let each caller make so many calls a minute."""
@@ -131,7 +141,7 @@ class Host:
                 request_id,
                 self.feed,
                 Outcomes(self._accounts),
-                ErrorEnvelope(settings.secrets),
+                ErrorEnvelope(settings.secrets, self._running_calls),
                 self._rates,
                 Search(inventory.search_tools, inventory.lists, self._tool),
                 policy,
@@ -271,6 +281,10 @@ class Host:
         self._look_for_keeper()
         self.changes.of_condition()
         self.changes.of_lists()
+
+    def _is_heard_of(self, uri: str) -> bool:
+        """Whether anything depends on a resource's change being heard of before an answer."""
+        return self.cache.is_used or self.watching.is_watched(uri)
 
     def _condition_changed(self, pack: Pack, condition: Condition) -> None:
         if self.packs.get(pack.name) is not pack:

@@ -36,6 +36,10 @@ class Watching:
             self._owners[uri] = pack
             self._tell(pack, self._told.get(pack, frozenset()) | {uri})
 
+    def is_watched(self, uri: str) -> bool:
+        """Whether any connection or stream watches the resource; in any thread."""
+        return uri in self._counts
+
     def end(self, watched: set[str], uri: str) -> None:
         """Let it watch the resource no more."""
         if uri not in watched:

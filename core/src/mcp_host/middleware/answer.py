@@ -21,6 +21,7 @@ from ..runtime.side import INTERNAL, as_call_error
 from ..runtime.worker import CallLost
 from ..settings.secrets import Secrets
 from .call import Call, Next, Result
+from .ending import RunningCalls, ServerEnding
 
 log = logging.getLogger("mcp_host.calls")
 
@@ -36,12 +37,14 @@ class PackFailed(McpHostError):
 class ErrorEnvelope:
     """Turns whatever a call raises into what its client may read, secrets masked."""
 
-    def __init__(self, secrets: Secrets) -> None:
+    def __init__(self, secrets: Secrets, running: RunningCalls) -> None:
         self._secrets = secrets
+        self._running = running
 
     async def __call__(self, call: Call, following: Next) -> Result:
         try:
-            return await following(call)
+            with self._running.block():
+                return await following(call)
         except ProtocolError as told:
             told.data = {**(told.data or {}), "request_id": call.context.request_id}
             raise
@@ -50,7 +53,7 @@ class ErrorEnvelope:
             if failed.reply.traceback:
                 trace = {"traceback": failed.reply.traceback}
                 log.error("%s %s failed", call.kind, call.name[:200], extra=trace)
-        except (TimedOut, CallLost) as late:
+        except (TimedOut, CallLost, ServerEnding) as late:
             error = late
             _judge(call, error, did_nothing=not call.began)
         except CallError as raised:

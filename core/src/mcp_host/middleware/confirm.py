@@ -53,7 +53,7 @@ class Confirm:
             return Asked({QUESTION: _question(call).wire()}, "asked")
         result = await following(call)
         if isinstance(result, Asked):
-            return Asked(result.questions, AGREED + result.state)
+            return replace(result, state=AGREED + result.state)
         return result
 
     def _read(self, call: Call) -> None:

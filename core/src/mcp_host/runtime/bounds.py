@@ -52,6 +52,7 @@ def least_bytes(value: object, limit: int) -> tuple[int, bool]:
     Looks into what is data, no further than `limit` bytes, and runs no code of it.
     """
     least, has_iterators = 0, False
+    opaque: set[type] = set()  # kinds without anything to look into, of which there may be many
     waiting: list[Any] = [(value,)]
     while waiting and least <= limit:
         items = waiting.pop()
@@ -59,7 +60,7 @@ def least_bytes(value: object, limit: int) -> tuple[int, bool]:
             kind = type(one)
             if kind is str or kind is bytes:
                 least += len(one)
-            elif kind in _SCALARS:
+            elif kind in _SCALARS or kind in opaque:
                 continue
             elif kind is dict:
                 least += 4 * len(one)
@@ -74,6 +75,8 @@ def least_bytes(value: object, limit: int) -> tuple[int, bool]:
                 has_iterators = True
             elif type(fields := getattr(one, "__dict__", None)) is dict:
                 waiting.append(fields.values())
+            else:
+                opaque.add(kind)
             if least > limit:
                 break
     return least, has_iterators

@@ -124,11 +124,13 @@ class PackListener(Protocol):
 class Mailbox:
     """One pack's mailbox. The methods that put something in may be called in any thread.
 
-    Nothing is taken out while `may_take` says no, but before an answer.
+    Nothing is taken out while `may_take` says no, but before an answer. `is_watched` says in any
+    thread whether somebody is to hear of a resource that changed before the answer that follows.
 
     Invariants: what waits changes under `_lock`, and is taken out as a whole, on the loop. Unless
-    `_is_woken`, nothing waits. `_changed` and `_heard` have `CHANGED` at most, and `_dropped`
-    counts what was too much.
+    `_is_woken`, nothing waits. `_is_awaited` says that something waits which comes before answers,
+    and `_is_hearing` that it is being heard. `_changed` and `_heard` have `CHANGED` at most, and
+    `_dropped` counts what was too much.
     """
 
     def __init__(
@@ -136,8 +138,10 @@ class Mailbox:
         listener: PackListener,
         loop: asyncio.AbstractEventLoop,
         may_take: Callable[[], bool] = lambda: True,
+        is_watched: Callable[[str], bool] = lambda uri: True,
     ) -> None:
         self._may_take = may_take
+        self._is_watched = is_watched
         self._listener = listener
         self._loop = loop
         self._lock = threading.Lock()
@@ -150,29 +154,34 @@ class Mailbox:
         self._report: tuple[Condition | None] | None = None
         self._calls: dict[CallMailbox, None] = {}
         self._is_woken = False
+        self._is_awaited = False
+        self._is_hearing = False
 
     def changed(self, uri: str) -> None:
         """Put in that a resource changed."""
+        uri = text(uri, URI_BYTES)
+        is_watched = self._is_watched(uri)
         with self._lock:
-            self._put(self._changed, text(uri, URI_BYTES))
+            self._put(self._changed, uri, is_awaited=is_watched)
         self._breathe()
 
     def heard(self, notice: str) -> None:
         """Put in what the pack's bus has heard from another process."""
         with self._lock:
-            self._put(self._heard, text(notice, NOTICE_BYTES))
+            self._put(self._heard, text(notice, NOTICE_BYTES), is_awaited=True)
         self._breathe()
 
-    def _put(self, waiting: dict[str, None], one: str) -> None:
+    def _put(self, waiting: dict[str, None], one: str, *, is_awaited: bool) -> None:
         """Have one more wait; the caller holds the lock."""
         if one in waiting:
             self._merged += 1
+            self._is_awaited |= is_awaited
         elif len(waiting) >= CHANGED:
             self._dropped += 1
             self._merged += 1
         else:
             waiting[one] = None
-            self._wake()
+            self._wake(is_awaited=is_awaited)
 
     def lists_changed(self) -> None:
         """Put in that the lists changed."""
@@ -219,6 +228,8 @@ class Mailbox:
             changes, self._list_changes = self._list_changes, []
             report, self._report = self._report, None
             calls, self._calls = self._calls, {}
+            was_hearing = self._is_hearing  # where a listener has it emptied
+            self._is_awaited, self._is_hearing = False, was_hearing or self._is_awaited
             if not (changed or heard or lists or changes or report or calls):
                 self._is_woken = False
                 return False
@@ -236,6 +247,7 @@ class Mailbox:
             self._listener.lists_changed()
         for call in calls:
             call.take()
+        self._is_hearing = was_hearing
         return True
 
     def has_said(self, call: CallMailbox) -> None:
@@ -245,8 +257,8 @@ class Mailbox:
 
     @property
     def is_quiet(self) -> bool:
-        """Whether all that was put in has been heard."""
-        return not self._is_woken
+        """Whether all that was put in and comes before answers has been heard."""
+        return not (self._is_awaited or self._is_hearing)
 
     @property
     def guard(self) -> threading.Lock:
@@ -258,7 +270,8 @@ class Mailbox:
         if self._merged > MERGED:
             time.sleep(BREATH)
 
-    def _wake(self) -> None:
+    def _wake(self, *, is_awaited: bool = True) -> None:
+        self._is_awaited |= is_awaited
         if not self._is_woken:
             self._is_woken = True
             with suppress(RuntimeError):  # the host's loop has ended: nobody is left to hear it

@@ -39,7 +39,11 @@ class RunningPacks:
     """The loaded packs of an inventory, each with a lifecycle, and what runs it, by its name.
 
     `listener` makes what hears one pack, and `on_condition` hears of another condition of one.
-    `retries` opens a pack again that could not be opened. All methods belong to the host's loop.
+    `is_watched` says in any thread whether somebody is to hear that a resource changed before the
+    answer that follows. `retries` opens a pack again that could not be opened. All methods belong
+    to the host's loop.
+
+    Invariants: a pack that runs has its lifecycle, its opening and its offers, by its name.
     """
 
     def __init__(
@@ -47,6 +51,7 @@ class RunningPacks:
         inventory: Inventory,
         listener: Callable[[Pack, Health, OfferedEntries], PackListener],
         on_condition: Callable[[Pack, Condition], None],
+        is_watched: Callable[[str], bool],
         *,
         retries: bool,
     ) -> None:
@@ -54,6 +59,7 @@ class RunningPacks:
         self._inventory = inventory
         self._listener = listener
         self._on_condition = on_condition
+        self._is_watched = is_watched
         self._retries = retries
         self._watched: dict[str, frozenset[str]] = {}
         self._offers: dict[str, _Offers] = {}
@@ -189,7 +195,7 @@ class RunningPacks:
             may_replace=declared.is_brought,
         )
         listener = self._listener(pack, health, entries)
-        mailbox = Mailbox(listener, asyncio.get_running_loop())
+        mailbox = Mailbox(listener, asyncio.get_running_loop(), is_watched=self._is_watched)
         self._offers[pack.name] = _Offers(entries, mailbox)
         folder = (Path(folders.data()) / pack.name, Path(folders.cache()) / pack.name)
         worker: Worker

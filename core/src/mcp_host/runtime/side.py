@@ -17,7 +17,7 @@ from ..declarations.asking import ANSWER_ERRORS, ROUNDS, Answers, Form, Question
 from ..declarations.context import Context
 from ..declarations.contribution import Contribution
 from ..declarations.signature import Signature
-from ..declarations.tool import Tool
+from ..declarations.tool import Tool, written
 from ..errors import (
     BY_CODE,
     REQUEST_ID_KEY,
@@ -223,7 +223,19 @@ def _written(message: CallMessage, contribution: Contribution, value: Any) -> An
         if bounds.holds_itself(value):
             raise ValueError("an answer must be data that does not hold itself")
         raise _too_large(f"at least {least}", least, limit)
-    answer = contribution.answer(value, message.target)
+    body = written(contribution, value)
+    if body is not None:
+        meta = to_json({REQUEST_ID_KEY: message.request_id})
+        body, code, is_wire = body[:-1] + b',"_meta":' + meta + b"}", "ok", True
+    else:
+        body, code, is_wire = _made(message, contribution.answer(value, message.target))
+    if len(body) > limit:
+        raise _too_large(str(len(body)), len(body), limit)
+    return Answered(body, code, is_wire)
+
+
+def _made(message: CallMessage, answer: dict[str, Any]) -> tuple[bytes, str, bool]:
+    """The JSON of an answer, its code, and whether the protocol takes it as it is."""
     code = "error" if answer.get("isError") else "ok"
     meta = answer.pop("_meta", {})
     if message.caller.protocol in HANDSHAKE_VERSIONS:
@@ -231,10 +243,7 @@ def _written(message: CallMessage, contribution: Contribution, value: Any) -> An
         answer.pop("cacheScope", None)
     is_wire = wire.is_wire(answer, meta)
     answer["_meta"] = {**meta, REQUEST_ID_KEY: message.request_id}  # at the end of the body
-    body = to_json(answer, inf_nan_mode="null")
-    if len(body) > limit:
-        raise _too_large(str(len(body)), len(body), limit)
-    return Answered(body, code, is_wire)
+    return to_json(answer, inf_nan_mode="null"), code, is_wire
 
 
 def _too_large(size: str, least: int, limit: int) -> Unsupported:

@@ -117,7 +117,8 @@ class Adapter:
             self._changes.lists_changed()
         else:
             self._following.changed(what)
-            self._changes.resource_changed(what)
+            if self.host.watching.is_watched(what):
+                self._changes.resource_changed(what)
 
     def _register(self, stateless: bool) -> None:
         add = partial(add_handler, self.server)

@@ -112,8 +112,8 @@ class StdioClient:
             cursor = {"cursor": page["nextCursor"]}
 
     async def read(self, uri: str) -> list[dict[str, Any]]:
-        """The contents of a resource."""
-        result = await self.request("resources/read", {"uri": uri})
+        """The contents of a resource; questions are answered by the person."""
+        result = await self._asking("resources/read", {"uri": uri})
         contents: list[dict[str, Any]] = result["contents"]
         return contents
 

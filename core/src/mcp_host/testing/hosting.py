@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
-from ..declarations.context import Caller, Level
+from ..declarations.context import Caller, Context, Level
 from ..errors import ERROR_KEY, Cancelled, ProtocolError
 from ..host import LISTS_CHANGED, Host
 from ..middleware.call import Asking, until_answered
 from ..packs.declared import Offer
 from ..packs.inventory import Inventory
+from ..runtime.messages import Answered
 from ..settings.loading import Settings, parse
 from ..startup.protocol import HANDSHAKE_VERSIONS
 from .objects import PackSource, name_of, plugin_modules
@@ -100,7 +102,7 @@ class Hosted:
 
     async def call(self, name: str, /, **arguments: Any) -> dict[str, Any]:
         """The result of a tool as it goes to the client; protocol errors raise `CallFailed`."""
-        result: dict[str, Any] = await self._asking(self.host.call_tool, name, arguments)
+        result: dict[str, Any] = await self._asking(partial(self.host.call_tool, name, arguments))
         return result
 
     async def value(self, name: str, /, **arguments: Any) -> Any:
@@ -117,11 +119,7 @@ class Hosted:
 
     async def read(self, uri: str) -> list[dict[str, Any]]:
         """The contents of a resource; `CallFailed` where it cannot be read."""
-        context = self.host.context(self.caller, self.heard)
-        try:
-            result = (await self.host.read(uri, context)).data
-        except ProtocolError as error:
-            raise _failed(error) from None
+        result = await self._asking(partial(self.host.read, uri))
         contents: list[dict[str, Any]] = result["contents"]
         return contents
 
@@ -132,7 +130,7 @@ class Hosted:
 
     async def prompt(self, name: str, /, **arguments: str) -> list[str]:
         """The texts of a prompt's messages."""
-        result = await self._asking(self.host.get_prompt, name, arguments)
+        result = await self._asking(partial(self.host.get_prompt, name, arguments))
         return [m["content"].get("text", "") for m in result["messages"]]
 
     async def method(self, name: str, /, **params: Any) -> dict[str, Any]:
@@ -167,7 +165,7 @@ class Hosted:
             told = ", ".join(dict.fromkeys(others)) or "nothing"
             raise TimeoutError(f"no change of {what} in {timeout:g} s; changed: {told}") from None
 
-    async def _asking(self, method: Any, name: str, arguments: Mapping[str, Any]) -> Any:
+    async def _asking(self, method: Callable[[Context, Asking], Awaitable[Answered]]) -> Any:
         """Call, and answer its questions, until it has a result.
 
         A caller of the handshake era is asked while the call waits, as its client would be.
@@ -179,7 +177,7 @@ class Hosted:
         async def called(asking: Asking) -> Any:
             context = self.host.context(self.caller, self.heard)
             live = Asking(ask=self._answer_live) if is_live else asking
-            return await method(name, arguments, context, live)
+            return await method(context, live)
 
         try:
             return await until_answered(called, answer)

@@ -22,6 +22,7 @@ from ...settings.tables import RESERVED_PACK_NAME
 from ...startup.protocol import MODERN_VERSION
 from ..answer import ErrorEnvelope
 from ..call import Call, Next, Result
+from ..ending import RunningCalls
 from ..own_methods import OwnMethods
 from ..request_id import new_request_id
 from .early import EarlyCall
@@ -53,7 +54,7 @@ class LongCallHandles:
     ) -> None:
         self.is_used = False
         self._keeper: Keeper | None = None
-        self._envelope = ErrorEnvelope(secrets)
+        self._envelope = ErrorEnvelope(secrets, RunningCalls())  # refusals, which do not run
         self.own = own
         self._alarms = Alarms()
         self.secrets = secrets

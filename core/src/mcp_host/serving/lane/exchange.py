@@ -94,7 +94,7 @@ class Exchange:
         try:
             outcome = await lane.outcome(request, caller, channel, at_once)
             alarm.cancel()
-            await self._answer(lambda: lane.framed(request, caller, outcome))
+            await self._answer(lambda: lane.frame(request, caller, outcome))
         except asyncio.CancelledError:
             if not self._is_gone:
                 raise
@@ -109,7 +109,7 @@ class Exchange:
         self, at_once: AtOnce, lane: Lane, request: Usual, caller: Caller, answered: Answered
     ) -> bool:
         """Send what a pack answers, in its thread; False where that must be done on the loop."""
-        frame = lane.frame(request, caller, answered)
+        frame = lane.frame_at_once(request, caller, answered)
         if frame is None or len(frame) > LARGEST_AT_ONCE:
             return False
         return at_once.send(_headers(frame), frame, self._claims)

@@ -92,7 +92,7 @@ class Lane:
 
     async def answer(self, request: Usual, caller: Caller, channel: ClientChannel) -> AnswerFrame:
         """Answer a request that `takes` has taken; no exception but cancellation comes out."""
-        return self.framed(request, caller, await self.outcome(request, caller, channel))
+        return self.frame(request, caller, await self.outcome(request, caller, channel))
 
     async def outcome(
         self,
@@ -101,7 +101,7 @@ class Lane:
         channel: ClientChannel,
         at_once: AtOnce | None = None,
     ) -> Answered | Exception:
-        """How a request ended that `takes` has taken, for `framed`."""
+        """How a request ended that `takes` has taken, for `frame`."""
         try:
             outcome = await self.call(request, caller, channel, at_once)
             if not outcome.is_wire and self._sieve is None:
@@ -128,17 +128,17 @@ class Lane:
             return host.get_prompt(request.name, request.arguments, context, asking, at_once)
         return host.read(request.name, context, asking, at_once)
 
-    def frame(self, request: Usual, caller: Caller, answered: Answered) -> bytes | None:
+    def frame_at_once(self, request: Usual, caller: Caller, answered: Answered) -> bytes | None:
         """The frame of an answer, in any thread; None where it is not known to be fit."""
-        return self._framed(request, caller, answered) if answered.is_wire else None
+        return self._result_frame(request, caller, answered) if answered.is_wire else None
 
-    def framed(self, request: Usual, caller: Caller, outcome: Answered | Exception) -> AnswerFrame:
+    def frame(self, request: Usual, caller: Caller, outcome: Answered | Exception) -> AnswerFrame:
         """The answer that tells how a call ended."""
         if isinstance(outcome, Answered):
             if outcome is PONG:
                 return AnswerFrame(frames.result(request.id, outcome.body))
             try:
-                return AnswerFrame(self._framed(request, caller, outcome))
+                return AnswerFrame(self._result_frame(request, caller, outcome))
             except Exception as error:
                 outcome = error
         if isinstance(outcome, ProtocolError):
@@ -159,15 +159,17 @@ class Lane:
             return None
         return catalog.resource(request.name, caller)[0]
 
-    def _framed(self, request: Usual, caller: Caller, answered: Answered) -> bytes:
+    def _result_frame(self, request: Usual, caller: Caller, answered: Answered) -> bytes:
         is_modern = caller.protocol == MODERN_VERSION
         if not answered.is_wire:
-            return self._sieved(request, caller.protocol, is_modern, answered)
+            return self._sieved_frame(request, caller.protocol, is_modern, answered)
         if is_modern:
             return frames.modern_result(request.id, answered.body, self._stamp)
         return frames.result(request.id, answered.body)
 
-    def _sieved(self, request: Usual, version: str, is_modern: bool, answered: Answered) -> bytes:
+    def _sieved_frame(
+        self, request: Usual, version: str, is_modern: bool, answered: Answered
+    ) -> bytes:
         """The frame of an answer that the pack's side could not vouch for."""
         if self._sieve is None:
             self._sieve = _import_sieve()  # where the SDK is there already

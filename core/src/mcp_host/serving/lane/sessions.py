@@ -158,7 +158,7 @@ class BegunCall:
         if self._ending is not None:
             request_id = None if self._ending is ENDED else self._request.id
             return AnswerFrame(frames.error(request_id, *self._ending), self._ending[0])
-        return lane.framed(self._request, caller, outcome)
+        return lane.frame(self._request, caller, outcome)
 
     def _settle(self, outcome: Answered | Exception) -> None:
         if self._outcome.done():

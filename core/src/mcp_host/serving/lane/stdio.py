@@ -101,7 +101,7 @@ class StdioLane:
             finally:
                 channel.close()
             if only.claim():
-                done = self._link.post(self._lane.framed(request, caller, outcome).frame)
+                done = self._link.post(self._lane.frame(request, caller, outcome).frame)
                 if done is not None:
                     await done
         finally:
@@ -142,7 +142,7 @@ class _OnlyAnswer:
 
     def at_once(self, answered: Answered) -> bool:
         """Send what a pack answers, in its thread; False where that must be done on the loop."""
-        frame = self._lane.frame(self._request, self._caller, answered)
+        frame = self._lane.frame_at_once(self._request, self._caller, answered)
         if frame is None:
             return False
         return self._link.answer_at_once(self._request.id, frame, self._claim_at_once)

@@ -6,7 +6,6 @@ import asyncio
 import logging
 import socket
 import time
-from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import uvicorn
@@ -26,6 +25,9 @@ if TYPE_CHECKING:
     from .issuers import Issuers
 
 log = logging.getLogger("mcp_host.server")
+
+LAST_ANSWERS = 1.0
+"""Seconds in which calls that were ended are answered."""
 
 
 async def serve(
@@ -82,9 +84,9 @@ async def serve(
         refusal.begin()
         ending()
         began = time.monotonic()
-        with suppress(TimeoutError):
-            async with asyncio.timeout(grace):
-                await refusal.nothing_runs.wait()
+        if not await _is_set(refusal.nothing_runs, within=grace):
+            host.end_calls()
+            await _is_set(refusal.nothing_runs, within=LAST_ANSWERS)
         config.timeout_graceful_shutdown = max(1, round(grace - (time.monotonic() - began)))
         server.end()
 
@@ -92,6 +94,7 @@ async def serve(
     try:
         await asyncio.shield(serving)
     except asyncio.CancelledError:
+        host.end_calls()
         server.end_at_once()
         await serving
         raise
@@ -99,6 +102,16 @@ async def serve(
         watching.cancel()
         if issuers is not None:
             issuers.close()
+
+
+async def _is_set(event: asyncio.Event, *, within: float) -> bool:
+    """Wait for an event, for so many seconds at the most; return whether it is set."""
+    try:
+        async with asyncio.timeout(within):
+            await event.wait()
+    except TimeoutError:
+        return False
+    return True
 
 
 def _issuers(http: HttpTable) -> Issuers | None:
