@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import venv
@@ -11,6 +12,7 @@ from collections.abc import Mapping
 from email import message_from_bytes
 from pathlib import Path
 
+import psutil
 import pytest
 from mcp_host.testing import stdio_client
 from packaging.requirements import Requirement
@@ -177,6 +179,66 @@ async def test_the_pack_serves_alone(programs: Path, tmp_path: Path) -> None:
         await client.value("add_task", user_id="ann", title="t")
 
         assert (await client.value("list_tasks", user_id="ann"))["total"] == 1
+
+
+def pythons() -> dict[str, str]:
+    """Each supported Python of this machine by its whole version: on the path, or pyenv's."""
+    say = "import sys; print(*sys.version_info[:3], sep='.'); print(sys.executable)"
+    found: dict[str, str] = {}
+    folders = [*os.get_exec_path(), *Path.home().glob(".pyenv/versions/*/bin")]
+    for name in ("python3", "python3.11", "python3.12", "python3.13"):
+        for program in filter(None, (shutil.which(name, path=str(one)) for one in folders)):
+            ran = subprocess.run([program, "-c", say], capture_output=True, text=True, check=False)
+            version, _, python = ran.stdout.strip().partition("\n")
+            if ran.returncode == 0 and re.fullmatch(r"3\.1[123]\.\d+", version):
+                found.setdefault(version, python)
+    return found
+
+
+PYTHONS = pythons()
+GREET = """
+from mcp_host import tool
+
+
+@tool(read_only=True)
+def greet(name: str) -> str:
+    "Greet somebody."
+    return f"Hello, {name}!"
+"""
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("version", PYTHONS)
+async def test_a_pack_of_the_folder_serves_session_after_session_on_each_python(
+    programs: Path, tmp_path: Path, version: str
+) -> None:
+    own = tmp_path / "venv" / BIN
+    subprocess.run([PYTHONS[version], "-m", "venv", "--without-pip", tmp_path / "venv"], check=True)
+    (wheel,) = (programs.parents[1] / "wheels").glob("mcp_host-0*.whl")
+    constraints = ROOT / "constraints.txt"
+    pip("--python", own / "python", "install", "--constraint", constraints, wheel)
+    project = tmp_path / "project"
+    project.mkdir()
+    (project / "greet.py").write_text(GREET)
+    (project / "mcp-host.toml").write_text('[packs.greet]\nfile = "./greet.py"\n')
+    environment = {**account(tmp_path), "MCP_HOST_WARM": "1"}
+    host = str(own / "mcp-host")
+    subprocess.run([host, "trust"], cwd=project, env=environment, check=True)
+
+    try:
+        for number in range(8):
+            server = [host, "serve"]
+            async with stdio_client(server, cwd=project, environment=environment) as client:
+                assert await client.value("greet_greet", name=f"{number}") == f"Hello, {number}!"
+    finally:
+        left = [
+            process
+            for process in psutil.process_iter(["cmdline"])
+            if "mcp_host.serving.warm" in (process.info["cmdline"] or ())
+            and process.info["cmdline"][0].startswith(str(own))
+        ]
+        subprocess.run([host, "warm", "stop"], cwd=project, env=environment, check=True)
+        assert not psutil.wait_procs(left, timeout=30)[1]
 
 
 def pip(*arguments: str | Path) -> None:

@@ -94,7 +94,11 @@ class PackSide:
     async def serve(self) -> None:
         """Serve until the host closes."""
         loop = asyncio.get_running_loop()
-        await loop.create_connection(lambda: _Link(self._outlet), sock=self._outlet.socket)
+        link = partial(_Link, self._outlet)
+        transport, _ = await loop.create_connection(link, sock=self._outlet.socket)
+        # Not in connection_made: Python before 3.11.4 begins to read after that, pause or not, and
+        # what came would be taken from the inlet.
+        transport.pause_reading()
         threads = WorkerThreads(self._declared.name)
         self._inlet.read_on(partial(self._hear, loop), threads.post)
         await self._gone.wait()
@@ -245,7 +249,6 @@ class _Link(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.Transport)
-        transport.pause_reading()
         self._outlet.connected(transport)
 
     def pause_writing(self) -> None:
