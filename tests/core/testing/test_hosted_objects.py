@@ -1,11 +1,13 @@
 """A pack that a test has as an object needs no module and no name."""
 
 import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
 import pytest
-from mcp_host import Ask, Caller, hookimpl, resource, tool
+from mcp_host import Ask, Caller, PackHandle, hookimpl, resource, tool
 from mcp_host.testing import Person, hosted
 
 pytestmark = pytest.mark.anyio
@@ -81,3 +83,30 @@ async def test_a_person_answers_what_a_resource_asks(protocol: str) -> None:
 
     assert read == "monday, for Ann"
     assert [asked["params"]["message"] for asked in person.asked] == ["Who reads monday?"]
+
+
+class Shelf:
+    """A pack whose tool changes two resources, which nobody watches."""
+
+    @hookimpl
+    @asynccontextmanager
+    async def mcp_host_open(self, pack: PackHandle) -> AsyncIterator[PackHandle]:
+        yield pack
+
+    @hookimpl
+    def mcp_host_tools(self) -> list[Any]:
+        @tool
+        def touch(pack: PackHandle, /) -> None:
+            """Change both."""
+            pack.changed("shelf://a")
+            pack.changed("shelf://b")
+
+        return [touch]
+
+
+async def test_the_changes_of_every_call_are_heard_before_its_answer() -> None:
+    async with hosted({"shelf": Shelf()}) as host:
+        for _ in range(200):
+            await host.value("shelf_touch")
+            heard = [host.changes.get_nowait() for _ in range(host.changes.qsize())]
+            assert [one for one in heard if one.startswith("shelf:")] == ["shelf://a", "shelf://b"]

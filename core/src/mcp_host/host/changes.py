@@ -21,7 +21,8 @@ class ChangeListeners:
     """Tells listeners what changes, after what is kept of it has been forgotten.
 
     All methods belong to the host's loop. `packs` are those that serve, by their names; `notices`
-    are what other processes are told, and tell.
+    are what other processes are told, and tell. `are_all_heard` says in any thread whether a
+    listener hears of what nobody watches, too, before the answer that follows.
     """
 
     def __init__(
@@ -32,11 +33,17 @@ class ChangeListeners:
         self._cache = cache
         self._notices = notices
         self._listeners: list[ChangeListener] = []
+        self.are_all_heard = False
 
     def listen(self, listener: ChangeListener) -> Callable[[], None]:
         """Hear of changes, until the returned function is called."""
         self._listeners.append(listener)
         return partial(self._listeners.remove, listener)
+
+    def listen_to_all(self, listener: ChangeListener) -> None:
+        """Hear from now on of every change before the answer that follows it, watched or not."""
+        self.are_all_heard = True
+        self._listeners.append(listener)
 
     def tell(self, notice: Notice) -> None:
         """Tell what a pack says has changed, here and to other processes."""

@@ -284,7 +284,8 @@ class Host:
 
     def _is_heard_of(self, uri: str) -> bool:
         """Whether anything depends on a resource's change being heard of before an answer."""
-        return self.cache.is_used or self.watching.is_watched(uri)
+        changes, cache = self.changes, self.cache
+        return changes.are_all_heard or cache.is_used or self.watching.is_watched(uri)
 
     def _condition_changed(self, pack: Pack, condition: Condition) -> None:
         if self.packs.get(pack.name) is not pack:

@@ -245,7 +245,7 @@ async def serving(
         inventory.load()
         async with Host(inventory) as host:
             kit = Hosted(host)
-            host.changes.listen(kit.changes.put_nowait)
+            host.changes.listen_to_all(kit.changes.put_nowait)
             if settled:
                 await host.settled()
             yield kit
