@@ -66,8 +66,8 @@ def public(value: Any) -> set[str]:
 
 INSIDE = {"channel",
     # what the host itself calls on these
-    "wire", "contents", "read", "capability", "rest", "listed", "answer", "match", "signature",
-    "is_template", "template", "verify", "is_repeatable", "key_of",
+    "wire", "contents", "read", "capability", "rest", "listed", "answer", "written", "match",
+    "signature", "is_template", "template", "verify", "is_repeatable", "key_of",
     "idempotent_needs", "knows_calls", "offered_name", "begin",
     "has_begun", "also_tell", "redirect", "cancel", "envelope", "function", "functions", "code",
 }  # fmt: skip

@@ -70,6 +70,13 @@ class Contribution(ABC):
     def answer(self, value: Any, name: str = "") -> Wire:
         """What the function returned, as the result of the request; `name` is what it asked for."""
 
+    def written(self, value: Any) -> bytes | None:
+        """The JSON of `answer` for a value of which it can be written at once; None for any other.
+
+        That is an object without `_meta`, which the protocol takes as it is.
+        """
+        return None
+
     def verify(self, has_service: bool) -> None:
         """Read all that a list needs; `DeclarationError` where something cannot work."""
         if not isinstance(self.name, str):

@@ -59,6 +59,9 @@ class Method(Tool):
             raise TypeError(f"{self.name} must return an object, not {type(value).__name__}")
         return dict(plain)
 
+    def written(self, value: Any) -> None:
+        """As `Contribution.written`: of nothing, for what is returned is the result itself."""
+
 
 @dataclass(frozen=True)
 class LongCalls:

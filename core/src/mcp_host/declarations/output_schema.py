@@ -6,6 +6,7 @@ from functools import lru_cache
 from typing import Any, Self, get_args, get_origin
 
 from pydantic import TypeAdapter
+from pydantic_core import to_json
 
 from .borrowed import SchemaWriter
 from .content import CONTENT_TYPES, Message, Page, Result
@@ -61,6 +62,14 @@ class OutputSchema:
         """The value as plain data; pydantic's `ValidationError` where it breaks the schema."""
         checked = self._adapter.validator.validate_python(value)
         return self._adapter.serializer.to_python(checked, mode="json", by_alias=True)
+
+    def json(self, value: Any) -> bytes:
+        """The JSON of `plain`: a number that JSON does not have is null."""
+        checked = self._adapter.validator.validate_python(value)
+        written: bytes = self._adapter.serializer.to_json(checked, by_alias=True)
+        if b"NaN" in written or b"Infinity" in written:  # a type may have them written so
+            return to_json(self.plain(value), inf_nan_mode="null")
+        return written
 
 
 _PAGE: Schema = {

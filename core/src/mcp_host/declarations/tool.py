@@ -116,6 +116,13 @@ class Tool(Contribution):
         answer: Wire = from_json(_written(value, self._output)[0])
         return answer
 
+    def written(self, value: Any) -> bytes | None:
+        """As `Contribution.written`: of plain data."""
+        if self._output is None or isinstance(value, Result):
+            return None
+        written, is_object = _written(value, self._output)
+        return written if is_object else None
+
     @property
     def _output(self) -> OutputSchema | None:
         """What is said of a returned value; None where it goes as content alone."""
@@ -204,36 +211,20 @@ def _contents(value: Any) -> list[Wire]:
     return [{"type": "text", "text": compact(to_jsonable_python(value, by_alias=True))}]
 
 
-def written(contribution: Contribution, value: Any) -> bytes | None:
-    """The JSON of `answer`, for the plain data of a tool: an object without `_meta`, which the
-    protocol takes as it is; None where `answer` is to be asked."""
-    if type(contribution) is not Tool or isinstance(value, Result):
-        return None
-    output = None if contribution.output is None else contribution.signature.output
-    if output is None:
-        return None
-    written, is_object = _written(value, output)
-    return written if is_object else None
-
-
 def _written(value: Any, output: OutputSchema) -> tuple[bytes, bool]:
     """The JSON of the result for plain data, and whether its structured content is an object.
 
     Of a page the first text is the array alone, and a second one what there is to say of the rest.
     """
     if isinstance(value, Page):
-        plain = _json(output.plain(list(value.items)))
-        rest = _json(value.rest)
+        plain = output.json(list(value.items))
+        rest = to_json(value.rest, inf_nan_mode="null")
         texts = [plain, rest] if value.next_cursor is not None or value.notes else [plain]
         structured = rest[:-1] + b',"result":' + plain + b"}"
     else:
-        plain = _json(output.plain(value))
+        plain = output.json(value)
         texts = [plain]
         structured = b'{"result":%b}' % plain if output.under_result else plain
     content = b",".join([b'{"type":"text","text":%b}' % to_json(text.decode()) for text in texts])
     written = b'{"content":[%b],"structuredContent":%b,"isError":false}' % (content, structured)
     return written, structured.startswith(b"{")
-
-
-def _json(plain: Any) -> bytes:
-    return to_json(plain, inf_nan_mode="null")

@@ -17,7 +17,7 @@ from ..declarations.asking import ANSWER_ERRORS, ROUNDS, Answers, Form, Question
 from ..declarations.context import Context
 from ..declarations.contribution import Contribution
 from ..declarations.signature import Signature
-from ..declarations.tool import Tool, written
+from ..declarations.tool import Tool
 from ..errors import (
     BY_CODE,
     REQUEST_ID_KEY,
@@ -223,7 +223,7 @@ def _written(message: CallMessage, contribution: Contribution, value: Any) -> An
         if bounds.holds_itself(value):
             raise ValueError("an answer must be data that does not hold itself")
         raise _too_large(f"at least {least}", least, limit)
-    body = written(contribution, value)
+    body = contribution.written(value)
     if body is not None:
         meta = to_json({REQUEST_ID_KEY: message.request_id})
         body, code, is_wire = body[:-1] + b',"_meta":' + meta + b"}", "ok", True
