@@ -45,6 +45,8 @@ async def test_an_answer_waits_for_what_its_pack_said_before_to_those_who_watch(
 ) -> None:
     uri, watched = "sample://plain", set[str]()
     async with hosted_in_threads(SAMPLE) as host:
+        assert await sent_at_once(host, "sample_touch", uri=uri) == []  # the kit hears of all
+        host.host.changes.are_all_heard = False  # as clients do
         assert len(await sent_at_once(host, "sample_touch", uri=uri)) == 1
         host.host.watching.begin(watched, uri, host.caller)
         assert await sent_at_once(host, "sample_touch", uri=uri) == []
