@@ -11,6 +11,7 @@ from .. import __version__
 from ..errors import TaskyError
 from . import maintenance, pictures, project, tasks, transfer
 from .plan import plain
+from .process import ending_in_order, use_what_is_there
 from .ui import ui
 
 ALSO_CALLED = {
@@ -102,16 +103,25 @@ def options(
     """Options that need no command; `version` is done by its callback."""
 
 
+def _others(error: TaskyError) -> list[str]:
+    """Return what else failed, where several things did; the message tells of the first."""
+    items = error.details.get("items")
+    told = [one for one in items if isinstance(one, dict)] if isinstance(items, list) else []
+    return [f"{one['index']}: {one['error']}" for one in told[1:]]
+
+
 def main() -> None:
     """Run a command; a refusal is one line, what helps is the next, and the exit code is 1."""
+    use_what_is_there()
     try:
-        try:
-            app()
-        finally:
-            sys.stdout.flush()  # here a full disk can be told of; at the end of the process not
+        with ending_in_order():
+            try:
+                app()
+            finally:
+                sys.stdout.flush()  # a full disk can be told of here, and not when all is over
     except TaskyError as error:
         print(f"error: {plain(error.message)}", file=sys.stderr)
-        for line in error.suggestions:
+        for line in (*_others(error), *error.suggestions):
             print(plain(line), file=sys.stderr)
         sys.exit(1)
     except OSError as error:

@@ -11,9 +11,11 @@ from rich.panel import Panel
 from rich.text import Text
 from rich.tree import Tree
 
+from ..errors import InvalidError
 from ..service import Caller, Search, Tasks
 from ..service.graph import mermaid
-from .plan import HERE, AsJson, Folder, local_time, opened, plain, print_json, print_line
+from .plan import HERE, AsJson, Folder, opened, plain, print_json, print_line
+from .showing import event_line, row_line
 
 _COLUMNS = {
     "in work": Search(claimed_by="*", status="pending"),
@@ -22,15 +24,6 @@ _COLUMNS = {
     "completed": Search(status="completed"),
 }
 _COLOURS = {"in work": "cyan", "ready": "green", "waiting": "yellow", "completed": "dim"}
-_ACTIONS = {
-    "create": "green",
-    "complete": "green",
-    "claim": "cyan",
-    "release": "cyan",
-    "cancel": "yellow",
-    "delete": "red",
-    "undo": "magenta",
-}
 # Nobody in particular: what is ready to them is claimed by nobody at all.
 _READER = Caller("board", is_proven=False)
 _LOOK_SECONDS = 0.25
@@ -58,7 +51,7 @@ def board(
     width = max(24, console.width // len(pages) - 1)
     panels = []
     for name, page in pages.items():
-        rows = [_row(row) for row in page.rows]
+        rows = [row_line(row) for row in page.rows]
         left = page.total - len(page.rows)
         if left > 0:
             more = "+" if page.has_more else ""
@@ -85,6 +78,8 @@ def graph(
     as_json: AsJson = False,
 ) -> None:
     """Show what waits for what: a task, and below it those that wait for it."""
+    if as_mermaid and as_json:
+        raise InvalidError("Give --mermaid or --json, not both.", reason="invalid_format")
     with opened(folder) as tasks:
         found = tasks.graph(task_id, limit)
     if as_json:
@@ -116,18 +111,6 @@ def watch(
                     last = max(last, int(str(event["event_id"])))
         except KeyboardInterrupt:
             return
-
-
-def _row(row: Mapping[str, Any]) -> Text:
-    text = Text()
-    text.append(f"{str(row['task_id'])[:8]} ", style="dim")
-    text.append(f"P{row['priority']} ", style="red" if row["priority"] == 5 else "dim")
-    text.append(plain(row["name"]))
-    if row.get("claimed_by"):
-        text.append(f" · {plain(row['claimed_by'])}", style="cyan")
-    if row["due_date"]:
-        text.append(f" · {row['due_date'][:10]}", style="dim")
-    return text
 
 
 def _draw(found: Mapping[str, Any]) -> None:
@@ -187,10 +170,4 @@ def _tell(tasks: Tasks, event: Mapping[str, Any], *, as_json: bool) -> None:
     if as_json:
         print_line(event)
         return
-    text = Text()
-    text.append(f"{local_time(tasks, event['at'])} ", style="dim")
-    text.append(plain(event["caller"]), style="bold")
-    text.append(f" {event['action']} ", style=_ACTIONS.get(event["action"], ""))
-    text.append(f"{event['task_id'][:8]} ", style="dim")
-    text.append(plain(event["name"]))
-    Console().print(text, soft_wrap=True)
+    Console().print(event_line(tasks, event), soft_wrap=True)

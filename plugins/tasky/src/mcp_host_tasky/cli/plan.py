@@ -2,6 +2,7 @@
 
 import getpass
 import json
+import sys
 import unicodedata
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,7 +12,7 @@ from typing import Annotated, Any
 
 import typer
 
-from ..errors import UnavailableError
+from ..errors import InvalidError, UnavailableError
 from ..service import Caller, Plan, Tasks
 from ..storage import Home, Project, open_store
 
@@ -20,6 +21,7 @@ Folder = Annotated[
     Path, typer.Option("--project", "-p", help="The project's folder, or one inside it.")
 ]
 HERE = Path()
+_TURNS = ("LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI")
 
 
 def person() -> Caller:
@@ -31,7 +33,24 @@ def person() -> Caller:
 
 
 def find_project(folder: Path) -> Project:
-    return Home.of_user().project(folder.resolve())
+    return Home.of_user().project(existing(folder))
+
+
+def existing(folder: Path) -> Path:
+    """Return a folder's path from the root, where it is there."""
+    try:
+        found = folder.resolve()
+    except OSError as error:
+        told = "The working folder is gone." if not folder.is_absolute() else f"{error}."
+        raise InvalidError(told, reason="no_folder") from error
+    if not found.is_dir():
+        what = "is not a folder" if found.exists() else "is not there"
+        raise InvalidError(
+            f"{found} {what}.",
+            reason="no_folder",
+            suggestions=["Name the project's folder, or one inside it."],
+        )
+    return found
 
 
 @contextmanager
@@ -53,9 +72,14 @@ def opened(folder: Path) -> Iterator[Tasks]:
 
 def plain(text: object) -> str:
     """Return a text as a terminal may show it: what agents wrote steers nobody's terminal."""
-    return "".join(
-        one if one in "\n\t" or unicodedata.category(one) != "Cc" else "�" for one in str(text)
-    )
+    return "".join("�" if _steers(one) else one for one in str(text))
+
+
+def _steers(letter: str) -> bool:
+    """Whether a letter is a command to the terminal, or turns the order of those around it."""
+    if unicodedata.category(letter) in ("Cc", "Cs"):
+        return letter not in "\n\t"
+    return unicodedata.bidirectional(letter) in _TURNS
 
 
 def local_time(tasks: Tasks, at: str) -> str:
@@ -66,8 +90,14 @@ def local_time(tasks: Tasks, at: str) -> str:
 
 def print_line(value: Any) -> None:
     """Print JSON on one line, for programs that read line by line."""
-    typer.echo(json.dumps(value, ensure_ascii=False))
+    typer.echo(json.dumps(value, ensure_ascii=not _has_all_letters()))
 
 
 def print_json(value: Any) -> None:
-    typer.echo(json.dumps(value, ensure_ascii=False, indent=2))
+    typer.echo(json.dumps(value, ensure_ascii=not _has_all_letters(), indent=2))
+
+
+def _has_all_letters() -> bool:
+    """Whether the output takes every letter; JSON has another way to write those it does not."""
+    encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
+    return encoding.lower().replace("-", "").startswith("utf")

@@ -10,7 +10,7 @@ from rich.text import Text
 
 from ..errors import TaskyError
 from ..storage import Home, open_store
-from .plan import HERE, AsJson, Folder, find_project, opened, plain, print_json
+from .plan import HERE, AsJson, Folder, existing, find_project, opened, plain, print_json
 
 app = typer.Typer(no_args_is_help=True)
 
@@ -30,7 +30,8 @@ def init(
 ) -> None:
     """Make a project in this folder. An existing one is opened, and upgraded after a copy."""
     home = Home.of_user()
-    place = home.plan_folder(folder.resolve())
+    folder = _folder(folder)
+    place = home.plan_folder(folder)
     if store is None:
         # A project of the existing Tasky keeps its store.
         store = "sqlite"
@@ -39,9 +40,7 @@ def init(
             if store == "postgresql":
                 store = home.project_at(place).location.url
     is_new = not (place / ".tasky").exists()
-    project = home.init(
-        folder.resolve(), store=store, name=name, description=description, zone=timezone
-    )
+    project = home.init(folder, store=store, name=name, description=description, zone=timezone)
     try:
         open_store(project.location).close()
     except TaskyError:
@@ -61,6 +60,15 @@ def init(
     Console().print(
         Text(plain(f"{project.name}: the plan is kept in {project.location.shown}")), soft_wrap=True
     )
+
+
+def _folder(said: Path) -> Path:
+    """Return the folder that is to be a project; it may still have to be made."""
+    try:
+        found = said.resolve()
+    except OSError:  # the working folder was taken away
+        return existing(said)
+    return existing(said) if found.exists() else found
 
 
 @app.command("list")

@@ -12,6 +12,8 @@ from ..service import Tasks
 from .plan import local_time, plain, print_json
 
 _SHOWN = 80
+NARROW = 60
+"""Below so many columns a table would cut ids and names: rows are lines then."""
 _RELATIONS = (
     "blockers",
     "blocked_by",
@@ -22,6 +24,15 @@ _RELATIONS = (
     "discovered",
 )
 _TIMES = ("created_at", "updated_at", "claimed_until")
+_ACTIONS = {
+    "create": "green",
+    "complete": "green",
+    "claim": "cyan",
+    "release": "cyan",
+    "cancel": "yellow",
+    "delete": "red",
+    "undo": "magenta",
+}
 _COLOURS = {"pending": "yellow", "completed": "green", "cancelled": "dim"}
 
 
@@ -30,6 +41,8 @@ def show_task(tasks: Tasks, view: Mapping[str, Any]) -> None:
     related = {name: _listed(view.get(name)) for name in _RELATIONS}
     known = tasks.known(sorted({one for ids in related.values() for one in ids}))
     table = Table(show_header=False, title=Text(plain(view["name"])))
+    table.add_column(no_wrap=True)
+    table.add_column(overflow="fold")  # an id that is cut is of no use
     for name, value in view.items():
         if name == "name" or value in (None, []):
             continue
@@ -59,6 +72,30 @@ def _named(task_id: str, known: Mapping[str, Any] | None) -> Text:
         text.append(f" {plain(known['name'])}", style=_COLOURS.get(status, "default"))
         if status != "pending":
             text.append(f" ({status})", style="dim")
+    return text
+
+
+def row_line(row: Mapping[str, Any]) -> Text:
+    """Return a task on one line: id, priority, name, who holds it, when it is due."""
+    text = Text()
+    text.append(f"{str(row['task_id'])[:8]} ", style="dim")
+    text.append(f"P{row['priority']} ", style="red" if row["priority"] == 5 else "dim")
+    text.append(plain(row["name"]))
+    if row.get("claimed_by"):
+        text.append(f" · {plain(row['claimed_by'])}", style="cyan")
+    if row["due_date"]:
+        text.append(f" · {row['due_date'][:10]}", style="dim")
+    return text
+
+
+def event_line(tasks: Tasks, event: Mapping[str, Any]) -> Text:
+    """Return an event on one line: when, who, what, and the task."""
+    text = Text()
+    text.append(f"{local_time(tasks, event['at'])} ", style="dim")
+    text.append(plain(event["caller"]), style="bold")
+    text.append(f" {event['action']} ", style=_ACTIONS.get(event["action"], ""))
+    text.append(f"{event['task_id'][:8]} ", style="dim")
+    text.append(plain(event["name"]))
     return text
 
 

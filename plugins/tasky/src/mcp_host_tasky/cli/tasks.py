@@ -1,6 +1,6 @@
 """The commands for tasks: list, show, add, done, log, undo."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import Annotated, Any
 
@@ -9,10 +9,11 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from ..errors import TaskyError
+from ..errors import InvalidError, TaskyError
+from ..model import Status
 from ..service import Search
 from .plan import HERE, AsJson, Folder, local_time, opened, person, plain, print_json
-from .showing import changes_line, show_task, tell
+from .showing import NARROW, changes_line, event_line, row_line, show_task, tell
 
 _COMPLETED = 30
 
@@ -51,6 +52,14 @@ def list_tasks(
     as_json: AsJson = False,
 ) -> None:
     """List tasks, the most urgent first."""
+    if status not in (None, "all", *Status):
+        raise InvalidError(
+            f"--status must be {', '.join(Status)} or all, not {status!r}.", reason="invalid_status"
+        )
+    if due_before is not None and not due_before.strip():
+        raise InvalidError("--due-before is empty.", reason="invalid_date")
+    if sort == "unblocks" and not ready:
+        raise InvalidError("--sort unblocks needs --ready.", reason="invalid_sort")
     asked = Search(
         status=None if status == "all" else status or "pending",
         search=" ".join(words) if words else None,
@@ -72,14 +81,7 @@ def list_tasks(
         return
     if not page.rows:
         typer.echo("No tasks match." if words or tag or priority or due_before else "No tasks.")
-    table = Table("id", "name", "status", "pri", "due", "held by")
-    for row in page.rows:
-        due = row["due_date"] or ""
-        held = row.get("claimed_by", "")
-        cells = (row["name"], row["status"], row["priority"], due, held)
-        table.add_row(str(row["task_id"])[:8], *(Text(plain(cell)) for cell in cells))
-    if page.rows:
-        Console().print(table)
+    _print_rows(page.rows)
     for name, date in page.dates.items():
         typer.echo(f"{name.replace('_', ' ')}: {date}")
     if page.next_cursor:
@@ -87,6 +89,25 @@ def list_tasks(
         typer.echo(
             f"{len(page.rows)} of {more}{page.total}; go on with --cursor {page.next_cursor}"
         )
+
+
+def _print_rows(rows: Sequence[Mapping[str, Any]]) -> None:
+    console = Console()
+    if console.width < NARROW:
+        for row in rows:
+            console.print(row_line(row))
+        return
+    table = Table()
+    table.add_column("id", no_wrap=True)
+    for title in ("name", "status", "pri", "due", "held by"):
+        table.add_column(title)
+    for row in rows:
+        due = row["due_date"] or ""
+        held = row.get("claimed_by", "")
+        cells = (row["name"], row["status"], row["priority"], due, held)
+        table.add_row(str(row["task_id"])[:8], *(Text(plain(cell)) for cell in cells))
+    if rows:
+        console.print(table)
 
 
 def ready(
@@ -109,6 +130,12 @@ def search(
     as_json: AsJson = False,
 ) -> None:
     """List tasks with all these words, of every status."""
+    if not "".join(words).strip():
+        raise InvalidError(
+            "The words to search for are empty.",
+            reason="invalid_search",
+            suggestions=["List all tasks with: tasky list --status all"],
+        )
     list_tasks(words, status="all", limit=limit, folder=folder, as_json=as_json)
 
 
@@ -277,7 +304,9 @@ def take_next(
 
 def log(
     task_id: Annotated[str | None, typer.Argument(help="Only this task's events.")] = None,
-    limit: Annotated[int, typer.Option(help="How many, the newest first.", min=1)] = 20,
+    limit: Annotated[
+        int, typer.Option(help="How many, the newest first.", min=1, max=100_000)
+    ] = 20,
     folder: Folder = HERE,
     as_json: AsJson = False,
 ) -> None:
@@ -285,11 +314,17 @@ def log(
     with opened(folder) as tasks:
         events = tasks.history(task_id, limit=limit)
         times = [local_time(tasks, str(event["at"])) for event in events]
+        lines = [event_line(tasks, event) for event in events]
     if as_json:
         print_json(events)
         return
     if not events:
         typer.echo("No events.")
+        return
+    console = Console()
+    if console.width < NARROW:
+        for event, line in zip(events, lines, strict=True):
+            console.print(Text(f"{event['event_id']} ").append_text(line))
         return
     table = Table("event")
     table.add_column("when", no_wrap=True)
@@ -306,7 +341,7 @@ def log(
             changes_line(event["changes"]),
         )
         table.add_row(*(Text(plain(cell)) for cell in cells))
-    Console().print(table)
+    console.print(table)
 
 
 def undo(

@@ -1,5 +1,6 @@
 """The commands that carry plans around: import, export, migrate."""
 
+import io
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -70,13 +71,20 @@ def export_tasks(
     if file is not None:
         write_files(file, files)
     elif set(files) <= {""}:
-        sys.stdout.write(files.get("", ""))
+        _print_whole(files.get("", ""))
     else:
         raise InvalidError(
             f"{kind.name} is several files.",
             reason="bad_file",
             suggestions=[f"Name a folder: tasky export FOLDER --format {kind.name}"],
         )
+
+
+def _print_whole(text: str) -> None:
+    """Write a text that is read by programs: in UTF-8, whatever the terminal's letters are."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(encoding="utf-8")
+    sys.stdout.write(text)
 
 
 def migrate(

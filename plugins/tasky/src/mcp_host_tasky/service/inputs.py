@@ -177,6 +177,8 @@ def read_operation(item: object) -> Operation:
         _check_update(given)
     if action == "note" and "note" not in given:
         raise values.wrong("note", "is required", "Say in it what the next one should know.")
+    for name in ("tags", "blockers"):
+        _refuse_both(given, name)
     fields = {name: _field(name, given[name]) for name in UPDATE_FIELDS if name in given}
     return Operation(
         action=action,
@@ -210,6 +212,17 @@ def _check_update(given: Mapping[str, object]) -> None:
                 step,
                 f"and {name} cannot stand in one operation",
                 f"{name} replaces all of them; give it alone, or add_{name} and remove_{name}.",
+            )
+
+
+def _refuse_both(given: Mapping[str, object], name: str) -> None:
+    """Raise where one operation adds what it removes."""
+    added, removed = (given.get(f"{step}_{name}") for step in ("add", "remove"))
+    if isinstance(added, list | tuple) and isinstance(removed, list | tuple):
+        both = [one for one in added if one in removed]
+        if both:
+            raise values.wrong(
+                f"add_{name}", f"and remove_{name} both hold {both[0]!r}", "Give it in one of them."
             )
 
 

@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 from typing import NamedTuple
 
 from ..errors import InvalidError, TaskyError, failed_items
-from ..model import LIMITS, Day, Summary, Task, Wanted, latest_lease, parse_when, words_of
+from ..model import LIMITS, Day, Status, Summary, Task, Wanted, latest_lease, parse_when, words_of
 from ..model.dates import Moment, micros, seconds
 from ..storage import Guard, Reading
 from . import values
@@ -51,6 +51,8 @@ def echoed(asked: Search, meant: Mapping[str, Day | Moment]) -> dict[str, str]:
     under `warnings` what else could have been meant."""
     told = {name: str(when) for name, when in meant.items() if str(when) != getattr(asked, name)}
     remarks = [f"{name}: {when.remark}" for name, when in meant.items() if when.remark]
+    if asked.ready and asked.status not in (None, "", Status.PENDING):
+        remarks.append(f"ready: what is ready is pending, so that nothing is {asked.status} too")
     if _OPERATOR.search(asked.search or ""):
         remarks.append("search: all words must be there; OR, AND and NOT are words as others are")
     return told | ({"warnings": "; ".join(remarks)} if remarks else {})

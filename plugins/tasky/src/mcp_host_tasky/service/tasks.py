@@ -204,7 +204,7 @@ class Tasks:
     ) -> list[View]:
         """Return events, the newest first, of one task or of the plan."""
         with self._store.read() as reading:
-            full_id = resolve_past(reading, task_id) if task_id else None
+            full_id = resolve_past(reading, task_id) if task_id is not None else None
             events = reading.events(task_id=full_id, before=before, limit=limit)
             if full_id and not events and not reading.tasks([full_id]):
                 raise unknown(task_id or "")
@@ -215,7 +215,7 @@ class Tasks:
         with self._store.read() as reading:
             now = self._now(reading)
             wanted = Wanted(now=seconds(now), latest_lease=latest_lease(now))
-            task_id = resolve(reading, around) if around else None
+            task_id = resolve(reading, around) if around is not None else None
             if task_id and not reading.tasks([task_id]):
                 raise unknown(around or "")
             return graphs.graph_of(reading, wanted, task_id, limit)

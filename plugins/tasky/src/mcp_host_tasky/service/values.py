@@ -1,6 +1,7 @@
 """One value that a client gives: in its final form, or a clear refusal."""
 
 import re
+import unicodedata
 from collections.abc import Mapping, Sequence
 
 from ..errors import InvalidError
@@ -8,6 +9,7 @@ from ..model import LIMITS, Status
 
 # No letters: NUL, and halves of a surrogate pair.
 _NO_TEXT = re.compile("[\0\ud800-\udfff]")
+_UNSEEN = ("Cc", "Cf", "Zs")
 _VIEWS = ("full", "compact")
 _LEASE_SECONDS = range(1, LIMITS.lease_seconds + 1)
 
@@ -86,7 +88,7 @@ def key(value: str | None) -> str | None:
 
 def task_name(value: object) -> str:
     name = " ".join(text(value, "name", LIMITS.name).split())
-    if not name:
+    if all(unicodedata.category(one) in _UNSEEN for one in name):
         raise wrong("name", "is blank", "Give the task a name.")
     return name
 

@@ -7,6 +7,7 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -39,32 +40,34 @@ class Condition:
         return self._ran(folder, task, guard)
 
     def _ran(self, folder: Path, task: Mapping[str, str], guard: Guard) -> str | None:
-        with tempfile.TemporaryFile() as output:
+        # Another thread starts it: a signal that ends this one meanwhile would lose its number.
+        with tempfile.TemporaryFile() as output, ThreadPoolExecutor(1) as starter:
+            starting = starter.submit(self._started, folder, task, output.fileno())
             try:
-                program = subprocess.Popen(
-                    self.run,
-                    cwd=folder,
-                    env={**program_environment(), **task},
-                    stdin=subprocess.DEVNULL,
-                    stdout=output,
-                    stderr=subprocess.STDOUT,
-                    start_new_session=True,
-                )
+                code = self._code(starting.result(), guard)
             except OSError as error:
                 return f"{self.run[0]} cannot be run: {error.strerror or error}"
-            try:
-                code = self._code(program, guard)
             finally:
-                if program.poll() is None:
-                    with suppress(ProcessLookupError, PermissionError):
-                        os.killpg(program.pid, signal.SIGKILL)
-                    program.wait()
+                _end(starting)
             if code == 0:
                 return None
             output.seek(max(0, output.seek(0, os.SEEK_END) - _SHOWN * 4))
             said = output.read().decode(errors="replace").strip()[-_SHOWN:]
         ended = f"ended with {code}" if code is not None else f"took over {self.seconds:g} seconds"
         return f"{' '.join(self.run)[:100]} {ended}" + (f": {said}" if said else "")
+
+    def _started(
+        self, folder: Path, task: Mapping[str, str], output: int
+    ) -> subprocess.Popen[bytes]:
+        return subprocess.Popen(
+            self.run,
+            cwd=folder,
+            env={**program_environment(), **task},
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
 
     def _code(self, program: subprocess.Popen[bytes], guard: Guard) -> int | None:
         """Return the exit code; None where the time ran out."""
@@ -74,6 +77,17 @@ class Condition:
             with suppress(subprocess.TimeoutExpired):
                 return program.wait(_CHECK_EVERY)
         return None
+
+
+def _end(starting: Future[subprocess.Popen[bytes]]) -> None:
+    """End a program that still runs, and what it started."""
+    if starting.exception() is not None:
+        return
+    program = starting.result()
+    if program.poll() is None:
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(program.pid, signal.SIGKILL)
+        program.wait()
 
 
 def read_conditions(tables: Mapping[str, Any], where: Path) -> dict[str, Condition]:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from ..errors import ConflictError
+from ..errors import ConflictError, InvalidError, TaskyError
 from .location import Location, postgresql_url, unknown_store
 from .project import FOLDER, Project, no_project
 from .project_reading import STORE_FILES, file_location, read_project, schema_of
@@ -122,38 +122,49 @@ class Home:
         zone: str | None = None,
     ) -> Project:
         """Make a project's folder and settings; a URL goes to the registry, not to the folder."""
-        name = name or folder.resolve().name
+        said = {"name": name, "description": description, "timezone": zone}
+        for field, text in said.items():
+            _refuse_no_text(field, text)
+        storage, url = _storage_table(store)
+        usual = folder.resolve().name.encode(errors="replace").decode()  # it may hold no letters
         folder = self.plan_folder(folder)
         if self._is_project(folder):
-            if "://" in store and self._awaits_url(folder):
+            if url and self._awaits_url(folder):
                 self._bring_url(folder, store)
             known = self._project_of(folder)
             if _same_store(known, store):
+                _refuse_other(known, said)
                 return known
             raise ConflictError(
                 f"{folder} is a Tasky project already, kept in {known.location.shown}.",
                 reason="project_exists",
                 suggestions=["Move it to another store with: tasky migrate"],
             )
-        storage, url = _storage_table(store)
         project_id = str(uuid.uuid4())
         tables: dict[str, Any] = {
             "project": {
                 "id": project_id,
-                "name": name,
+                "name": name or usual,
                 "description": description,
                 "timezone": zone or local_zone(self.environment),
             },
             "storage": storage,
         }
         time_zone(tables["project"]["timezone"])
-        (folder / FOLDER).mkdir(parents=True, exist_ok=True)
-        self.registry.register(folder, project_id, name, url)
-        write_toml(folder / FOLDER / "config.toml", tables)
-        ignored = folder / FOLDER / ".gitignore"
-        if not ignored.exists():
-            ignored.write_text(_NOT_FOR_GIT, "utf-8")
-        return self._project_of(folder)
+        is_new = not (folder / FOLDER).exists()
+        try:
+            (folder / FOLDER).mkdir(parents=True, exist_ok=True)
+            self.registry.register(folder, project_id, name or usual, url)
+            write_toml(folder / FOLDER / "config.toml", tables)
+            ignored = folder / FOLDER / ".gitignore"
+            if not ignored.exists():
+                ignored.write_text(_NOT_FOR_GIT, "utf-8")
+            return self._project_of(folder)
+        except (OSError, TaskyError):
+            if is_new:
+                with contextlib.suppress(OSError, TaskyError):
+                    self._take_back(folder)
+            raise
 
     def _awaits_url(self, folder: Path) -> bool:
         storage = read_toml(folder / FOLDER / "config.toml").get("storage", {})
@@ -189,11 +200,14 @@ class Home:
 
     def forget(self, project: Project) -> None:
         """Take back what `init` made for a project whose store could not be opened."""
-        self.registry.forget(project.folder)
+        self._take_back(project.folder)
+
+    def _take_back(self, folder: Path) -> None:
         for name in ("config.toml", ".gitignore"):
-            (project.folder / FOLDER / name).unlink(missing_ok=True)
+            (folder / FOLDER / name).unlink(missing_ok=True)
         with contextlib.suppress(OSError):  # not empty: what else is in it is not ours
-            (project.folder / FOLDER).rmdir()
+            (folder / FOLDER).rmdir()
+        self.registry.forget(folder)
 
     def _project_of(self, folder: Path) -> Project:
         return read_project(folder, self.folder, self.environment, self.registry)
@@ -215,6 +229,23 @@ def _storage_table(store: str) -> tuple[dict[str, str], str | None]:
     if store not in STORE_FILES:
         raise unknown_store(store)
     return {"backend": store, "path": STORE_FILES[store]}, None
+
+
+def _refuse_no_text(field: str, text: str | None) -> None:
+    if any("\ud800" <= letter <= "\udfff" for letter in text or ""):
+        raise InvalidError(f"The {field} must be text in UTF-8.", reason=f"invalid_{field}")
+
+
+def _refuse_other(known: Project, said: Mapping[str, str | None]) -> None:
+    """Raise where a project that is there would have to be told something else of itself."""
+    is_so = {"name": known.name, "description": known.description, "timezone": str(known.zone)}
+    other = [field for field, text in said.items() if text and text != is_so[field]]
+    if other:
+        raise ConflictError(
+            f"{known.folder} is a Tasky project already, with another {' and '.join(other)}.",
+            reason="project_exists",
+            suggestions=[f"Change it in {known.folder / FOLDER / 'config.toml'}, in [project]."],
+        )
 
 
 def _same_store(known: Project, store: str) -> bool:

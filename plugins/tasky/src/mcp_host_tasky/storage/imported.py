@@ -23,7 +23,7 @@ def files_of(path: Path, form: str | None) -> tuple[dict[str, str], str | None]:
         return {"-": _decoded(sys.stdin.buffer.read(), "stdin")}, form
     if not path.is_dir():
         # The folders above say whose task a file is: a change's, or an archived one's.
-        return {"/".join(path.absolute().parts[-3:]): _text(path)}, form
+        return {"/".join(path.absolute().as_posix().split("/")[-3:]): _text(path)}, form
     for known, name in _KNOWN:
         if (path / known).is_file() and form in (None, name):
             return {known: _text(path / known)}, name

@@ -112,7 +112,8 @@ def sync_folder(folder: Path) -> None:
 
 
 def unusable(path: Path, error: OSError) -> UnavailableError:
-    return UnavailableError(f"{path} cannot be used: {error.strerror}.", reason="store_unusable")
+    named = error.filename.removesuffix(".tmp") if isinstance(error.filename, str) else path
+    return UnavailableError(f"{named} cannot be used: {error.strerror}.", reason="store_unusable")
 
 
 def _digest_of(path: Path) -> str | None:

@@ -163,6 +163,8 @@ class JsonFile:
             place.claims.read()
         except TaskyError as error:
             found.append(error.message)
+        if not place.folder.exists():
+            return [*found, without_tasks(place.folder).message]
         for name, (_, text) in sorted(_files(place.folder, {}).items()):
             try:
                 read_task(text, place.folder / name, None, "")
@@ -254,6 +256,8 @@ class JsonFile:
                 continue  # a file that another process took away meanwhile
             except OSError as error:
                 raise unusable(self._path, error) from error
+        if not place.folder.exists():
+            raise without_tasks(place.folder)
         raise _busy(self._path)
 
     # Writing
@@ -377,11 +381,7 @@ def _overlay(texts: dict[str, str], pending: Pending) -> None:
 def _files(folder: Path, known: dict[str, tuple[_Mark, str]]) -> dict[str, tuple[_Mark, str]]:
     """Return the tasks' files with their texts, reading those that look different."""
     found: dict[str, tuple[_Mark, str]] = {}
-    try:
-        entries = os.scandir(folder)
-    except FileNotFoundError:
-        return found  # git keeps no empty folder
-    with entries:
+    with os.scandir(folder) as entries:
         for entry in entries:
             if len(entry.name) != _ID_LENGTH + 5 or not entry.name.endswith(".json"):
                 continue
@@ -427,6 +427,18 @@ def _beginning(path: Path) -> bytes:
 
 def _changed_at(mark: _Mark) -> str:
     return micros(datetime.fromtimestamp(mark[2] / 1e9, UTC))
+
+
+def without_tasks(folder: Path) -> UnavailableError:
+    """Say that the folder of a plan's tasks is missing: that is damage, and no empty plan."""
+    return UnavailableError(
+        f"{folder} is missing, the folder of the plan's tasks.",
+        reason="corrupt_store",
+        suggestions=[
+            "Put it back, from git or a backup.",
+            f"Or make it, where the plan had no tasks: mkdir {folder}",
+        ],
+    )
 
 
 def without_locks(path: Path) -> UnavailableError:

@@ -85,9 +85,9 @@ def _location(
     path = folder / FOLDER / str(storage.get("path") or STORE_FILES[backend])
     if not path.resolve().is_relative_to(folder.resolve()):
         raise InvalidError(
-            f"storage.path {str(storage['path'])!r} of {folder} leaves the project.",
+            f"The plan of {folder} would leave the project: {path} is {path.resolve()}.",
             reason="store_outside_project",
-            suggestions=["Name a path inside the project, relative to .tasky."],
+            suggestions=["Name a storage.path inside the project, and make .tasky no link."],
         )
     return file_location(backend, path, folder, project_id)
 

@@ -45,9 +45,11 @@ def read_toml(path: Path) -> dict[str, Any]:
     """Return the tables of a settings file; none where it is not there."""
     try:
         return tomllib.loads(path.read_text("utf-8"))
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):  # a home of /dev/null holds no settings
         return {}
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+    except OSError as error:
+        raise _refused(f"{path} cannot be read: {error.strerror}.") from error
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise _refused(f"{path} cannot be read: {error}.") from error
 
 

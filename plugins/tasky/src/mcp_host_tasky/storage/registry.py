@@ -72,7 +72,7 @@ class Registry:
         path = self.file
         try:
             data = json.loads(path.read_bytes())
-        except FileNotFoundError:
+        except (FileNotFoundError, NotADirectoryError):
             return {}
         except ValueError as error:
             raise UnavailableError(

@@ -9,7 +9,7 @@ from ..plan import HERE, Folder, opened, plain
 
 
 def ui(
-    port: Annotated[int, typer.Option(help="0 takes a free one.")] = 0,
+    port: Annotated[int, typer.Option(help="0 takes a free one.", min=0, max=65535)] = 0,
     write: Annotated[
         bool, typer.Option("--write", help="Let the page change the plan; else it only shows it.")
     ] = False,

@@ -76,7 +76,7 @@ def found_in(path: str, content: str) -> Format:
     if re.match(r'[^\n]*(?:^|[,;\t"])(?:name|title|summary|task)["\s]*(?:[,;\t\n]|$)', start, re.I):
         return FORMATS["csv"]
     raise InvalidError(
-        f"{path} is of no format that is known.",
+        f"{path} is of no format that is known." if start else f"{path} is empty.",
         reason="unknown_format",
         suggestions=[f"Say which it is with --format: {', '.join(FORMATS)}."],
     )

@@ -10,7 +10,7 @@ from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 import psycopg
 from psycopg import sql as names
 
-from ...errors import BusyError, UnavailableError, UnreachableError
+from ...errors import BusyError, InvalidError, UnavailableError, UnreachableError
 from ..readiness import hold_up_all
 from ..sql import STEPS, TABLES, VERSION, SqlView, miscounted, steps_from
 from ..store import WRITES_TOGETHER, Guard, contradictory, no_guard
@@ -164,6 +164,17 @@ class Postgres:
             ) from error
         except psycopg.IntegrityError as error:
             raise contradictory() from error
+        except psycopg.ProgrammingError as error:
+            if error.sqlstate is not None:
+                raise
+            # The driver's words may hold a part of the password.
+            raise InvalidError(
+                "The plan's PostgreSQL URL is not well formed.",
+                reason="bad_url",
+                suggestions=[
+                    "Write postgresql://user:password@host:5432/name, with %20 for spaces."
+                ],
+            ) from None
         except psycopg.OperationalError as error:
             # The driver's words name host and user, and may come to hold more: not passed on.
             raise UnreachableError(sent=False) from error

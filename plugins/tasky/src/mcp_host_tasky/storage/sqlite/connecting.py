@@ -2,6 +2,7 @@
 
 import os
 import sqlite3
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -13,6 +14,7 @@ from .trouble import WAIT_SECONDS, busy, corrupt
 
 Identity = tuple[int, int]
 _Connection = TypeVar("_Connection", bound=sqlite3.Connection)
+_BRIEFLY_MS = 250
 _SHORTEST = 512  # bytes: one page of the smallest size
 
 
@@ -115,14 +117,28 @@ def connect(path: Path, kind: type[_Connection], options: str = "") -> _Connecti
     return connection
 
 
-def begin(connection: sqlite3.Connection, path: Path) -> None:
+def begin(connection: sqlite3.Connection, path: Path, guard: Guard = no_guard) -> None:
     """Begin to write; `BusyError` where another process has been writing for too long."""
+    # SQLite itself waits in C, where no signal and no guard reaches it: so it waits briefly, often.
+    end = time.monotonic() + WAIT_SECONDS
+    connection.execute(f"PRAGMA busy_timeout = {_BRIEFLY_MS}")
+    try:
+        while not _begun(connection):
+            guard()
+            if time.monotonic() > end:
+                raise busy(path)
+    finally:
+        connection.execute(f"PRAGMA busy_timeout = {WAIT_SECONDS * 1000}")
+
+
+def _begun(connection: sqlite3.Connection) -> bool:
     try:
         connection.execute("BEGIN IMMEDIATE")
     except sqlite3.OperationalError as error:
         if "locked" in str(error) or "busy" in str(error):
-            raise busy(path) from error
+            return False
         raise
+    return True
 
 
 @contextmanager

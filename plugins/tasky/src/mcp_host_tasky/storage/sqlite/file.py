@@ -66,7 +66,7 @@ class SqliteFile:
             raise busy(self._path)
         try:
             with self._connection() as connection, stoppable(connection, guard):
-                begin(connection, self._path)
+                begin(connection, self._path, guard)
                 try:
                     yield SqliteView(connection)
                     guard()

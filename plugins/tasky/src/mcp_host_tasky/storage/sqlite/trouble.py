@@ -34,6 +34,12 @@ def explained(error: sqlite3.DatabaseError, path: Path) -> TaskyError | None:
         return corrupt(path)
     if "readonly" in text:
         return read_only(path, text)
+    if "unable to open" in text and path.is_dir():
+        return UnavailableError(
+            f"{path} cannot be used: it is a folder.",
+            reason="store_unusable",
+            suggestions=["Put the plan's file in its place, from a backup."],
+        )
     if "unable to open" in text or "disk is full" in text:
         hint = "Check the file's and the folder's permissions: SQLite writes there even to read."
         return UnavailableError(
