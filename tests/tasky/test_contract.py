@@ -453,6 +453,35 @@ def test_dates_are_the_projects_and_are_echoed(plans: Plans, kind: str) -> None:
     assert plan.search(Search(due_before="2026-11-23"), ME).dates == {}
 
 
+@pytest.mark.parametrize(("first", "then"), [("up", "down"), ("down", "up")])
+def test_long_chains_and_many_that_wait_are_joined_one_way_and_not_back(
+    plan: Tasks, first: str, then: str
+) -> None:
+    """However much waits on either side, the walk from both finds the way that there is."""
+    tasks = [
+        {"name": f"{side} {n}", "ref": f"{side}{n}", "blockers": [f"{side}{n - 1}"] if n else []}
+        for side in (first, then)
+        for n in range(200)
+    ]
+    tasks += [{"name": f"waits {n}", "blockers": ["up100", "down100"]} for n in range(300)]
+    made = [str(view["task_id"]) for view in plan.create(tasks, ME)]
+    foot, end, other_foot, other_end = made[0], made[199], made[200], made[399]
+
+    edit(plan, "update", other_foot, add_blockers=[end])
+    back = refusal(lambda: edit(plan, "update", foot, add_blockers=[other_end]))
+    middle = refusal(lambda: edit(plan, "update", made[100], add_blockers=[made[300]]))
+    edit(plan, "update", made[300], add_blockers=[made[100]])
+
+    facts = items(back)[0]["details"]
+    assert (back.reason, facts["path_length"]) == ("cycle", 401)
+    assert facts["path"][:2] == [foot, other_end]
+    path = items(middle)[0]["details"]["path"]
+    assert (path[:3], items(middle)[0]["details"]["path_length"]) == (
+        [made[100], made[300], made[299]],
+        202,
+    )
+
+
 @pytest.mark.parametrize("way", [1, -1])
 def test_a_long_chain_is_checked_in_one_walk_and_its_circle_is_told_in_short(
     plan: Tasks, way: int

@@ -1,15 +1,14 @@
 """The working copy of one write: every operation is tried here before anything is kept."""
 
-from collections.abc import Collection, Iterable, Sequence
-from contextlib import suppress
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 from datetime import datetime
-from graphlib import CycleError, TopologicalSorter
 from typing import Any
 
 from ..errors import ConflictError
 from ..model import Change, Claim, Event, Note, Summary, Task, Wanted
 from ..storage import Changes, Reading
+from .circles import Circles
 from .content import CONTENT, IDENTITY, difference, json_of
 from .ids import resolve, unknown
 from .requests import Actor
@@ -42,10 +41,9 @@ class Draft:
         self._now: dict[str, Task | None] = {}
         self._waiting: dict[str, set[str]] = {}
         self._children: dict[str, set[str]] = {}
-        self._upstream: dict[str, tuple[str, ...]] = {}
-        # Tasks that are known to be in no circle, as the relations are now: no way that leads
-        # back leads through them. Without these a plan of n tasks would be walked n times.
-        self._waits_in_line: set[str] = set()
+        self._circles = Circles(reading, self._before, self._now, self._waiting)
+        # Tasks that are known to be in no tree that is tied into a circle: no way that leads back
+        # leads through them. Without these a plan of n tasks would be walked n times.
         self._nests_in_line: set[str] = set()
         self._events: list[Event] = []
         self._recorded: dict[tuple[str, int], Event] = {}
@@ -193,8 +191,8 @@ class Draft:
 
     def refuse_cycles(self, task: Task) -> None:
         """Raise when the task waits for itself, or is part of itself, with the path shown."""
-        if task.blockers and self._is_waited_for(task.task_id):
-            path = self._way(task.blockers, task.task_id)
+        if task.blockers:
+            path = self._circles.way(task.blockers, task.task_id)
             if path:
                 raise self._cycle([task.task_id, *path], "wait for itself", "blockers")
         if task.subtask_of and self._has_subtasks(task.task_id):
@@ -212,49 +210,13 @@ class Draft:
         if parent not in chain:
             self._nests_in_line.update(chain)
 
-    # A task that nothing leads to is in no circle: most that are moved are spared the walk up a
+    # A task that nothing is part of is in no circle: most that are moved are spared the walk up a
     # plan that may be thousands of levels deep. What a new task has is in the draft alone.
-
-    def _is_waited_for(self, task_id: str) -> bool:
-        if self._waiting.get(task_id):
-            return True
-        return self._before[task_id] is not None and bool(self.reading.waiting([task_id]))
 
     def _has_subtasks(self, task_id: str) -> bool:
         if self._children.get(task_id):
             return True
         return self._before[task_id] is not None and bool(self.reading.subtasks([task_id]))
-
-    def _way(self, starts: Sequence[str], goal: str) -> list[str]:
-        """Return a path along blockers from one of the starts to the goal, or nothing."""
-        came_from: dict[str, str | None] = dict.fromkeys(starts)
-        ahead = list(starts)
-        while ahead:
-            here = ahead.pop()
-            if here == goal:
-                return _walked(came_from, here)
-            for blocker in self._blockers(here):
-                if blocker not in came_from and blocker not in self._waits_in_line:
-                    came_from[blocker] = here
-                    ahead.append(blocker)
-        upstream = {one: [b for b in self._blockers(one) if b in came_from] for one in came_from}
-        with suppress(CycleError):  # a circle further up is another task's to tell of
-            TopologicalSorter(upstream).prepare()
-            self._waits_in_line.update(came_from)
-        self._waits_in_line.add(goal)
-        return []
-
-    def _blockers(self, task_id: str) -> tuple[str, ...]:
-        if task_id in self._now:
-            task = self._now[task_id]
-            return task.blockers if task else ()
-        if task_id not in self._upstream:
-            found = self.reading.upstream([task_id])
-            self._upstream[task_id] = ()
-            for blockers in found.values():
-                self._upstream.update(dict.fromkeys(blockers, ()))
-            self._upstream.update(found)
-        return self._upstream[task_id]
 
     def _cycle(self, path: list[str], what: str, field: str) -> ConflictError:
         self.load(path)
@@ -424,7 +386,7 @@ class Draft:
             self._before[task_id] = None
         old = self._now.get(task_id)
         if task and not (old and old.blockers == task.blockers):
-            self._waits_in_line.clear()
+            self._circles.forget()
         if task and not (old and old.subtask_of == task.subtask_of):
             self._nests_in_line.clear()
         self._now[task_id] = task
@@ -434,10 +396,3 @@ class Draft:
             self._waiting.setdefault(blocker, set()).add(task_id)
         if task.subtask_of:
             self._children.setdefault(task.subtask_of, set()).add(task_id)
-
-
-def _walked(came_from: dict[str, str | None], end: str) -> list[str]:
-    path = [end]
-    while (step := came_from[path[-1]]) is not None:
-        path.append(step)
-    return path[::-1]

@@ -1,8 +1,8 @@
 """Reading and writing a JSON plan that is in memory."""
 
 from bisect import bisect_right
-from collections import Counter
-from collections.abc import Collection, Iterator
+from collections import Counter, deque
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import islice
@@ -92,15 +92,15 @@ class JsonView:
     def open_among(self, ids: Collection[str]) -> set[str]:
         return {task_id for task_id, task in self.tasks(ids).items() if task.is_open}
 
-    def upstream(self, ids: Collection[str]) -> dict[str, tuple[str, ...]]:
-        found: dict[str, tuple[str, ...]] = {}
-        ahead = list(ids)
-        while ahead:
-            task = self.plan.tasks.get(ahead.pop())
-            if task and task.blockers and task.task_id not in found:
-                found[task.task_id] = task.blockers
-                ahead.extend(task.blockers)
-        return found
+    def upstream(self, ids: Collection[str], limit: int) -> dict[str, tuple[str, ...]]:
+        def blockers(task_id: str) -> tuple[str, ...]:
+            task = self.plan.tasks.get(task_id)
+            return task.blockers if task else ()
+
+        return _stream(ids, limit, blockers)
+
+    def downstream(self, ids: Collection[str], limit: int) -> dict[str, tuple[str, ...]]:
+        return _stream(ids, limit, lambda one: tuple(sorted(self.plan.waiting.get(one, ()))))
 
     def search(self, wanted: Wanted, after: str, limit: int, count: bool) -> Found:
         start = bisect_right(self.plan.order, (after, "~")) if after else 0
@@ -283,6 +283,22 @@ class JsonView:
 
 def _creation(task: Task) -> tuple[int, str, str]:
     return task.number, task.created_at, task.task_id
+
+
+def _stream(
+    ids: Collection[str], limit: int, following: Callable[[str], tuple[str, ...]]
+) -> dict[str, tuple[str, ...]]:
+    """Return what follows each of these, what follows that, and so on, the nearest first."""
+    found: dict[str, tuple[str, ...]] = {}
+    met = dict.fromkeys(ids)
+    ahead = deque(met)
+    while ahead and len(found) < max(limit, len(ids)):
+        here = ahead.popleft()
+        found[here] = following(here)
+        new = [one for one in found[here] if one not in met]
+        met.update(dict.fromkeys(new))
+        ahead.extend(new)
+    return found
 
 
 def _summary(task: Task, wanted: Wanted) -> Summary:

@@ -93,8 +93,13 @@ class Reading(Protocol):
     def open_waiting(self, ids: Collection[str], limit: int) -> dict[str, list[str]]:
         """The open tasks that each of these blocks, at most `limit` in all."""
 
-    def upstream(self, ids: Collection[str]) -> dict[str, tuple[str, ...]]:
-        """The blockers of these, of their blockers, and so on to the end."""
+    def upstream(self, ids: Collection[str], limit: int) -> dict[str, tuple[str, ...]]:
+        """The blockers of these tasks, of their blockers, and so on, the nearest first: of all of
+        these, and of no more than `limit` tasks where these are fewer. A task of which nothing is
+        said was not looked at."""
+
+    def downstream(self, ids: Collection[str], limit: int) -> dict[str, tuple[str, ...]]:
+        """What waits for these tasks, for that, and so on, as `upstream` has their blockers."""
 
     def search(self, wanted: Wanted, after: str, limit: int, count: bool) -> Found:
         """The first `limit + 1` matches past the sort key `after`; with `count`, their total."""

@@ -204,15 +204,29 @@ class SqlView:
         rows = self.rows(f"SELECT task_id, status FROM tasks WHERE task_id {clause}", (value,))
         return {task_id for task_id, status in rows if status == Status.PENDING}
 
-    def upstream(self, ids: Collection[str]) -> dict[str, tuple[str, ...]]:
+    def upstream(self, ids: Collection[str], limit: int) -> dict[str, tuple[str, ...]]:
+        return self._stream(ids, limit, "task_id", "blocker_id")
+
+    def downstream(self, ids: Collection[str], limit: int) -> dict[str, tuple[str, ...]]:
+        return self._stream(ids, limit, "blocker_id", "task_id")
+
+    def _stream(
+        self, ids: Collection[str], limit: int, this: str, following: str
+    ) -> dict[str, tuple[str, ...]]:
         clause, value = self.among(ids)
+        # The walk ends at the limit, which stands outside of it: PostgreSQL takes none inside.
         sql = (
-            f"WITH RECURSIVE up (id) AS (SELECT task_id FROM tasks WHERE task_id {clause} "
-            "UNION SELECT waits.blocker_id FROM up JOIN waits ON waits.task_id = up.id) "
-            "SELECT waits.task_id, waits.blocker_id FROM up JOIN waits ON waits.task_id = up.id "
-            "ORDER BY 1, 2"
+            f"WITH RECURSIVE stream (id) AS (SELECT task_id FROM tasks WHERE task_id {clause} "
+            f"UNION SELECT waits.{following} FROM stream JOIN waits ON waits.{this} = stream.id) "
+            f"SELECT first.id, waits.{following} FROM (SELECT id FROM stream LIMIT ?) AS first "
+            f"LEFT JOIN waits ON waits.{this} = first.id ORDER BY 1, 2"
         )
-        return {key: tuple(found) for key, found in _grouped(self.rows(sql, (value,))).items()}
+        rows = self.rows(sql, (value, max(limit, len(ids))))
+        found: dict[str, list[str]] = {key: [] for key, _ in rows}
+        for key, other in rows:
+            if other is not None:
+                found[key].append(other)
+        return {key: tuple(others) for key, others in found.items()}
 
     def summaries(self, numbers: Collection[int], wanted: Wanted) -> list[Summary]:
         """Return these tasks as rows of a list, in its order."""
