@@ -4,7 +4,7 @@ import json
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
@@ -15,11 +15,15 @@ AUDIENCE = "https://mcp.example.org/mcp"
 
 
 class Issuer:
-    """One issuer; `rotate` gives it another key, and `pages` is what it tells, by path."""
+    """One issuer; `rotate` gives it another key, and `pages` is what it tells, by path.
+
+    One that `drips` sends a blank every now and then, and never a whole answer.
+    """
 
     def __init__(self, algorithm: str, port: int, scopes: list[str] | None = None) -> None:
         self.algorithm, self.url = algorithm, f"http://127.0.0.1:{port}"
         self.pages: dict[str, Any] = {}
+        self.drips = False
         self.asked: list[str] = []
         self._number = 0
         self.rotate()
@@ -66,11 +70,15 @@ def issuer(algorithm: str, scopes: list[str] | None = None) -> Iterator[Issuer]:
             page = made.pages.get(self.path)
             self.send_response(404 if page is None else 200)
             self.end_headers()
+            with suppress(OSError):
+                while made.drips and not ending.wait(0.2):
+                    self.wfile.write(b" ")
             self.wfile.write(json.dumps(page).encode())
 
         def log_message(self, *_: Any) -> None:
             """Say nothing."""
 
+    ending = threading.Event()
     server = ThreadingHTTPServer(("127.0.0.1", 0), Pages)
     made = Issuer(algorithm, server.server_address[1], scopes)
     thread = threading.Thread(target=server.serve_forever, daemon=True)
@@ -78,6 +86,7 @@ def issuer(algorithm: str, scopes: list[str] | None = None) -> Iterator[Issuer]:
     try:
         yield made
     finally:
+        ending.set()
         server.shutdown()
         server.server_close()
         thread.join()

@@ -4,7 +4,7 @@ import asyncio
 import resource
 import sys
 from collections.abc import AsyncIterator, Callable
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -252,6 +252,40 @@ async def test_half_open_requests_take_nobodys_place(home: Home, sent: bytes) ->
 
     assert [answer["result"]["content"][0]["text"] for answer in answers] == ["Hello Ann."] * 2
     assert "Too many open files" not in server.stderr
+
+
+LONGEST_HEADER = 64 * 1024
+CHUNKED = HEADER + b"Transfer-Encoding: chunked\r\n\r\n1\r\n{\r\n0\r\n"
+
+
+@pytest.mark.parametrize(
+    "begun",
+    [HEADER + b"X-Long: ", b"POST /mcp?", CHUNKED + b"X-Late: "],
+    ids=["field", "url", "trailer"],
+)
+async def test_a_header_without_an_end_is_given_up_before_it_is_large(
+    served: HttpServer, begun: bytes
+) -> None:
+    is_trailer = begun.startswith(CHUNKED)
+    # What comes in one piece with a body is not counted: a piece has at most 256 KiB.
+    more = 6 * LONGEST_HEADER if is_trailer else LONGEST_HEADER + 1 - len(begun)
+    reader, writer = await connected(served, begun + b"x" * more)
+    told = b""
+    async with asyncio.timeout(10):  # below that in which a header must have come
+        with suppress(ConnectionResetError):
+            told = await reader.read()
+    writer.close()
+
+    assert is_trailer or told.startswith(b"HTTP/1.1 431 ")
+
+
+async def test_a_header_of_many_kilobytes_is_taken(served: HttpServer) -> None:
+    async with Web(served.url) as web:
+        answer = await web.http.get(
+            served.url.replace("/mcp", "/healthz"), headers={"x-long": "x" * 50_000}
+        )
+
+    assert answer.status_code == 200
 
 
 @pytest.mark.parametrize("sent", [b"", HEADER, BODY], ids=["nothing", "header", "body"])

@@ -92,6 +92,12 @@ READ_AGAIN = 0.05
 """Seconds after which a connection is read on whose client sent a request before its answer."""
 FULL = 64 * 1024
 """Bytes that are sent without waiting for more."""
+LONGEST_HEADER = 64 * 1024
+"""Bytes of a header that are taken; of one that comes in a single piece, as many as that has."""
+TOO_LONG = (
+    b"HTTP/1.1 431 Request Header Fields Too Large\r\n"
+    b"connection: close\r\ncontent-length: 0\r\n\r\n"
+)
 
 
 class GatheringTransport:
@@ -241,19 +247,22 @@ def counted_protocol(door: Counts) -> type[asyncio.Protocol]:
     """uvicorn's protocol of HTTP/1.1, whose connections are told to a door.
 
     uvicorn has `timeout_keep_alive` for the time between two requests, and nothing for a client
-    that never ends its first header.
+    that never ends its first header, nor for a header that has no end.
     """
 
     alarms = Alarms()
+    bounds_headers = not hasattr(AutoHTTPProtocol, "on_body")  # h11 does, httptools does not
 
     class CountedProtocol(AutoHTTPProtocol):  # type: ignore[misc, valid-type]  # chosen as it runs
         """`_begun` is a request that begins to be answered once all that came is read, and `_early`
         what came before the loop has heard of a response that another thread has sent.
 
         `_gone` is what is called where the client goes before its request is answered, and
-        `_is_lost` says that the client has.
+        `_is_lost` says that the client has. `_beside_body` are the bytes that came since a body's
+        last, or since the last request ended.
         """
 
+        _beside_body = 0
         _is_reading = False
         _is_lost = False
         _gone: Callable[[], object] | None = None
@@ -291,8 +300,14 @@ def counted_protocol(door: Counts) -> type[asyncio.Protocol]:
                 self._early.append(data)  # else uvicorn would take it for a second request at once
                 return
             self._is_reading = True
+            self._beside_body += len(data)
             super().data_received(data)
             self._is_reading = False
+            if bounds_headers or not self._is_within_request():
+                self._beside_body = 0
+            elif self._beside_body > LONGEST_HEADER:
+                self._refuse_header()
+                return
             door.heard(self)
             if self._begun is not None:
                 (cycle, app), self._begun = self._begun, None
@@ -300,6 +315,25 @@ def counted_protocol(door: Counts) -> type[asyncio.Protocol]:
             if self._gone is not None and self.flow.read_paused:
                 # Else nobody would see the client go, who has sent the next request already.
                 self.loop.call_later(READ_AGAIN, self.flow.resume_reading)
+
+        def on_body(self, body: bytes) -> None:
+            """Take a piece of a body."""
+            self._beside_body = 0
+            super().on_body(body)
+
+        def _is_within_request(self) -> bool:
+            """Whether a request has begun that has not come to its end."""
+            if self.scope is None:
+                return False
+            if self.cycle is None or self.cycle.scope is not self.scope:
+                return True  # its header has not ended
+            return bool(self.cycle.more_body)
+
+        def _refuse_header(self) -> None:
+            """Close the connection of a header, or of what stands behind a body, without an end."""
+            if self.cycle is None or self.cycle.response_complete:
+                self.transport.write(TOO_LONG)
+            self.transport.close()
 
         def _read_early(self) -> None:
             early, self._early = self._early, []

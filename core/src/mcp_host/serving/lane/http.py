@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from .asgi import Scope, again_from, read_body
-from .http_headers import usual_headers
+from .http_headers import Headers, usual_headers
 from .http_sessions import FindSession, SessionRequests
 from .http_stateless import StatelessRequests
-from .identity import Identify
+from .identity import Identify, known_in
 from .lane import Lane
 from .requests import message
 
@@ -37,12 +37,13 @@ class HttpLane:
         self._app = app
         self._path = path
         self._longest = longest
+        self._identify = identify
         self._sessions = SessionRequests(app, lane, identify, find_session)
         self._stateless = StatelessRequests(lane, identify, statuses, patience)
 
     async def __call__(self, scope: Scope, receive: Any, send: Any) -> None:
         headers = usual_headers(scope, self._path, self._longest)
-        if headers is None:
+        if headers is None or self._is_a_strangers(headers, scope):
             await self._app(scope, receive, send)
             return
         body, kept = await read_body(receive)
@@ -56,3 +57,11 @@ class HttpLane:
                 is_taken = await self._stateless.take(headers, given, scope, send)
         if not is_taken:
             await self._app(scope, again_from(kept, receive), send)
+
+    def _is_a_strangers(self, headers: Headers, scope: Scope) -> bool:
+        """Whether a token is wanted that is not there: such a request is refused, its body unread.
+
+        Else strangers could have bodies waited for, and take up what those whose tokens are new
+        need as well.
+        """
+        return self._identify is not None and known_in(headers, scope, self._identify) is None

@@ -54,7 +54,6 @@ def application(
             well_known = [Route(path, resource.metadata) for path in resource.paths]
         known = AuthContextMiddleware(RequireToken(endpoint, resource))
         endpoint = AuthenticationMiddleware(known, backend=BearerAuthBackend(verifier))
-        endpoint = IssuersAnswer(endpoint)
 
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
@@ -74,18 +73,21 @@ def application(
         lifespan=lifespan,
     )
     identify = verifier.find if http.is_authenticated else None
-    if adapter.lane is None:
-        return Guard(Shares(app, http.limits, PATH, identify), http, port)
-    lane = HttpLane(
-        app,
-        adapter.lane,
-        PATH,
-        http.max_body_bytes,
-        identify,
-        ERROR_CODE_HTTP_STATUS,
-        sessions.of_subject,
-    )
-    return Guard(Shares(lane, http.limits, PATH, identify), http, port)
+    served: ASGIApp = app
+    if adapter.lane is not None:
+        served = HttpLane(
+            app,
+            adapter.lane,
+            PATH,
+            http.max_body_bytes,
+            identify,
+            ERROR_CODE_HTTP_STATUS,
+            sessions.of_subject,
+        )
+    if issuers is None:
+        return Guard(Shares(served, http.limits, PATH, identify), http, port)
+    shares = Shares(served, http.limits, PATH, identify, verifier.verify_token)
+    return Guard(IssuersAnswer(shares), http, port)
 
 
 def _cors(http: HttpTable) -> Middleware:

@@ -135,7 +135,8 @@ class _Issuer:
                 leeway=LEEWAY,
                 options={"require": ["exp", "iss", "aud", table.user_claim]},
             )
-        except jwt.PyJWTError as error:
+            expires = float(claims["exp"]) + LEEWAY
+        except (jwt.PyJWTError, OverflowError) as error:
             log.debug("a token of %s is refused: %s", table.issuer, error)
             return None
         user = claims[table.user_claim]
@@ -146,7 +147,6 @@ class _Issuer:
         if self._belongs_to(subject) != table.prefix:
             log.debug("a token of %s is refused: its subject is another's", table.issuer)
             return None
-        expires = float(claims["exp"]) + LEEWAY
         found = Identity(subject, _scopes(claims), self._offered, expires)
         self._checked[token] = found
         if len(self._checked) > REMEMBERED:

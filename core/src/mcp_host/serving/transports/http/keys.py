@@ -16,6 +16,8 @@ FRESH, STALE = 300.0, 3600.0
 """Seconds after which keys are fetched anew, and after which old ones count no more."""
 PAUSE = 5.0
 """Seconds from one attempt to the next, whatever keys tokens name."""
+LONGEST_WAIT = 12.0
+"""Seconds that a token waits for keys that are being fetched."""
 MOST_TRIED = 8
 """Keys that are tried for a token that does not name its own."""
 
@@ -72,7 +74,8 @@ class Keys:
         if self.are_stale:
             await self._arrived()
         if self.are_stale:
-            raise IssuerUnreachableError(f"{self._issuer} does not give its keys: {self._problem}")
+            why = self._problem or "it has not answered yet"
+            raise IssuerUnreachableError(f"{self._issuer} does not give its keys: {why}")
 
     async def find(self, kid: object, algorithm: str) -> list[PublicKey]:
         """The keys that a token may be signed with; a name that is new has them fetched anew."""
@@ -86,7 +89,7 @@ class Keys:
 
     async def _arrived(self) -> None:
         if self._fetching is not None:
-            await asyncio.shield(self._fetching)
+            await asyncio.wait({self._fetching}, timeout=LONGEST_WAIT)
 
     def _named(self, kid: object, algorithm: str) -> list[PublicKey]:
         keys = self._fetched.keys if self._fetched is not None else ()

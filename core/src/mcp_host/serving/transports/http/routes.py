@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 from starlette.requests import Request
@@ -13,6 +14,7 @@ from starlette.responses import JSONResponse, Response
 from ....declarations.context import Caller
 from ....host import Host
 from ....packs.access import may_read
+from .errors import IssuerUnreachableError
 from .tokens import Verifier
 
 RETRY_AFTER = 1
@@ -83,10 +85,14 @@ class HealthRoutes:
         return any(is_open) or not is_open
 
     async def _scopes(self, request: Request) -> frozenset[str]:
-        """What the request's token allows; nothing without one."""
+        """What the request's token allows; nothing without one, nor where nobody can say."""
         scheme, _, token = request.headers.get("authorization", "").partition(" ")
-        known = await self._verifier.verify_token(token) if scheme.lower() == "bearer" else None
-        return frozenset(known.scopes if known else ())
+        if scheme.lower() != "bearer":
+            return frozenset()
+        with suppress(IssuerUnreachableError):
+            known = await self._verifier.verify_token(token)
+            return frozenset(known.scopes if known else ())
+        return frozenset()
 
 
 def _answer(told: dict[str, Any], status: int) -> JSONResponse:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,6 +10,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ....errors import Busy
 from ....settings.tables import HttpLimitsTable
+from ...lane.http_headers import Headers
 from ...lane.identity import IDENTITY, Identify
 from .refusals import come_again
 
@@ -36,23 +37,37 @@ class Shares:
     A caller is a subject; those that nobody knows are one. A request too many is refused before its
     body is read, so that nobody takes up the memory of all. An answer counts from when it begins to
     be sent until the client has taken it. `identify` finds who has a token; None where none are
-    wanted.
+    wanted. `check` has a token looked at that `identify` does not know yet, so that the first
+    request with it counts for its subject as well.
     """
 
     def __init__(
-        self, app: ASGIApp, limits: HttpLimitsTable, path: str, identify: Identify | None
+        self,
+        app: ASGIApp,
+        limits: HttpLimitsTable,
+        path: str,
+        identify: Identify | None,
+        check: Callable[[str], Awaitable[object]] | None = None,
     ) -> None:
         self._app = app
         self._limits = limits
         self._path = path
         self._identify = identify
+        self._check = check
         self._uses: dict[str | None, Use] = {}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http" or scope["path"] != self._path:
             await self._app(scope, receive, send)
             return
-        subject, size, is_stream = self._about(scope)
+        headers = dict(scope["headers"])
+        subject, token = self._presented(headers, scope)
+        if token and subject is None and self._check is not None:
+            await self._check(token)
+            subject, _ = self._presented(headers, scope)
+        length = headers.get(b"content-length", b"")
+        size = int(length) if length.isdigit() else None
+        is_stream = scope["method"] == "GET" or LISTEN in scope["headers"]
         use = self._uses.get(subject)
         if use is None:
             use = self._uses[subject] = Use()
@@ -75,17 +90,15 @@ class Shares:
             if not use.requests:
                 self._uses.pop(subject, None)
 
-    def _about(self, scope: Scope) -> tuple[str | None, int | None, bool]:
-        """Who asks, how long the body is where that is told, and whether it asks for a stream."""
-        headers, subject = dict(scope["headers"]), None
-        if b"authorization" in headers and self._identify is not None:
-            scheme, _, token = headers[b"authorization"].decode("latin-1").partition(" ")
-            found = self._identify(token) if scheme.lower() == "bearer" else None
-            scope[IDENTITY] = found
-            subject = found.subject if found is not None else None
-        length = headers.get(b"content-length", b"")
-        is_stream = scope["method"] == "GET" or LISTEN in scope["headers"]
-        return subject, int(length) if length.isdigit() else None, is_stream
+    def _presented(self, headers: Headers, scope: Scope) -> tuple[str | None, str]:
+        """Whose token a request presents, and the token; None and "" where there is none."""
+        if b"authorization" not in headers or self._identify is None:
+            return None, ""
+        scheme, _, token = headers[b"authorization"].decode("latin-1").partition(" ")
+        if scheme.lower() != "bearer":
+            return None, ""
+        found = scope[IDENTITY] = self._identify(token)
+        return found.subject if found is not None else None, token
 
     def _refused(self, use: Use, size: int, is_stream: bool) -> Busy | None:
         """Why a caller may have no more; None where it may."""
