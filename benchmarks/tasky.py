@@ -293,7 +293,8 @@ def _make(place: Path, kept_in: str, count: int) -> list[str]:
         part = tasks[start : start + 10_000]
         with store.write() as writing:
             writing.apply(Changes(tasks=[(None, task) for task in part]))
-    store.tidy()
+    while store.tidy():
+        pass  # as a server does in the pauses after such writes
     store.close()
     if project.location.kind == "postgresql":
         _settle(kept_in)

@@ -1,7 +1,9 @@
 """What a write costs in a plan of thousands, and what keeps its log, seen in the files."""
 
+import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from typing import Any
 
 import psycopg
@@ -9,7 +11,7 @@ import pytest
 from mcp_host_tasky.service import Tasks
 from mcp_host_tasky.storage import open_store
 from mcp_host_tasky.storage.sqlite import file
-from tasky_lab import ME, Plans, create
+from tasky_lab import ME, Plans, create, names
 
 COUNT = 2_000
 STEPS = 50_000  # so many of SQLite's steps lie between two questions whether to go on
@@ -64,6 +66,27 @@ def test_a_log_that_was_long_once_is_not_copied_after_each_write(
     assert location.path.read_bytes() != copied
     with open_store(location).read() as reading:
         assert sum(reading.counts().values()) == COUNT + 1
+
+
+def test_pauses_merge_the_index_of_words_until_nothing_is_left(plans: Plans) -> None:
+    plan = plans.open("sqlite")
+    for number in range(12):
+        create(plan, *(f"task {number} {n}" for n in range(5)))
+
+    steps = 1
+    while plan.tidy():
+        steps += 1
+        assert steps < 100
+    path = plans.location("sqlite").path
+    assert path
+    plan.close()
+
+    with closing(sqlite3.connect(path)) as connection:
+        found = "SELECT count(DISTINCT segid) FROM words_idx"
+        ((segments,),) = connection.execute(found).fetchall()
+    assert steps > 1
+    assert segments < 4  # each write leaves one more
+    assert names(plans.open("sqlite"), search="task 7")
 
 
 def test_a_plan_that_is_opened_twice_keeps_its_locks_and_its_log(plans: Plans) -> None:

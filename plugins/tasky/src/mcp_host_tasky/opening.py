@@ -95,14 +95,15 @@ async def _watch(
             await _tidy(service, is_pause=False)
         except TimeoutError:
             if untidy:
-                untidy = False
-                await _tidy(service, is_pause=True)
+                untidy = await _tidy(service, is_pause=True)
         written.clear()
 
 
-async def _tidy(service: Service, *, is_pause: bool) -> None:
+async def _tidy(service: Service, *, is_pause: bool) -> bool:
+    """Tidy up, and return whether more of it is left."""
     with suppress(TaskyError):
-        await asyncio.to_thread(lambda: service.tasks().tidy(is_pause=is_pause))
+        return await asyncio.to_thread(lambda: service.tasks().tidy(is_pause=is_pause))
+    return False
 
 
 def _changed(service: Service, seen: dict[int, int]) -> list[str]:

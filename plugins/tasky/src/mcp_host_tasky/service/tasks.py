@@ -65,9 +65,10 @@ class Tasks:
         self._new_id = new_id
         self._changed = changed
 
-    def tidy(self, *, is_pause: bool = True) -> None:
-        """Do what may wait until nobody waits for an answer; little of it between two writes."""
-        self._store.tidy(is_pause=is_pause)
+    def tidy(self, *, is_pause: bool = True) -> bool:
+        """Do a part of what may wait until nobody waits for an answer, little of it between two
+        writes, and return whether more is left."""
+        return self._store.tidy(is_pause=is_pause)
 
     def close(self) -> None:
         self._store.close()

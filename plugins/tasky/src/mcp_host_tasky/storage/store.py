@@ -151,9 +151,9 @@ class Store(Protocol):
 
     def write(self, guard: Guard = no_guard) -> AbstractContextManager[Writing]: ...
 
-    def tidy(self, *, is_pause: bool = True) -> None:
-        """Do what may wait until nobody waits for an answer; little of it where `is_pause`
-        is false, since somebody writes on."""
+    def tidy(self, *, is_pause: bool = True) -> bool:
+        """Do a part of what may wait until nobody waits for an answer, and return whether more of
+        it is left; little where `is_pause` is false, since somebody writes on."""
 
     def check(self) -> list[str]:
         """Say what is damaged in the store itself, one sentence each."""

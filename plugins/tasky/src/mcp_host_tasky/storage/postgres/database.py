@@ -82,16 +82,17 @@ class Postgres:
             guard()
         self._untidy += 1
 
-    def tidy(self, *, is_pause: bool = True) -> None:
+    def tidy(self, *, is_pause: bool = True) -> bool:
         """Have the index of words take in what waits in its list, so that no write has to, and no
         search reads through it."""
         if not self._untidy or not (is_pause or self._untidy >= WRITES_TOGETHER):
-            return
+            return False
         self._untidy = 0
         index = names.Identifier(self._schema, "words_index").as_string()
         # Only who made the plan may do so; others leave it to that one, or to a full list.
         with self._connection() as connection, suppress(psycopg.errors.InsufficientPrivilege):
             connection.execute("SELECT gin_clean_pending_list(%s::regclass)", (index,))
+        return False
 
     def check(self) -> list[str]:
         """Say what is miscounted; the server looks after its own files."""

@@ -61,7 +61,7 @@ class SqliteFile:
                 connection.rollback()
 
     @contextmanager
-    def write(self, guard: Guard = no_guard) -> Iterator[SqlView]:
+    def write(self, guard: Guard = no_guard) -> Iterator[SqliteView]:
         if not self._one_writer.acquire(timeout=WAIT_SECONDS):
             raise busy(self._path)
         try:
@@ -77,14 +77,16 @@ class SqliteFile:
         finally:
             self._one_writer.release()
 
-    def tidy(self, *, is_pause: bool = True) -> None:
+    def tidy(self, *, is_pause: bool = True) -> bool:
         """Merge a part of the index of words, and copy the log's pages into the file, so that no
         writer has to do either at once; readers go on. Among writes it is done for many at once."""
+        has_merged = False
         if is_pause or self._untidy >= WRITES_TOGETHER:
-            self._merge(max(MERGED_PAGES, self._untidy * MERGED_MEANWHILE))
+            has_merged = self._merge(max(MERGED_PAGES, self._untidy * MERGED_MEANWHILE))
         if is_pause or self._pages_of_log() > LONG_LOG:
             with self._connection() as connection:
                 connection.execute("PRAGMA wal_checkpoint(PASSIVE)")
+        return has_merged
 
     def _pages_of_log(self) -> int:
         """Return how many pages were written since the log was last begun anew. Its size does not
@@ -104,10 +106,12 @@ class SqliteFile:
         except (OSError, struct.error):
             return 0  # nobody wrote
 
-    def _merge(self, pages: int) -> None:
+    def _merge(self, pages: int) -> bool:
+        """Merge so many pages of the index of words, and return whether there were any."""
         with self.write() as view:
-            view.rows_of("INSERT INTO words (words, rank) VALUES ('merge', ?)", (pages,))
+            has_merged = view.merge_words(pages)
         self._untidy = 0
+        return has_merged
 
     def check(self) -> list[str]:
         """Say what SQLite finds damaged in its pages, tables, indexes and words, and what is

@@ -105,6 +105,12 @@ class SqliteView(SqlView):
         self.run("INSERT INTO words (words, rowid, folded) VALUES ('delete', ?, ?)", rows)
         self.run("DELETE FROM texts WHERE number = ?", [(number,) for number in numbers])
 
+    def merge_words(self, pages: int) -> bool:
+        """Merge up to so many pages of the index of words, and return whether there were any."""
+        before = self._connection.total_changes
+        self.rows_of("INSERT INTO words (words, rank) VALUES ('merge', ?)", (pages,))
+        return self._connection.total_changes - before > 1  # the statement counts for one
+
     def _texts(self, numbers: Collection[int]) -> dict[int, str]:
         clause, value = self.among(numbers)
         return dict(self.rows(f"SELECT number, folded FROM texts WHERE number {clause}", (value,)))
