@@ -9,7 +9,7 @@ import pytest
 from mcp_host_tasky.service import Caller, Search, Tasks
 from mcp_host_tasky.storage.postgres import searching
 from mcp_host_tasky.storage.sql import view as sql_view
-from mcp_host_tasky.storage.sqlite import view
+from mcp_host_tasky.storage.sqlite import sieve, view
 from tasky_lab import ME, Clock, Ids, Plans
 
 KINDS = ("sqlite", "json", "postgresql")
@@ -103,7 +103,26 @@ def test_a_search_walks_through_the_same_pages(stores: list[Tasks], wanted: dict
         assert total >= 800
 
 
-@pytest.mark.parametrize("steps", [((0, 100), (0, 400)), ((2_500, 100), (2_500, 4_000)), ()])
+WAYS = {
+    "texts are read": {"SOUNDED": 60, "LISTED": 100, "READ": 5_000},
+    "texts are read, then all that have the words are listed": {
+        "SOUNDED": 60,
+        "LISTED": 2_600,
+        "READ": 0,
+    },
+    "words are listed, tags looked up": {"LISTED_TAG": 10, "LOOKED_UP": 5_000},
+    "words are listed, tags looked up on the walk": {"LISTED_TAG": 10, "LOOKED_UP": 10},
+    "all that have the tag are gathered": {
+        "SOUNDED": 60,
+        "LISTED": 100,
+        "LISTED_TAG": 2_000,
+        "GATHERED": 2_000,
+    },
+    "all that may match are gathered after a walk": {"LONGEST_WALK": 60, "GATHERED": 5_000},
+}
+
+
+@pytest.mark.parametrize("way", WAYS.values(), ids=WAYS)
 @pytest.mark.parametrize(
     "wanted",
     [
@@ -111,30 +130,46 @@ def test_a_search_walks_through_the_same_pages(stores: list[Tasks], wanted: dict
         {"search": "upd serv", "status": "pending"},
         {"search": "server", "ready": True, "tags": ["a"]},
         {"search": "upd", "tags": ["a", "early"]},
+        {"search": "red even", "tags": ["early"], "due_before": "2026-12-20"},
+        {"tags": ["early"], "priority": 3},
+        {"search": "server", "tags": ["b"], "ready": True, "sort": "unblocks"},
+        {"search": "even odd", "ready": True, "sort": "unblocks"},
+        {"tags": ["a"], "ready": True, "sort": "unblocks", "priority": 2},
+        {"search": "upd red", "ready": True, "sort": "unblocks"},
     ],
     ids=str,
 )
-@pytest.mark.parametrize("listed", [100, 2_600])
-def test_texts_read_in_list_order_and_matches_listed_find_the_same_pages(
+@pytest.mark.parametrize("few", [20, 300])
+def test_every_way_to_what_has_words_and_tags_finds_the_same_pages(
     stores: list[Tasks],
     wanted: dict[str, Any],
-    steps: tuple[tuple[int, int], ...],
-    listed: int,
+    way: dict[str, int],
+    few: int,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """From how many matches on texts are read is set for plans of a million; here for thousands."""
-    monkeypatch.setattr(view, "STEPS", steps)
-    for name, value in {"LISTED": listed, "SOME": 200, "FEW": 100, "SHORTEST_WALK": 60}.items():
-        monkeypatch.setattr(view, name, value)
+    """Which way is gone is set for plans of a million; here for thousands."""
+    for room in (sieve, view):
+        for name, value in (way | {"FEW": few, "SOME": few, "SHORTEST_WALK": 60}).items():
+            if hasattr(room, name):
+                monkeypatch.setattr(room, name, value)
+    listed = way.get("LISTED", 2_600)
     monkeypatch.setattr(sql_view, "LISTED", listed)
     ways = {"SORTED": 500, "SAMPLE": 100, "WALKED": listed, "LISTED": listed, "FEW": 100}
     for name, value in (ways | {"CANDIDATES": listed, "TEXTS": 4_000}).items():
         monkeypatch.setattr(searching, name, value)
 
-    pages = [tasks.search(Search(**wanted), Caller("ben")) for tasks in stores]
-
-    assert len(pages[0].rows) == 50
-    assert all(page.rows == pages[0].rows for page in pages)
+    cursors: list[str | None] = [None for _ in stores]
+    for number in range(3):
+        pages = [
+            tasks.search(Search(**wanted, cursor=cursor), Caller("ben"))
+            for tasks, cursor in zip(stores, cursors, strict=True)
+        ]
+        assert all(page.rows == pages[0].rows for page in pages)
+        cursors = [page.next_cursor for page in pages]
+        assert number > 0 or len(pages[0].rows) == (50 if wanted.get("search") != "even odd" else 0)
+        if cursors[0] is None:
+            assert set(cursors) == {None}
+            break
 
 
 @pytest.mark.parametrize("looked_at", [100, 5_000])

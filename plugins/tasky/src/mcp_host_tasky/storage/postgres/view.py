@@ -10,8 +10,8 @@ from typing import Any
 
 import psycopg
 
-from ...model import Found, Task, Wanted
-from ..sql import Reworded, SqlView, Where, indexed, is_status, reworded
+from ...model import Found, Summary, Task, Wanted
+from ..sql import Reworded, SqlView, indexed, is_status, reworded
 from ..store import Changes
 from .searching import Searching
 from .text_query import LONGEST_WORD
@@ -114,8 +114,11 @@ class PostgresView(SqlView):
     def search(self, wanted: Wanted, after: str, limit: int, count: bool) -> Found:
         return Searching(self, wanted).page(after, limit, count=count)
 
-    def unblocking(self, wanted: Wanted) -> tuple[str, Where]:
-        return Searching(self, wanted).in_another_order()
+    def most_unblocking(
+        self, wanted: Wanted, after: tuple[int, str] | None, limit: int
+    ) -> list[Summary]:
+        source, where = Searching(self, wanted).in_another_order()
+        return self.unblocking_where(source, where, wanted, after, limit)
 
 
 def _reworded(old: Task, new: Task) -> Reworded:

@@ -36,6 +36,8 @@ SOME = 5_000
 go on to its end."""
 LISTED = 60_000
 """Up to so many tasks with the rarest of several tags are looked at for the others."""
+SAMPLE = 500
+"""So many of the tasks with a tag are looked at to guess how many have others as well."""
 EXPANSIONS = 50
 """Up to so many words that begin alike are spelt out in a search."""
 _UNDOABLE = "undone_by IS NULL AND action NOT IN ('claim', 'release', 'note', 'undo')"
@@ -182,7 +184,12 @@ class SqlView:
     def most_unblocking(
         self, wanted: Wanted, after: tuple[int, str] | None, limit: int
     ) -> list[Summary]:
-        source, where = self.unblocking(wanted)
+        raise NotImplementedError
+
+    def unblocking_where(
+        self, source: str, where: Where, wanted: Wanted, after: tuple[int, str] | None, limit: int
+    ) -> list[Summary]:
+        """Return what unblocks most among those of a source that fulfil the conditions."""
         if after:
             where.need("(unblocks < ? OR (unblocks = ? AND sort_key > ?))", after[0], *after)
         columns = f"{SUMMARY}, {'details' if wanted.words else 'NULL'}, unblocks"
@@ -191,10 +198,6 @@ class SqlView:
         )
         found = self.rows(sql, (*where.values, limit))
         return [replace(summary_of(row, wanted), unblocks=row[9]) for row in found]
-
-    def unblocking(self, wanted: Wanted) -> tuple[str, Where]:
-        """Return where to look for what unblocks most, and the conditions."""
-        raise NotImplementedError
 
     def open_among(self, ids: Collection[str]) -> set[str]:
         if not ids:
@@ -250,13 +253,22 @@ class SqlView:
     def with_tags(self, tags: Collection[str]) -> tuple[str, list[Any]] | None:
         """Return the SELECT of the numbers of tasks with all of several tags, the rarest one first;
         None where too many have that one."""
+        if len(tags) < 2:
+            return None
         sql = f"SELECT count(*) FROM (SELECT 1 FROM tagged WHERE tag = ? LIMIT {LISTED + 1}) AS one"
         counts = sorted((self.rows(sql, (tag,))[0][0], tag) for tag in tags)
-        if len(counts) < 2 or counts[0][0] > LISTED:
+        if counts[0][0] > LISTED:
             return None
         also = "EXISTS (SELECT 1 FROM tagged AS two WHERE two.tag = ? AND two.number = one.number)"
         where = " AND ".join(["one.tag = ?", *[also] * (len(counts) - 1)])
-        return f"SELECT number FROM tagged AS one WHERE {where}", [tag for _, tag in counts]
+        values = [tag for _, tag in counts]
+        # Where many of the first have the other tags too, to look all of them up is in vain.
+        first = f"SELECT tag, number FROM tagged WHERE tag = ? LIMIT {SAMPLE}"
+        share = f"SELECT count(*) FROM ({first}) AS one WHERE {where}"
+        ((both,),) = self.rows(share, (values[0], *values))
+        if both * counts[0][0] > 2 * SOME * SAMPLE:
+            return None
+        return f"SELECT number FROM tagged AS one WHERE {where}", values
 
     def count(self, matches: str, values: Sequence[Any]) -> int:
         """Return how many rows a SELECT has, at most one more than are counted."""
