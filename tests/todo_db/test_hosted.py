@@ -93,6 +93,18 @@ async def test_a_user_fixed_in_the_settings_is_the_only_one(tmp_path: Path) -> N
             assert envelope["details"] == {"reason": "not_your_tasks"}
 
 
+@pytest.mark.parametrize("name", ["statement_timeout", "history_days", "undo_days"])
+@pytest.mark.parametrize("value", [float("inf"), 1e9])
+async def test_a_time_that_no_database_can_count_is_refused_by_its_name(
+    tmp_path: Path, name: str, value: float
+) -> None:
+    async with hosted(PACK, settings(f"sqlite:///{tmp_path}/todo.db", **{name: value})) as host:
+        error = await host.error("todo_db_list_tasks", user_id="ann")
+
+    assert error["code"] == "unavailable"
+    assert f"packs.todo_db.settings.{name}: Input should be less than or equal to" in error["error"]
+
+
 async def test_a_call_that_names_nobody_means_the_user_of_the_settings(tmp_path: Path) -> None:
     tables = settings(f"sqlite:///{tmp_path / 'todo.db'}", user_id="ann")
     async with hosted(PACK, tables) as host:

@@ -45,11 +45,16 @@ KEY = 'corn"er\\of åpril'
         ('[http]\nhost = { file = "\\u0000" }', "http.host: cannot read"),
         (
             '[[http.tokens]]\nsubject = "ann"\ntoken = { env = "T" }\nscopes = ["desk:*"]',
-            "http.tokens[0].scopes[0]: String should match pattern",
+            "http.tokens[0].scopes[0]: a scope must be PACK:read, PACK:write or *, not 'desk:*'",
         ),
         (
             '[http.auth]\nissuer = "http://id.example.org"\naudience = "a"',
-            "http.auth[0].issuer: String should match pattern",
+            "http.auth[0].issuer: it must be an https:// URL, or http:// of this machine",
+        ),
+        (
+            '[http.auth]\nissuer = "https://a.example"\naudience = "a"\n'
+            'jwks_url = "http://localhost:80@b.example/keys"',
+            "http.auth[0].jwks_url: it must be an https:// URL, or http:// of this machine, not",
         ),
         (
             '[http.auth]\nissuer = "https://a.example"\naudience = "a"\nalgorithms = ["HS256"]',

@@ -43,6 +43,7 @@ class TodoDbSettings(BaseModel):
         float,
         Field(
             gt=0,
+            le=86400,
             description="Seconds that a statement may take on PostgreSQL, or wait on SQLite for"
             " other programs that write",
         ),
@@ -66,12 +67,17 @@ class TodoDbSettings(BaseModel):
     ] = None
     history_days: Annotated[
         float,
-        Field(ge=0, description="Days for which it is kept who changed what; 0 for not at all"),
+        Field(
+            ge=0,
+            le=36500,
+            description="Days for which it is kept who changed what; 0 for not at all",
+        ),
     ] = 30.0
     undo_days: Annotated[
         float,
         Field(
             ge=0,
+            le=36500,
             description="Days in which the operator can bring a deleted task back;"
             " 0 forgets it at once",
         ),

@@ -1,16 +1,42 @@
 """The table [http] and those in it: where the host listens, who may call, and how much."""
 
+import re
 from collections.abc import Mapping
 from itertools import permutations
 from typing import Annotated, Any, Literal, Self
+from urllib.parse import urlsplit
 
-from pydantic import AwareDatetime, Field, field_validator, model_validator
+from pydantic import AfterValidator, AwareDatetime, Field, field_validator, model_validator
 
 from .table import Count, Seconds, Table
 
-SCOPE = r"^(\*|[a-z][a-z0-9_]{0,31}:(read|write))$"
-SAFE_URL = r"^(https://|http://(localhost|127\.[0-9.]+|\[::1\])([:/]|$))"
-"""A URL whose answer nobody on the way can change: by TLS, or of this machine."""
+SCOPE = re.compile(r"\*|[a-z][a-z0-9_]{0,31}:(read|write)")
+
+
+def _scope(text: str) -> str:
+    """Raise `ValueError` for what no token can be given."""
+    if not SCOPE.fullmatch(text):
+        raise ValueError(f"a scope must be PACK:read, PACK:write or *, not {text!r}")
+    return text
+
+
+def _safe_url(text: str) -> str:
+    """Raise `ValueError` unless nobody on the way can change what is answered at a URL: by TLS, or
+    for it is of this machine."""
+    try:
+        parts = urlsplit(text)
+        host = parts.hostname or ""
+        is_readable = text.isprintable() and " " not in text and parts.port != 0
+    except ValueError:
+        host, is_readable = "", False
+    is_here = host in ("localhost", "::1") or re.fullmatch(r"127(\.[0-9]+){3}", host)
+    is_safe = host and (parts.scheme == "https" or (parts.scheme == "http" and is_here))
+    if not is_readable or not is_safe or "@" in parts.netloc:
+        raise ValueError(f"it must be an https:// URL, or http:// of this machine, not {text!r}")
+    return text
+
+
+SafeUrl = Annotated[str, AfterValidator(_safe_url)]
 
 Algorithm = Literal[
     "RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA"
@@ -22,7 +48,7 @@ class TokenTable(Table):
 
     token: str = Field(min_length=16, description="The bearer token; from a secret.")
     subject: str = Field(min_length=1, description="Who presents it; packs see this as the caller.")
-    scopes: list[Annotated[str, Field(pattern=SCOPE)]] = Field(
+    scopes: list[Annotated[str, AfterValidator(_scope)]] = Field(
         [], description="What it may do: `PACK:read`, `PACK:write`, `*`."
     )
     expires: AwareDatetime | None = Field(
@@ -34,17 +60,16 @@ class TokenTable(Table):
 class IssuerTable(Table):
     """The table [http.auth], or one of [[http.auth]]."""
 
-    issuer: str = Field(
-        pattern=SAFE_URL, description="The issuer of tokens, exactly as it names itself in `iss`."
+    issuer: SafeUrl = Field(
+        description="The issuer of tokens, exactly as it names itself in `iss`."
     )
     audience: str = Field(
         min_length=1,
         description="What `aud` of a token must name: this server, best by the URL of its endpoint "
         "as clients know it.",
     )
-    jwks_url: str | None = Field(
+    jwks_url: SafeUrl | None = Field(
         None,
-        pattern=SAFE_URL,
         description="Where its keys are; what its metadata says, where this does not.",
     )
     algorithms: list[Algorithm] = Field(
