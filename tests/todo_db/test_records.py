@@ -413,3 +413,22 @@ async def run(folder: Path, url: str, *arguments: str) -> tuple[int, str, str]:
 def environment(folder: Path, url: str) -> dict[str, str]:
     folders = {f"XDG_{kind}_HOME": str(folder / kind) for kind in ("CONFIG", "DATA", "CACHE")}
     return {**os.environ, **folders, "DATABASE_URL": url}
+
+
+async def test_of_programs_that_migrate_at_the_same_time_one_does_it(database_url: str) -> None:
+    await create_tables(read_url(database_url))
+    environment = {**os.environ, "DATABASE_URL": database_url}
+    argv = [sys.executable, "-m", "mcp_host_todo_db", "migrate"]
+    programs = [
+        await asyncio.create_subprocess_exec(
+            *argv, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        )
+        for _ in range(4)
+    ]
+    told = [await program.communicate() for program in programs]
+
+    assert [errors for _, errors in told] == [b""] * 4
+    lines = sorted(line.decode().partition(": ")[2].strip() for line, _ in told)
+    done, *others = lines
+    assert done == f"migrated from no version to {VERSION}"
+    assert others == [f"version {VERSION} is there already"] * 3

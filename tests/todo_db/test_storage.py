@@ -33,6 +33,8 @@ from mcp_host_todo_db.model import Position, TaskCreate, TaskUpdate
 from mcp_host_todo_db.service import TaskService
 from mcp_host_todo_db.storage import Health, create_tables, open_store, read_url
 from mcp_host_todo_db.storage.pool_metrics import POOLS
+from mcp_host_todo_db.storage.postgres import explain_running
+from mcp_host_todo_db.storage.sqlite import explain as explain_sqlite
 from opentelemetry.sdk.metrics import MeterProvider
 from opentelemetry.sdk.metrics.export import InMemoryMetricReader
 
@@ -485,3 +487,33 @@ def make_certificate(file: Path) -> None:
         serialization.NoEncryption(),
     )
     file.write_bytes(private + certificate.public_bytes(serialization.Encoding.PEM))
+
+
+@pytest.mark.parametrize(
+    ("code", "cure"),
+    [
+        (sqlite3.SQLITE_FULL, "Make room on the disk of that file"),
+        (sqlite3.SQLITE_READONLY, "Let the server's user write to that file and its folder"),
+        (sqlite3.SQLITE_CORRUPT, "Bring that file back from a backup"),
+    ],
+)
+def test_what_ails_a_file_is_named_with_its_cure_and_not_worth_another_try(
+    code: int, cure: str
+) -> None:
+    error = sqlite3.OperationalError("words of SQLite's")
+    error.sqlite_errorcode = code
+
+    told = explain_sqlite("todo.db", error)
+
+    assert isinstance(told, DatabaseRefusedError)
+    assert (told.lasting, told.suggestions) == (True, [cure])
+
+
+@pytest.mark.parametrize(
+    "error", [asyncpg.DiskFullError, asyncpg.PostgresIOError, asyncpg.DataCorruptedError]
+)
+def test_a_server_whose_disk_fails_has_refused(error: type[asyncpg.PostgresError]) -> None:
+    told = explain_running("server", error("words of PostgreSQL's"))
+
+    assert isinstance(told, DatabaseRefusedError)
+    assert "the server's disk" in told.suggestions[0]

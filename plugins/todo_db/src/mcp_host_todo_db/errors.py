@@ -144,17 +144,18 @@ class ConnectionLostError(DatabaseUnavailableError):
 
 
 class DatabaseRefusedError(DatabaseUnavailableError):
-    """It answers, but does not let us do that."""
+    """It answers, but does not let us do that; `cure` is what a person must mend."""
 
     reason = "database_refused"
     lasting = True
 
-    def __init__(self, place: str, why: str) -> None:
-        super().__init__(
-            place,
-            f"The database at {place} refused: {why}",
-            suggestions=["Check the user, password and rights behind the pack's url"],
-        )
+    def __init__(
+        self,
+        place: str,
+        why: str,
+        cure: str = "Check the user, password and rights behind the pack's url",
+    ) -> None:
+        super().__init__(place, f"The database at {place} refused: {why}", suggestions=[cure])
 
 
 class TransactionPoolerError(DatabaseUnavailableError):

@@ -54,8 +54,8 @@ async def migrate(
 
     Row-level security is left as it is; kept on every table where `tasks` is made here or has it;
     or forced on what is there.
-    On PostgreSQL everything happens in one transaction; on SQLite an interrupted migration goes on
-    when it is run again. Raises `DatabaseUnavailableError`.
+    Everything happens in one transaction, and of several at the same time one migrates. Raises
+    `DatabaseUnavailableError`, and `DatabaseBusyError` where another one takes long.
     """
     database = database_at(address, connect_timeout)
     async with database.failures_explained(), asyncio.timeout(connect_timeout) as scope:
@@ -82,6 +82,8 @@ async def standing(address: Address, *, connect_timeout: float = 5.0) -> Standin
 def _locked_standing(connection: Connection) -> Standing:
     if connection.dialect.name == "postgresql":
         connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": LOCK})
+    else:
+        connection.exec_driver_sql("BEGIN IMMEDIATE")  # the driver begins with the first change
     return _standing(connection)
 
 

@@ -38,7 +38,9 @@ from .statement import Row, Statement
 log = logging.getLogger(__name__)
 
 # SQLSTATEs, and classes of them.
-BUSY_STATES = frozenset({"40001", "40P01", "53300", "55P03", "57014"})
+BUSY_STATES = frozenset({"40001", "40P01", "53200", "53300", "55P03", "57014"})
+BROKEN_STATES = frozenset({"53100", "58000", "58030", "58P01", "XX001", "XX002"})
+"""A full disk, one that fails, and files that are damaged or gone."""
 REFUSED_STATES = frozenset({"25006", "28000", "28P01", "3D000", "42501"})
 END_STATES = frozenset({"40003", "57P01", "57P02", "57P03"})
 STATEMENT_NAME_STATES = frozenset({"26000", "42P05"})
@@ -323,6 +325,8 @@ def _of_answer(place: str, error: Any) -> TodoError | None:
         return DatabaseBusyError(place)
     if state in REFUSED_STATES:
         return DatabaseRefusedError(place, message)
+    if state in BROKEN_STATES:
+        return DatabaseRefusedError(place, message, "Look at the server's disk and its log")
     if state in STATEMENT_NAME_STATES:
         return TransactionPoolerError(place)
     if state == NO_TABLE:

@@ -188,16 +188,22 @@ def explain(place: str, error: Exception) -> TodoError | None:
             return DatabaseBusyError(place)
         case sqlite3.SQLITE_IOERR:
             return ConnectionLostError(place, str(cause), sent=True)
-        case sqlite3.SQLITE_CANTOPEN | sqlite3.SQLITE_CORRUPT:
+        case sqlite3.SQLITE_CANTOPEN:
             return DatabaseUnreachableError(place, str(cause))
         case sqlite3.SQLITE_NOTADB:
             return DatabaseUnreachableError(place, "the file is no SQLite database")
+        case sqlite3.SQLITE_CORRUPT:
+            return DatabaseRefusedError(place, str(cause), "Bring that file back from a backup")
         case sqlite3.SQLITE_CONSTRAINT if f"{KEYS}." in str(cause):
             return RequestKeyTakenError()
         case sqlite3.SQLITE_CONSTRAINT:
             return InvalidTaskError("task", f"The table does not take this task: {cause}")
-        case sqlite3.SQLITE_READONLY | sqlite3.SQLITE_FULL | sqlite3.SQLITE_PERM:
-            return DatabaseRefusedError(place, str(cause))
+        case sqlite3.SQLITE_FULL:
+            return DatabaseRefusedError(place, str(cause), "Make room on the disk of that file")
+        case sqlite3.SQLITE_READONLY | sqlite3.SQLITE_PERM:
+            return DatabaseRefusedError(
+                place, str(cause), "Let the server's user write to that file and its folder"
+            )
         case _:
             return _missing(place, str(cause)) if "no such table: " in str(cause) else None
 
