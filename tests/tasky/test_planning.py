@@ -2,6 +2,7 @@
 
 import json
 import sys
+import tomllib
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -239,18 +240,75 @@ def test_only_a_persons_own_settings_say_what_a_condition_runs(ann: Person) -> N
 
 
 @pytest.mark.parametrize(
-    "said", ["run = []", 'run = "make"', 'run = ["x"]\nfile = "y"', "", 'file = "x"\nshell = true']
+    ("said", "why"),
+    [
+        ("", "either run or file"),
+        ('x.run = ["x"]\nx.file = "y"', "either run or file"),
+        ("x = 3", "either run or file"),
+        ("x.run = []", "run must be a list of texts"),
+        ('x.run = "make"', "run must be a list of texts"),
+        ('x.run = [""]', "run must be a list of texts"),
+        ('x.run = ["make", "\\u0000"]', "run must be a list of texts"),
+        ('x.file = ""', "file must be a path"),
+        ('x.file = "x"\nx.shell = true', "'shell'"),
+        ('x.run = ["x"]\nx.timeout_seconds = 0', "timeout_seconds"),
+        ('x.run = ["x"]\nx.timeout_seconds = inf', "timeout_seconds"),
+    ],
 )
-def test_a_condition_must_have_a_program_or_a_file(said: str, tmp_path: Path) -> None:
-    home = Home(tmp_path / "home" / ".tasky", {})
-    (tmp_path / "plan" / ".tasky").mkdir(parents=True)
-    home.folder.mkdir(parents=True)
-    (home.folder / "config.toml").write_text(f"[done_conditions.x]\n{said}\n")
-
-    error = refusal(lambda: home.project(tmp_path / "plan"))
+def test_a_condition_must_have_a_program_or_a_file(said: str, why: str, tmp_path: Path) -> None:
+    error = refusal(lambda: _project_with(f"[done_conditions]\n{said or 'x = {}'}\n", tmp_path))
 
     assert isinstance(error, InvalidError)
-    assert "either run or file" in error.message
+    assert why in error.message
+
+
+@pytest.mark.parametrize("said", ["done_conditions = 3", "[[done_conditions]]\nx = 3"])
+def test_conditions_must_be_a_table(said: str, tmp_path: Path) -> None:
+    error = refusal(lambda: _project_with(f"{said}\n", tmp_path))
+
+    assert "[done_conditions]" in error.message
+    assert "must be a table" in error.message
+
+
+def _project_with(settings: str, folder: Path) -> None:
+    home = Home(folder / "home" / ".tasky", {})
+    (folder / "plan" / ".tasky").mkdir(parents=True)
+    home.folder.mkdir(parents=True)
+    (home.folder / "config.toml").write_text(settings)
+    home.project(folder / "plan")
+
+
+def test_an_unmet_condition_tells_the_end_of_what_was_said_and_not_how_it_was_called(
+    tmp_path: Path,
+) -> None:
+    program = (
+        "import sys\nfor n in range(200_000): print(n)\nprint('\\x1b[31mred\\x07'); sys.exit(3)"
+    )
+    condition = Condition("tests", (sys.executable, "-c", program, "--token=s3cret"))
+
+    said = condition.unmet(tmp_path, {}, lambda: None)
+
+    assert said is not None
+    assert said.startswith("it ended with 3: ")
+    assert said.endswith("199999\nred")
+    assert len(said) < 700
+    assert "s3cret" not in said
+
+
+@pytest.mark.parametrize("file", ["~nobody-of-this-name/x", "x" * 5_000])
+def test_a_file_that_no_system_can_have_is_not_there(file: str, tmp_path: Path) -> None:
+    assert Condition("odd", file=file).unmet(tmp_path, {}, lambda: None)
+
+
+def test_the_hint_for_an_odd_name_can_be_copied(plan: Tasks) -> None:
+    (one,) = create(plan, "One", done_when=['a "b"'])
+
+    hint = refusal(lambda: edit(plan, "complete", one)).suggestions[0]
+
+    table = hint.partition(": ")[2].partition(" with")[0]
+    assert tomllib.loads(table) == {"done_conditions": {'a "b"': {}}}
+    error = refusal(lambda: create(plan, "Two", done_when=["a\nb"]))
+    assert "more than a line" in error.message
 
 
 def test_a_parent_closes_with_its_parts_where_the_settings_say_so(plan: Tasks) -> None:

@@ -1,5 +1,8 @@
 """When a task is done: what is still open of it or before it, its conditions, and its parent."""
 
+import json
+import re
+
 from ..errors import ConflictError
 from ..model import Status, Task
 from .draft import Stamp
@@ -68,12 +71,13 @@ def _check_conditions(work: Work, task: Task, names: tuple[str, ...], stamp: Sta
         return
     unknown = [name for name in names if name not in work.plan.conditions]
     if unknown:
+        table = f"[done_conditions.{_key(unknown[0])}]"
         raise ConflictError(
             f"“{task.name}” is done when {unknown[0]!r} holds, and your settings do not say what "
             "that means.",
             reason="condition_unknown",
             suggestions=[
-                f"Add to ~/.tasky/config.toml: [done_conditions.{unknown[0]}] with run or file.",
+                f"Add to ~/.tasky/config.toml: {table} with run or file.",
                 "Or change the task's done_when.",
             ],
         )
@@ -91,6 +95,11 @@ def _check_conditions(work: Work, task: Task, names: tuple[str, ...], stamp: Sta
                 suggestions=["Mend that first, or change the task's done_when."],
                 details={"condition": name},
             )
+
+
+def _key(name: str) -> str:
+    """Return a name as a key of TOML."""
+    return name if re.fullmatch("[A-Za-z0-9_-]+", name) else json.dumps(name)
 
 
 def _named(work: Work, ids: tuple[str, ...] | list[str]) -> str:

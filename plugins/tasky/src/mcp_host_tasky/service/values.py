@@ -55,6 +55,8 @@ def conditions(value: object) -> tuple[str, ...]:
     said = [text(one, "done_when", LIMITS.tag).strip() for one in _list(value, "done_when", 20)]
     if "" in said:
         raise wrong("done_when", "holds an empty name", "Leave it out.")
+    if any(unicodedata.category(one) == "Cc" for one in "".join(said)):
+        raise wrong("done_when", "holds a name of more than a line", "Use letters and digits.")
     return tuple(dict.fromkeys(said))
 
 

@@ -2,16 +2,18 @@
 that must be there. A plan holds only their names, so that a plan that is cloned runs nothing."""
 
 import os
+import re
 import signal
 import subprocess
-import tempfile
+import threading
 import time
 from collections.abc import Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
+from io import BufferedReader
 from pathlib import Path
-from typing import Any
+from typing import cast
 
 from ..errors import InvalidError
 from .programs import program_environment
@@ -20,6 +22,10 @@ from .store import Guard
 _SECONDS = 60.0
 _SHOWN = 600
 _CHECK_EVERY = 0.05
+_PART = 65_536
+_LAST_WORDS_SECONDS = 0.5
+# Colours and the like, which are for terminals.
+_COMMANDS = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,36 +41,44 @@ class Condition:
         """Say what is missing, or None where the condition holds in this folder. A program is told
         the task by the variables `TASKY_TASK_ID` and `TASKY_TASK_NAME`."""
         if self.file is not None:
-            there = (folder / Path(self.file).expanduser()).exists()
+            try:
+                there = (folder / Path(self.file).expanduser()).exists()
+            except (OSError, RuntimeError) as error:  # a name too long, a person who is not there
+                return f"{self.file[:_SHOWN]} cannot be looked for: {error}"
             return None if there else f"{self.file} is not there"
         return self._ran(folder, task, guard)
 
     def _ran(self, folder: Path, task: Mapping[str, str], guard: Guard) -> str | None:
+        said = _Tail()
         # Another thread starts it: a signal that ends this one meanwhile would lose its number.
-        with tempfile.TemporaryFile() as output, ThreadPoolExecutor(1) as starter:
-            starting = starter.submit(self._started, folder, task, output.fileno())
+        with ThreadPoolExecutor(1) as starter:
+            starting = starter.submit(self._started, folder, task)
             try:
-                code = self._code(starting.result(), guard)
+                program = starting.result()
+                said.follow(program)
+                code = self._code(program, guard)
             except OSError as error:
                 return f"{self.run[0]} cannot be run: {error.strerror or error}"
             finally:
                 _end(starting)
-            if code == 0:
-                return None
-            output.seek(max(0, output.seek(0, os.SEEK_END) - _SHOWN * 4))
-            said = output.read().decode(errors="replace").strip()[-_SHOWN:]
-        ended = f"ended with {code}" if code is not None else f"took over {self.seconds:g} seconds"
-        return f"{' '.join(self.run)[:100]} {ended}" + (f": {said}" if said else "")
+        if code == 0:
+            return None
+        # Not how it was called: what stands in a person's settings is nobody else's to read.
+        ended = (
+            f"it ended with {code}"
+            if code is not None
+            else f"it took over {self.seconds:g} seconds"
+        )
+        text = said.text()
+        return ended + (f": {text}" if text else "")
 
-    def _started(
-        self, folder: Path, task: Mapping[str, str], output: int
-    ) -> subprocess.Popen[bytes]:
+    def _started(self, folder: Path, task: Mapping[str, str]) -> subprocess.Popen[bytes]:
         return subprocess.Popen(
             self.run,
             cwd=folder,
             env={**program_environment(), **task},
             stdin=subprocess.DEVNULL,
-            stdout=output,
+            stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             start_new_session=True,
         )
@@ -79,6 +93,32 @@ class Condition:
         return None
 
 
+class _Tail:
+    """The end of what a program says. It may say more than a disk holds, and what it leaves running
+    may hold its output open for ever."""
+
+    def __init__(self) -> None:
+        self._kept = b""
+        self._reading: threading.Thread | None = None
+
+    def follow(self, program: subprocess.Popen[bytes]) -> None:
+        self._reading = threading.Thread(
+            target=self._read, args=(cast(BufferedReader, program.stdout),), daemon=True
+        )
+        self._reading.start()
+
+    def _read(self, output: BufferedReader) -> None:
+        with output:
+            while part := output.read1(_PART):
+                self._kept = (self._kept + part)[-_SHOWN * 4 :]
+
+    def text(self) -> str:
+        if self._reading:
+            self._reading.join(_LAST_WORDS_SECONDS)
+        said = _COMMANDS.sub("", self._kept.decode(errors="replace"))
+        return said.strip()[-_SHOWN:].strip()
+
+
 def _end(starting: Future[subprocess.Popen[bytes]]) -> None:
     """End a program that still runs, and what it started."""
     if starting.exception() is not None:
@@ -90,21 +130,39 @@ def _end(starting: Future[subprocess.Popen[bytes]]) -> None:
         program.wait()
 
 
-def read_conditions(tables: Mapping[str, Any], where: Path) -> dict[str, Condition]:
+def read_conditions(tables: object, where: Path) -> dict[str, Condition]:
     """Return the conditions of a settings file's section `done_conditions`."""
-    found: dict[str, Condition] = {}
-    for name, table in tables.items():
-        given = dict(table) if isinstance(table, Mapping) else {}
-        run, file = given.pop("run", None), given.pop("file", None)
-        seconds = given.pop("timeout_seconds", _SECONDS)
-        is_program = isinstance(run, list) and run and all(isinstance(one, str) for one in run)
-        is_file = isinstance(file, str) and bool(file)
-        is_time = isinstance(seconds, int | float) and not isinstance(seconds, bool) and seconds > 0
-        if given or not is_time or bool(is_program) == is_file or (run is not None and is_file):
-            raise InvalidError(
-                f"done_conditions.{name} of {where} must have either run or file.",
-                reason="bad_settings",
-                suggestions=['Write run = ["program", "argument"], or file = "path".'],
-            )
-        found[str(name)] = Condition(str(name), tuple(run or ()), file, float(seconds))
-    return found
+    if not isinstance(tables, Mapping):
+        raise _refused(f"[done_conditions] of {where} must be a table.")
+    return {str(name): _condition(str(name), table, where) for name, table in tables.items()}
+
+
+def _condition(name: str, table: object, where: Path) -> Condition:
+    given = dict(table) if isinstance(table, Mapping) else {}
+    run, file = given.pop("run", None), given.pop("file", None)
+    seconds = given.pop("timeout_seconds", _SECONDS)
+    about = f"done_conditions.{name} of {where}"
+    if (run is None) == (file is None):
+        raise _refused(f"{about} must have either run or file.")
+    if given:
+        raise _refused(f"{about} holds {next(iter(given))!r}, which is not part of a condition.")
+    is_number = isinstance(seconds, int | float) and not isinstance(seconds, bool)
+    if not is_number or not 0 < seconds <= threading.TIMEOUT_MAX:
+        raise _refused(f"timeout_seconds of {about} must be a number above 0.")
+    words = [file] if run is None else run
+    if not (isinstance(words, list) and words and all(map(_is_word, words)) and words[0]):
+        told = "file must be a path" if run is None else "run must be a list of texts"
+        raise _refused(f"{told} in {about}.")
+    return Condition(name, tuple(run or ()), file, float(seconds))
+
+
+def _is_word(value: object) -> bool:
+    return isinstance(value, str) and "\0" not in value
+
+
+def _refused(message: str) -> InvalidError:
+    return InvalidError(
+        message,
+        reason="bad_settings",
+        suggestions=['Write run = ["program", "argument"], or file = "path".'],
+    )
