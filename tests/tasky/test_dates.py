@@ -120,6 +120,29 @@ def test_what_could_mean_something_else_is_told(said: str, meant: str, remark: s
     assert bool(found.remark) == bool(remark)
 
 
+@pytest.mark.parametrize(
+    ("said", "now", "meant"),
+    [
+        ("2:45am", "2027-10-31T02:40+02:00", "2027-10-31T02:45:00+02:00"),
+        ("2:30am", "2027-10-31T02:40+02:00", "2027-10-31T02:30:00+01:00"),
+        ("2:45am", "2027-10-31T02:40+01:00", "2027-10-31T02:45:00+01:00"),
+        ("2:30am", "2027-10-31T02:40+01:00", "2027-11-01T02:30:00+01:00"),
+    ],
+)
+def test_a_time_that_comes_twice_is_the_next_of_both(said: str, now: str, meant: str) -> None:
+    found = parse_when(said, datetime.fromisoformat(now), BERLIN)
+
+    assert str(found) == meant
+    assert found.remark
+
+
+def test_this_morning_is_todays_also_when_it_is_over() -> None:
+    found = parse_when("this morning", NOW, BERLIN)
+
+    assert str(found) == "2026-11-21T09:00:00+01:00"
+    assert found.remark == "that time has passed"
+
+
 def test_utc_is_shown_in_short() -> None:
     assert str(parse_when("tomorrow at 5pm", NOW, UTC)) == "2026-11-22T17:00:00Z"
 

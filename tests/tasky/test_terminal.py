@@ -9,10 +9,14 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 
 import pytest
+from mcp_host_tasky.errors import StoppedError
+from mcp_host_tasky.service import Caller, Listener, PlanSettings, Service
+from mcp_host_tasky.storage import Home
 from tasky_lab import COMMAND, Person
 
 
@@ -64,6 +68,13 @@ def test_an_operation_cannot_add_what_it_removes(ann: Person) -> None:
     refused = ann.run("edit", dig, "--blocker", sow, "--no-blocker", sow)
     assert "add_blockers and remove_blockers both hold" in refused.stderr
     assert ann.data("show", dig)[0]["revision"] == 1
+
+
+def test_a_date_in_words_is_shown_as_it_was_understood(ann: Person) -> None:
+    ann("project", "init")
+    task = ann.data("add", "Dig")["task_id"]
+
+    assert "due 2030-05-03T17:00:00Z" in ann("edit", task, "--due", "2030-05-03 5pm")
 
 
 def test_what_is_ready_and_done_at_once_is_told_to_be_nothing(ann: Person) -> None:
@@ -245,6 +256,29 @@ def test_the_program_of_a_condition_ends_with_who_waits_for_it(
     waiting.communicate(timeout=20)
 
     assert waiting.returncode == 128 + number
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(mark.read_text()), 0)
+    assert ann.data("show", task)[0]["status"] == "pending"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="process groups of Unix")
+def test_the_program_of_a_condition_ends_with_the_server(ann: Person) -> None:
+    ann("project", "init")
+    task = ann.data("add", "Dig", "--done-when", "slow")["task_id"]
+    mark = ann.folder / "pid"
+    program = f"echo $$ > {mark}.new; mv {mark}.new {mark}; exec sleep 600"
+    settings = ann.home / ".tasky" / "config.toml"
+    settings.write_text(f'[done_conditions.slow]\nrun = ["sh", "-c", "{program}"]\n')
+    listener = Listener(lambda error: None, lambda: None, lambda: None)
+    home = Home(ann.home / ".tasky", {})
+    service = Service(PlanSettings(root=ann.folder), home, listener, str)
+    with ThreadPoolExecutor(1) as pool:
+        edit = pool.submit(service.edit, [{"action": "complete", "task_id": task}], Caller("ben"))
+        _wait_for(mark.exists)
+
+        service.close()
+
+        assert isinstance(edit.exception(), StoppedError)
     with pytest.raises(ProcessLookupError):
         os.kill(int(mark.read_text()), 0)
     assert ann.data("show", task)[0]["status"] == "pending"

@@ -256,6 +256,8 @@ def edit(
     with opened(folder) as tasks:
         views = tasks.edit([operation], person())
     tell("changed", views, as_json)
+    if due and not as_json:
+        typer.echo(f"due {views[0]['due_date']}")
 
 
 def tag(

@@ -12,6 +12,7 @@ import calendar
 import re
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
+from typing import Literal
 
 from ..errors import InvalidError
 
@@ -59,6 +60,7 @@ _ZONE_LAST = re.compile(r"\s+(?:utc|gmt)$")
 _ISO_DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 _LAST_YEAR = 9000
 _ENDS = {"eod": "end of day", "eow": "end of week", "eom": "end of month", "eoy": "end of year"}
+_FOLDS: tuple[Literal[0, 1], ...] = (0, 1)
 _LEAP_YEARS = 8  # so far apart are two leap days at most
 
 
@@ -180,9 +182,12 @@ def _at(words: str, clock: time, local: datetime, spoken_in: tzinfo, zone: tzinf
     today = local.date()
     is_midnight = clock == time()
     if words in ("", "this"):
-        found = _instant(today, clock, spoken_in, zone)
-        if found.at > local:
-            return found
+        for fold in _FOLDS:  # where clocks go back, a time comes a second time
+            found = _instant(today, clock, spoken_in, zone, fold)
+            if found.at > local:
+                return found
+        if words == "this":
+            return replace(found, remark="that time has passed")
         tomorrow = _instant(today + timedelta(days=1), clock, spoken_in, zone)
         told = "the coming midnight" if is_midnight else "that time has passed today: tomorrow's"
         return replace(tomorrow, remark=tomorrow.remark or f"{told} is meant")
@@ -198,17 +203,22 @@ def _at(words: str, clock: time, local: datetime, spoken_in: tzinfo, zone: tzinf
     return found
 
 
-def _instant(day: date, clock: time, spoken_in: tzinfo, zone: tzinfo) -> Moment:
-    """Return an instant of local time; a remark tells where clocks are set forward or back."""
+def _instant(
+    day: date, clock: time, spoken_in: tzinfo, zone: tzinfo, fold: Literal[0, 1] = 0
+) -> Moment:
+    """Return an instant of local time; a remark tells where clocks are set forward or back. With
+    `fold` it is the second of two, where a time comes twice."""
     naive = datetime.combine(day, clock.replace(tzinfo=None))
-    first, second = (naive.replace(tzinfo=spoken_in, fold=fold) for fold in (0, 1))
+    first, second = (naive.replace(tzinfo=spoken_in, fold=one) for one in (0, 1))
     at = first.astimezone(UTC)
     remark = None
     if first.utcoffset() != second.utcoffset():
         said = naive.strftime("%H:%M")
         meant = at.astimezone(spoken_in)
         if meant.replace(tzinfo=None) == naive:
-            remark = f"{said} comes twice on {day}, when clocks go back: the first is meant"
+            which = "second" if fold else "first"
+            at = second.astimezone(UTC) if fold else at
+            remark = f"{said} comes twice on {day}, when clocks go back: the {which} is meant"
         else:
             later = meant.strftime("%H:%M")
             remark = f"there is no {said} on {day}, when clocks go forward: {later} is meant"
