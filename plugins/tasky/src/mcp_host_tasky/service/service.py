@@ -1,21 +1,19 @@
 """The plan that the pack serves: found when it is needed, opened once, shared by all calls."""
 
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from ..errors import StoppedError, TaskyError, UnavailableError
+from ..errors import TaskyError, UnavailableError
 from ..storage import Guard, Home, Location, Project, no_guard, no_project, open_store
 from . import budget, values
 from .plan import Plan
 from .requests import Caller, Search
+from .running import RunningEdits
 from .tasks import Page, Tasks
 from .views import View
 from .write import Write
-
-_CLOSING_SECONDS = 2.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,9 +59,7 @@ class Service:
         self._current: tuple[tuple[float, ...], Tasks] | None = None
         self._watched: list[Path] = []
         self._is_well = True
-        self._closing = threading.Event()
-        self._edits = threading.Condition()
-        self._edits_now = 0
+        self._edits = RunningEdits()
 
     def tasks(self) -> Tasks:
         """Return the plan's tasks; `UnavailableError` says how to make a project."""
@@ -153,27 +149,8 @@ class Service:
     ) -> Page:
         """Apply operations, all or none, and answer within the budget."""
         write = Write("edit_tasks", "operation", list(items), key, dry_run, values.shape(view))
-        with self._until_closing(guard) as either:
+        with self._edits.one(guard) as either:
             return self.tasks().edit_in_brief(write, caller, either)
-
-    @contextmanager
-    def _until_closing(self, guard: Guard) -> Iterator[Guard]:
-        """Let an edit be stopped by `close` as well, which waits for it: the program of a condition
-        must not outlive the server."""
-
-        def either() -> None:
-            guard()
-            if self._closing.is_set():
-                raise StoppedError("The server ends; nothing was changed.", reason="stopped")
-
-        with self._edits:
-            self._edits_now += 1
-        try:
-            yield either
-        finally:
-            with self._edits:
-                self._edits_now -= 1
-                self._edits.notify_all()
 
     def at_stake(self, items: Sequence[object], guard: Guard = no_guard) -> list[str]:
         """Say what hangs on the tasks that operations would delete; nothing is written.
@@ -208,9 +185,7 @@ class Service:
 
     def close(self) -> None:
         """Stop the edits that still run, and close all plans that were opened."""
-        self._closing.set()
-        with self._edits:
-            self._edits.wait_for(lambda: not self._edits_now, _CLOSING_SECONDS)
+        self._edits.end()
         with self._lock:
             for tasks in self._cached.values():
                 tasks.close()
