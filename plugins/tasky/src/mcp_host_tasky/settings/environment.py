@@ -17,7 +17,7 @@ def tables_of(environment: Mapping[str, str]) -> Mapping[str, Any]:
         "max_concurrency": _number(environment, "TASKY_MCP_MAX_CONCURRENT_REQUESTS", 10, int),
     }
     path = Path(environment.get("TASKY_MCP_PROJECT_PATH") or ".").expanduser().absolute()
-    if environment.get("TASKY_MCP_PROJECT_PATH"):
+    if environment.get("TASKY_MCP_PROJECT_PATH") or _is_home_with_plan(path, environment):
         pack["settings"] = {"root": str(path)}
     return {
         "host": _logging(path, environment),
@@ -27,6 +27,19 @@ def tables_of(environment: Mapping[str, str]) -> Mapping[str, Any]:
         },
         "packs": {"tasky": pack},
     }
+
+
+def _is_home_with_plan(path: Path, environment: Mapping[str, str]) -> bool:
+    """Whether the server was started in a home that is a project. The host takes no home for one by
+    itself, since many clients start servers there; one with a plan was made to be one."""
+    home = Home.of_user(environment)
+    if path.resolve() != home.folder.parent.resolve():
+        return False
+    try:
+        home.project_at(path)
+    except TaskyError as error:
+        return error.reason != "no_project"  # what is wrong with it is told when it is opened
+    return True
 
 
 def _logging(path: Path, environment: Mapping[str, str]) -> dict[str, str]:

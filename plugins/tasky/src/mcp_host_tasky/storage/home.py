@@ -152,6 +152,7 @@ class Home:
         }
         time_zone(tables["project"]["timezone"])
         is_new = not (folder / FOLDER).exists()
+        made = [one for one in (folder, *folder.parents) if not one.exists()]
         try:
             (folder / FOLDER).mkdir(parents=True, exist_ok=True)
             self.registry.register(folder, project_id, name or usual, url)
@@ -164,6 +165,9 @@ class Home:
             if is_new:
                 with contextlib.suppress(OSError, TaskyError):
                     self._take_back(folder)
+                with contextlib.suppress(OSError):
+                    for one in made:
+                        one.rmdir()
             raise
 
     def _awaits_url(self, folder: Path) -> bool:

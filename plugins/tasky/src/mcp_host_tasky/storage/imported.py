@@ -1,8 +1,10 @@
 """Reading the files of other tools, and writing them."""
 
 import codecs
+import shutil
 import sys
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 
 from ..errors import InvalidError, UnavailableError
@@ -46,17 +48,32 @@ def files_of(path: Path, form: str | None) -> tuple[dict[str, str], str | None]:
 
 def write_files(target: Path, files: Mapping[str, str]) -> None:
     """Write one file, or several below a folder."""
+    ready: dict[Path, Path] = {}
     try:
         for name, text in files.items():
             path = target / name if name else target
             if name and not path.resolve().is_relative_to(target.resolve()):
                 raise InvalidError(f"{name} leaves {target}.", reason="bad_file")
             path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(text, "utf-8", newline="")
+            if path.exists() and not path.is_file():
+                path.write_text(text, "utf-8", newline="")  # a pipe or a terminal, as /dev/stdout
+                continue
+            # Beside it first: what was there before is not lost to a full disk.
+            path = path.resolve()
+            ready[path] = path.with_name(f".{path.name[:200]}.tmp")
+            ready[path].write_text(text, "utf-8", newline="")
+            if path.exists():
+                shutil.copymode(path, ready[path])
+        for path, temporary in ready.items():
+            temporary.replace(path)
     except OSError as error:
         raise UnavailableError(
             f"{target} cannot be written: {error.strerror}.", reason="bad_file"
         ) from error
+    finally:
+        for temporary in ready.values():
+            with suppress(OSError):
+                temporary.unlink(missing_ok=True)
 
 
 def _markdown(folder: Path, patterns: list[str]) -> dict[str, str]:

@@ -42,7 +42,7 @@ class Journal:
             return Pending(data["texts"], data["before"], data["moved"])
         except FileNotFoundError:
             return None
-        except (ValueError, KeyError, TypeError) as error:
+        except (ValueError, KeyError, TypeError, RecursionError) as error:
             raise corrupt(self.path, str(error)) from error
 
     def write(

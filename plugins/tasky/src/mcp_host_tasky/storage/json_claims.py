@@ -37,7 +37,7 @@ class ClaimsFile:
             return {key: _held(one) for key, one in data["claims"].items()}
         except FileNotFoundError:
             return {}
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
             raise corrupt(self.path, str(error)) from error
 
     def write(self, claims: Mapping[str, Held]) -> None:

@@ -134,7 +134,7 @@ class JsonPlan:
             for line in answers:
                 key, data = _pair(line)
                 self.put_answer(Kept(key, data["fingerprint"], data["answer"], data["at"]), line)
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
             raise corrupt(path, str(error)) from error
 
     def _read_events(self, lines: list[str]) -> None:
@@ -197,7 +197,7 @@ def read_head(path: Path) -> dict[str, Any]:
     try:
         data = json.loads(text)
         version, tasks = data["version"], data["tasks"]
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise corrupt(path, str(error)) from error
     if version == VERSION and (not isinstance(tasks, str) or Path(tasks).name != tasks):
         raise corrupt(path, "tasks must be the name of a folder beside it")
@@ -214,7 +214,7 @@ def older_plan(data: Mapping[str, Any], path: Path) -> JsonPlan:
     """Return the plan of a file of an older format, in which all stood in one."""
     try:
         return _plan_1(data, path) if data["version"] == "1.0" else _plan_2(data)
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise corrupt(path, str(error)) from error
 
 

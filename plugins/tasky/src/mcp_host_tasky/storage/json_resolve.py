@@ -23,23 +23,24 @@ def resolve_files(path: Path) -> list[Path]:
     Our side's fields stay; tags, blockers and notes of both are joined; where theirs says anything
     else otherwise, a note of the task says so. The caller holds the plan's lock.
     """
-    text = path.read_text("utf-8")
+    text = _text(path)
     if is_conflicted(text):
-        Backup(path, "conflict").copy()
         ours, theirs = (_parsed(side, path) for side in sides(text))
-        put(path, json.dumps(_joined_plan(ours, theirs)) + "\n", path)
+        joined_plan = _joined_plan(ours, theirs, path)
+        Backup(path, "conflict").copy()
+        put(path, json.dumps(joined_plan) + "\n", path)
         return [path]
     data = _parsed(text, path)
     if data.get("version") != VERSION:
         return []
     resolved = []
     for file in sorted((path.parent / data["tasks"]).glob("*.json")):
-        text = file.read_text("utf-8")
+        text = _text(file)
         if is_conflicted(text):
             ours, theirs = (_parsed(side, file) for side in sides(text))
             try:
                 task = task_of(joined(ours, theirs))
-            except (ValueError, KeyError, TypeError, AttributeError) as error:
+            except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
                 raise corrupt(file, str(error)) from error
             put(file, task_text(task), path)
             resolved.append(file)
@@ -64,9 +65,20 @@ def joined(ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> dict[str, Any]
     return both
 
 
-def _joined_plan(ours: dict[str, Any], theirs: dict[str, Any]) -> dict[str, Any]:
-    """Return one plan of an older format, in which all stood in one file, of two."""
-    mine, other = ours["tasks"], theirs["tasks"]
+def _joined_plan(ours: dict[str, Any], theirs: dict[str, Any], path: Path) -> dict[str, Any]:
+    """Return one plan of an older format, in which all stood in one file, of two. What a plan is
+    known by in this format is the same on every branch."""
+    versions = {str(side.get("version")) for side in (ours, theirs)}
+    if versions == {VERSION}:
+        return ours
+    mine, other = ours.get("tasks"), theirs.get("tasks")
+    if not isinstance(mine, dict) or not isinstance(other, dict):
+        raise UnavailableError(
+            f"The sides of {path} have different formats ({', '.join(sorted(versions))}); it was "
+            "left as it is.",
+            reason="conflicted_store",
+            suggestions=["Take one side: git checkout --ours FILE, or git checkout --theirs FILE"],
+        )
     tasks = {**other, **mine}
     for key in mine.keys() & other.keys():
         if mine[key] != other[key]:
@@ -75,10 +87,17 @@ def _joined_plan(ours: dict[str, Any], theirs: dict[str, Any]) -> dict[str, Any]
     return {**ours, "tasks": tasks} | ({"last_number": last} if last else {})
 
 
+def _text(path: Path) -> str:
+    try:
+        return path.read_text("utf-8")
+    except UnicodeDecodeError as error:
+        raise corrupt(path, "it is not UTF-8") from error
+
+
 def _parsed(text: str, path: Path) -> dict[str, Any]:
     try:
         data = json.loads(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise UnavailableError(
             f"{path} cannot be parted into two sides ({error}); it was left as it is.",
             reason="corrupt_store",

@@ -74,7 +74,7 @@ def read_task(text: str, path: Path, state: TaskState | None, changed_at: str) -
         if data["task_id"] != path.stem:
             raise ValueError(f"it holds the task {data['task_id']}")
         task = task_of(data)
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise corrupt(path, str(error)) from error
     if state is None:
         return replace(task, updated_at=task.created_at)
@@ -156,8 +156,24 @@ def corrupt(path: Path, why: str) -> UnavailableError:
     return UnavailableError(
         f"{path} is not an intact part of a JSON plan ({why}); it was left as it is.",
         reason="corrupt_store",
-        suggestions=["Put a backup in its place, or what git has: git restore FILE"],
+        suggestions=_ways_out(path),
     )
+
+
+def _ways_out(path: Path) -> list[str]:
+    if path.name.startswith("claims"):
+        return [f"Remove it: then nobody holds a task, and whoever does claims it anew: rm {path}"]
+    if path.name.startswith("local.json"):
+        return [
+            "Put a backup in its place.",
+            f"Or remove it: the tasks stay, their history and revisions begin anew: rm {path}",
+        ]
+    if path.name == "journal.json":
+        return [
+            "Put a backup in its place.",
+            f"Or remove it: of the last write some tasks may be missing: rm {path}",
+        ]
+    return ["Put a backup in its place, or what git has: git restore FILE"]
 
 
 def dumps(value: Any) -> str:

@@ -49,7 +49,12 @@ def read_toml(path: Path) -> dict[str, Any]:
         return {}
     except OSError as error:
         raise _refused(f"{path} cannot be read: {error.strerror}.") from error
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as error:
+        if b"\n>>>>>>> " in path.read_bytes():
+            told = f"{path} holds both sides of a merge."
+            raise _refused(
+                told, "Keep one of them, and take out the marks <<<<<<< and >>>>>>>."
+            ) from error
         raise _refused(f"{path} cannot be read: {error}.") from error
 
 

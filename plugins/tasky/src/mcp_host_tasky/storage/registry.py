@@ -74,7 +74,7 @@ class Registry:
             data = json.loads(path.read_bytes())
         except (FileNotFoundError, NotADirectoryError):
             return {}
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise UnavailableError(
                 f"{path} is not valid JSON ({error}); it was left as it is.",
                 reason="corrupt_registry",

@@ -30,7 +30,8 @@ def _replace(path: Path, text: str, mode: int) -> None:
             file.flush()
             os.fsync(file.fileno())
         temporary.replace(path)
-    except OSError:
+    except OSError as error:
         with contextlib.suppress(OSError):
             temporary.unlink(missing_ok=True)  # on a full disk it would take the room of others
+        error.filename = str(path)  # a write to an open file does not say which
         raise

@@ -49,7 +49,7 @@ def old_tasks(rows: Iterable[Mapping[str, object]], place: str) -> list[Task]:
     """Turn the six old fields into tasks, in the order of their creation."""
     try:
         read = [_old_task(row) for row in rows]
-    except (KeyError, ValueError, TypeError) as error:
+    except (KeyError, ValueError, TypeError, RecursionError) as error:
         raise UnavailableError(
             f"{place} holds a task that cannot be read ({error}); it was left as it is.",
             reason="corrupt_store",

@@ -50,7 +50,7 @@ def records_of(form: Format, files: Mapping[str, str]) -> list[Record]:
     """Return the tasks of files; what is not of the form that the format has is said so."""
     try:
         return form.read(files)
-    except (AttributeError, KeyError, TypeError, ValueError) as error:
+    except (AttributeError, KeyError, TypeError, ValueError, RecursionError) as error:
         names = ", ".join(files) if len(files) < _NAMED else f"one of {len(files)} files"
         raise InvalidError(
             f"{names} is not as {form.name} writes it: {type(error).__name__}, {error}.",

@@ -70,7 +70,7 @@ def wrong(file: str, why: str) -> InvalidError:
 def json_of(text: str, file: str) -> Any:
     try:
         return json.loads(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise wrong(file, f"is not JSON: {error}") from error
 
 
@@ -82,7 +82,7 @@ def documents(content: str, file: str) -> list[Any]:
     while start < len(content):
         try:
             document, start = decoder.raw_decode(content, start)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise wrong(file, f"is not JSON: {error}") from error
         found.append(document)
         while start < len(content) and content[start].isspace():

@@ -10,7 +10,7 @@ from typing import TypeVar
 
 from ...errors import BusyError, UnavailableError
 from ..store import Guard, no_guard
-from .trouble import WAIT_SECONDS, busy, corrupt
+from .trouble import WAIT_SECONDS, busy, corrupt, is_full
 
 Identity = tuple[int, int]
 _Connection = TypeVar("_Connection", bound=sqlite3.Connection)
@@ -78,11 +78,15 @@ def _state(path: Path) -> tuple[int, ...]:
 
 
 def opened(path: Path) -> sqlite3.Connection:
-    """Connect; where this user may put no log beside the file, and there is none, only to read."""
+    """Connect; only to read where there is no log and none can be made, by this user in that
+    folder or on a full disk."""
     try:
         return connect(path, sqlite3.Connection)
     except sqlite3.OperationalError:
-        if os.access(path.parent, os.W_OK, effective_ids=os.access in os.supports_effective_ids):
+        is_ours = os.access(
+            path.parent, os.W_OK, effective_ids=os.access in os.supports_effective_ids
+        )
+        if is_ours and not is_full(path):
             raise
         state = _state(path)
         if state[-1]:

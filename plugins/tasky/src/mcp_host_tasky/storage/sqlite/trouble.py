@@ -1,11 +1,15 @@
 """What can be wrong with a SQLite file, told in the pack's words."""
 
+import shutil
 import sqlite3
 from pathlib import Path
 
 from ...errors import BusyError, TaskyError, UnavailableError
 from ..store import contradictory, read_only
 
+_DAMAGED = ("not a database", "malformed", "fts5")
+_ROOM = 65_536
+_WHERE_FULL = ("readonly", "disk I/O error", "unable to open", "disk is full")
 WAIT_SECONDS = 25
 """How long a writer waits for another."""
 
@@ -14,7 +18,10 @@ def corrupt(path: Path) -> UnavailableError:
     return UnavailableError(
         f"{path} is not an intact SQLite plan; it was left as it is.",
         reason="corrupt_store",
-        suggestions=["Put a backup in its place, or move it away and run: tasky project init"],
+        suggestions=[
+            "Put a backup in its place, or move it away and run: tasky project init",
+            "Often what is left can be copied to a sound file: tasky backup FILE",
+        ],
     )
 
 
@@ -26,11 +33,26 @@ def busy(path: Path) -> BusyError:
     )
 
 
+def is_full(path: Path) -> bool:
+    """Whether the disk of a plan has no room for what SQLite puts beside it even to read. It says
+    of that no more than that the disk failed."""
+    try:
+        return shutil.disk_usage(path.parent).free < _ROOM
+    except OSError:
+        return False
+
+
 def explained(error: sqlite3.DatabaseError, path: Path) -> TaskyError | None:
     text = str(error)
+    if is_full(path) and any(word in text for word in _WHERE_FULL):
+        return UnavailableError(
+            f"{path} cannot be written: its disk is full.",
+            reason="store_unusable",
+            suggestions=["Make room, then try again. What was confirmed is there."],
+        )
     if isinstance(error, sqlite3.IntegrityError):
         return contradictory()
-    if "not a database" in text or "malformed" in text:
+    if any(word in text for word in _DAMAGED):
         return corrupt(path)
     if "readonly" in text:
         return read_only(path, text)

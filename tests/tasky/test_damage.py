@@ -1,0 +1,156 @@
+"""Damaged files and full disks: told by what is wrong with a way out, and nothing is lost."""
+
+import json
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from mcp_host_tasky.settings.environment import tables_of
+from tasky_lab import Person
+
+
+@pytest.fixture
+def full_disk(ann: Person) -> Iterator[Path]:
+    """A disk of three megabytes, on which `ann`'s project lies."""
+    place = ann.folder
+    command = ["mount", "-t", "tmpfs", "-o", "size=3m", "tmpfs", str(place)]
+    try:
+        if subprocess.run(command, capture_output=True, check=False).returncode != 0:
+            pytest.skip("no disk can be mounted here")
+    except FileNotFoundError:
+        pytest.skip("there is no mount")
+    yield place
+    subprocess.run(["umount", "-l", str(place)], check=True)
+
+
+def fill(disk: Path) -> None:
+    try:
+        with (disk / "filler").open("ab", buffering=0) as filler:
+            while True:
+                filler.write(b"x" * 512)
+    except OSError:
+        pass
+
+
+@pytest.mark.parametrize("kind", ["sqlite", "json"])
+def test_a_plan_on_a_disk_without_a_byte_left_is_read_and_says_why_it_is_not_written(
+    kind: str, full_disk: Path, ann: Person, tmp_path: Path
+) -> None:
+    ann("project", "init", "--store", kind)
+    task = ann.data("add", "Dig")["task_id"]
+    ann("export", "kept.json")
+    kept = (ann.folder / "kept.json").read_bytes()
+    fill(full_disk)
+
+    assert ann.data("list")["total"] == 1
+    ann("backup", str(tmp_path / "copy.db"))
+    for words in (["add", "Sow"], ["done", task], ["claim", task], ["delete", task], ["backup"]):
+        refused = ann.run(*words)
+        assert refused.returncode == 1, words
+        assert "full" in refused.stderr or "No space left" in refused.stderr
+    assert "kept.json cannot be written" in ann.run("export", "kept.json").stderr
+    refused = ann.run("project", "init", "more", "--store", kind)
+    assert f"{ann.folder / 'more' / '.tasky' / 'config.toml'} cannot be used" in refused.stderr
+    assert not (ann.folder / "more").exists()
+    assert (ann.folder / "kept.json").read_bytes() == kept
+    assert not [file for file in full_disk.rglob("*") if file.suffix in (".tmp", ".next")]
+
+    (full_disk / "filler").unlink()
+    ann("add", "Sow")
+    assert (ann.data("list")["total"], ann("check").strip()) == (2, "no damage found")
+
+
+DEEP = "[" * 100_000
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "way"),
+    [
+        ("tasks.json", DEEP, "git restore"),
+        ("tasks/claims.json", DEEP, "nobody holds a task"),
+        ("tasks/claims.json", "", "nobody holds a task"),
+        ("tasks/local.json", "", "history and revisions begin anew"),
+        ("tasks/journal.json", "{", "some tasks may be missing"),
+        ("tasks/ID.json", DEEP, "git restore"),
+        ("config.toml", f"x = {DEEP}", ""),
+    ],
+)
+def test_a_damaged_file_is_named_with_a_way_out(
+    ann: Person, name: str, content: str, way: str
+) -> None:
+    ann("project", "init", "--store", "json")
+    task = ann.data("add", "Dig")["task_id"]
+    file = ann.folder / ".tasky" / name.replace("ID", task)
+    file.write_text(content)
+
+    for words in (["list"], ["add", "Sow"]):
+        refused = ann.run(*words)
+        assert refused.returncode == 1
+        assert str(file) in refused.stderr
+        assert way in refused.stderr
+    assert ann.run("check").returncode == 1
+    assert file.read_text() == content
+    if "rm " in refused.stderr:
+        file.unlink()
+        assert ann.data("list")["total"] == 1
+        ann("add", "Sow")
+
+
+def test_resolve_says_which_file_it_cannot_part(ann: Person) -> None:
+    ann("project", "init", "--store", "json")
+    task = ann.data("add", "Dig")["task_id"]
+    head = ann.folder / ".tasky" / "tasks.json"
+    (head.parent / "tasks" / f"{task}.json").write_bytes(b"\xff")
+    assert "it is not UTF-8" in ann.run("resolve").stderr
+
+    known = head.read_text()
+    head.write_text(f"<<<<<<< ours\n{known}=======\n{known}>>>>>>> theirs\n")
+    (head.parent / "tasks" / f"{task}.json").unlink()
+    ann("resolve")
+    assert json.loads(head.read_text()) == json.loads(known)
+    old = json.dumps({"version": "2.0", "tasks": {}})
+    head.write_text(f"<<<<<<< ours\n{known}=======\n{old}\n>>>>>>> theirs\n")
+    assert "different formats (2.0, 3.0)" in ann.run("resolve").stderr
+
+
+def test_settings_with_both_sides_of_a_merge_are_told_as_such(ann: Person) -> None:
+    ann("project", "init")
+    settings = ann.folder / ".tasky" / "config.toml"
+    known = settings.read_text()
+    settings.write_text(f"<<<<<<< ours\n{known}=======\n{known}>>>>>>> theirs\n")
+
+    assert "config.toml holds both sides of a merge" in ann.run("list").stderr
+
+
+def test_a_sqlite_plan_whose_index_of_words_is_cut_is_damaged_and_can_be_copied(
+    ann: Person, tmp_path: Path
+) -> None:
+    ann("project", "init")
+    ann("add", "Dig")
+    store = ann.folder / ".tasky" / "tasks.db"
+    store.write_bytes(store.read_bytes()[:-1])
+
+    for words in (["check"], ["add", "Sow"]):
+        refused = ann.run(*words)
+        assert refused.returncode == 1
+        assert "is not an intact SQLite plan" in refused.stderr + refused.stdout
+    assert "tasky backup FILE" in refused.stderr
+    ann("backup", str(tmp_path / "copy.db"))
+    store.write_bytes((tmp_path / "copy.db").read_bytes())
+    ann("add", "Sow")
+    assert ann("check").strip() == "no damage found"
+
+
+def test_the_server_takes_a_home_for_a_project_only_where_it_has_a_plan(
+    ann: Person, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    environment = {"HOME": str(ann.home)}
+    monkeypatch.chdir(ann.home)
+    assert "settings" not in tables_of(environment)["packs"]["tasky"]
+
+    Person(ann.home, ann.home)("project", "init")
+
+    assert tables_of(environment)["packs"]["tasky"]["settings"] == {"root": str(ann.home)}
+    monkeypatch.chdir(ann.folder)
+    assert "settings" not in tables_of(environment)["packs"]["tasky"]
