@@ -8,7 +8,6 @@ does not run while a person thinks; the wait has a limit of its own.
 from __future__ import annotations
 
 import asyncio
-from asyncio import FIRST_COMPLETED
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -39,7 +38,7 @@ class Questions:
         asking = asyncio.ensure_future(self._ask_each(ask, asked.questions))
         withdrawn = asyncio.ensure_future(asked.withdrawn.wait())
         try:
-            await asyncio.wait({asking, withdrawn}, return_when=FIRST_COMPLETED)
+            await asyncio.wait({asking, withdrawn}, return_when=asyncio.FIRST_COMPLETED)
             if asking.done():
                 return asking.result()
             asking.cancel()
