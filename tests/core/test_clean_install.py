@@ -197,12 +197,17 @@ def pythons() -> dict[str, str]:
 
 PYTHONS = pythons()
 GREET = """
+import logging
+
 from mcp_host import tool
+
+log = logging.getLogger("greet")
 
 
 @tool(read_only=True)
 def greet(name: str) -> str:
     "Greet somebody."
+    log.warning("%s was greeted", name)
     return f"Hello, {name}!"
 """
 
@@ -226,8 +231,8 @@ async def test_a_pack_of_the_folder_serves_session_after_session_on_each_python(
     subprocess.run([host, "trust"], cwd=project, env=environment, check=True)
 
     try:
-        for number in range(8):
-            server = [host, "serve"]
+        for number in range(9):
+            server = [host, "serve", *(["--no-warm"] if number == 0 else [])]
             async with stdio_client(server, cwd=project, environment=environment) as client:
                 assert await client.value("greet_greet", name=f"{number}") == f"Hello, {number}!"
     finally:

@@ -102,10 +102,27 @@ class TextFormatter(logging.Formatter):
         return text
 
 
-class DescriptorLog(logging.Handler):
+class UnlockedHandler(logging.Handler):
+    """A handler without a lock, which a pack's thread could hold for ever."""
+
+    def createLock(self) -> None:
+        self.lock = None
+
+    def handle(self, record: logging.LogRecord) -> bool:
+        """As in `logging`, which from Python 3.13 on takes the lock without a look if there is one.
+
+        From 3.12 on a filter may give another event in the place of this one.
+        """
+        passed = self.filter(record)
+        if passed:
+            self.emit(passed if isinstance(passed, logging.LogRecord) else record)
+        return bool(passed)
+
+
+class DescriptorLog(UnlockedHandler):
     """Writes to a descriptor, and drops what nobody reads: a log must not stop the host.
 
-    It has no lock: a line that is not longer than `PIECE` is written whole. After `gather`, events
+    A line that is not longer than `PIECE` is written whole. After `gather`, events
     that tell of nothing amiss, on that loop, wait in `_gathered` for as long as `PAUSE`, where one
     was written just before. They are made into lines together, so that the next call need not wait
     for that, and written together: each write lets go of the interpreter twice. Until then each has
@@ -127,9 +144,6 @@ class DescriptorLog(logging.Handler):
         self._gathered: deque[tuple[logging.LogRecord, contextvars.Context]] = deque()
         self._written_at = 0.0
         self._is_due = False
-
-    def createLock(self) -> None:
-        self.lock = None
 
     def gather(self, loop: asyncio.AbstractEventLoop) -> None:
         """Write events together that come soon after each other on this loop, which runs here."""

@@ -10,7 +10,7 @@ from ...settings.loading import Settings
 from ...settings.secrets import Secrets
 from ...startup.warm.place import Place
 from .. import logs, prints
-from ..logs import DescriptorLog, HostLogger, JsonFormatter, TextFormatter
+from ..logs import DescriptorLog, HostLogger, JsonFormatter, TextFormatter, UnlockedHandler
 
 LARGEST = 1024 * 1024
 """Bytes of the file, after which another is begun; one older one is kept."""
@@ -35,7 +35,7 @@ class SessionLog:
         logs.write_to(self.handler.descriptor, line)
 
 
-class WarmLog(logging.Handler):
+class WarmLog(UnlockedHandler):
     """Gives each event to the session that it happened for, or to the file.
 
     `secrets` are those of every host of the process: they are masked in the file.
@@ -49,9 +49,6 @@ class WarmLog(logging.Handler):
         self.descriptor = self._file.descriptor
         self.secrets = Secrets()
         self.know(Secrets())
-
-    def createLock(self) -> None:
-        self.lock = None
 
     def install(self) -> None:
         """Have all that the process logs come here."""
