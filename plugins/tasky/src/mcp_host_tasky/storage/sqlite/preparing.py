@@ -19,7 +19,7 @@ from .view import SqliteView
 _WORDS = """
 CREATE TABLE texts (number INTEGER PRIMARY KEY, folded TEXT NOT NULL);
 CREATE VIRTUAL TABLE words USING fts5 (folded, content = 'texts', content_rowid = 'number',
-    tokenize = 'ascii', detail = none, columnsize = 0, prefix = '3');
+    tokenize = 'ascii', detail = none, columnsize = 0);
 INSERT INTO words (words, rank) VALUES ('automerge', 0), ('crisismerge', 64);
 """
 # Before format 5 the index of words had texts of its own.
