@@ -1,27 +1,19 @@
 """Damaged files and full disks: told by what is wrong with a way out, and nothing is lost."""
 
 import json
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from mcp_host_tasky.settings.environment import tables_of
-from tasky_lab import Person
+from tasky_lab import Person, small_disk
 
 
 @pytest.fixture
 def full_disk(ann: Person) -> Iterator[Path]:
     """A disk of three megabytes, on which `ann`'s project lies."""
-    place = ann.folder
-    command = ["mount", "-t", "tmpfs", "-o", "size=3m", "tmpfs", str(place)]
-    try:
-        if subprocess.run(command, capture_output=True, check=False).returncode != 0:
-            pytest.skip("no disk can be mounted here")
-    except FileNotFoundError:
-        pytest.skip("there is no mount")
-    yield place
-    subprocess.run(["umount", "-l", str(place)], check=True)
+    with small_disk(ann.folder, 3) as place:
+        yield place
 
 
 def fill(disk: Path) -> None:

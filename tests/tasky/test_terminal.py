@@ -243,12 +243,7 @@ def test_who_waits_for_another_writer_can_give_up(ann: Person) -> None:
 def test_the_program_of_a_condition_ends_with_who_waits_for_it(
     ann: Person, number: signal.Signals
 ) -> None:
-    ann("project", "init")
-    task = ann.data("add", "Dig", "--done-when", "slow")["task_id"]
-    mark = ann.folder / "pid"
-    program = f"echo $$ > {mark}.new; mv {mark}.new {mark}; exec sleep 600"
-    settings = ann.home / ".tasky" / "config.toml"
-    settings.write_text(f'[done_conditions.slow]\nrun = ["sh", "-c", "{program}"]\n')
+    task, mark = _with_slow_condition(ann)
     waiting = _begun(ann, "done", task)
     _wait_for(mark.exists)
 
@@ -263,12 +258,7 @@ def test_the_program_of_a_condition_ends_with_who_waits_for_it(
 
 @pytest.mark.skipif(sys.platform == "win32", reason="process groups of Unix")
 def test_the_program_of_a_condition_ends_with_the_server(ann: Person) -> None:
-    ann("project", "init")
-    task = ann.data("add", "Dig", "--done-when", "slow")["task_id"]
-    mark = ann.folder / "pid"
-    program = f"echo $$ > {mark}.new; mv {mark}.new {mark}; exec sleep 600"
-    settings = ann.home / ".tasky" / "config.toml"
-    settings.write_text(f'[done_conditions.slow]\nrun = ["sh", "-c", "{program}"]\n')
+    task, mark = _with_slow_condition(ann)
     listener = Listener(lambda error: None, lambda: None, lambda: None)
     home = Home(ann.home / ".tasky", {})
     service = Service(PlanSettings(root=ann.folder), home, listener, str)
@@ -282,6 +272,17 @@ def test_the_program_of_a_condition_ends_with_the_server(ann: Person) -> None:
     with pytest.raises(ProcessLookupError):
         os.kill(int(mark.read_text()), 0)
     assert ann.data("show", task)[0]["status"] == "pending"
+
+
+def _with_slow_condition(person: Person) -> tuple[str, Path]:
+    """A task whose condition runs for minutes, and where that leaves its process's number."""
+    person("project", "init")
+    task = person.data("add", "Dig", "--done-when", "slow")["task_id"]
+    mark = person.folder / "pid"
+    program = f"echo $$ > {mark}.new; mv {mark}.new {mark}; exec sleep 600"
+    settings = person.home / ".tasky" / "config.toml"
+    settings.write_text(f'[done_conditions.slow]\nrun = ["sh", "-c", "{program}"]\n')
+    return task, mark
 
 
 def _begun(person: Person, *words: str) -> subprocess.Popen[str]:

@@ -3,7 +3,6 @@
 import errno
 import fcntl
 import sqlite3
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -21,29 +20,23 @@ from mcp_host_tasky.errors import (
 from mcp_host_tasky.service import Plan, Tasks
 from mcp_host_tasky.storage import Location, open_store
 from mcp_host_tasky.storage.sqlite.trouble import explained
-from tasky_lab import ME, Person, Plans, create, edit, get, names, refusal
+from tasky_lab import ME, Person, Plans, create, edit, get, names, refusal, small_disk
 
 
 @pytest.fixture
-def small_disk(tmp_path: Path) -> Iterator[Path]:
+def disk(tmp_path: Path) -> Iterator[Path]:
     """A disk of one megabyte."""
     place = tmp_path / "disk"
     place.mkdir()
-    command = ["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(place)]
-    try:
-        if subprocess.run(command, capture_output=True, check=False).returncode != 0:
-            pytest.skip("no disk can be mounted here")
-    except FileNotFoundError:
-        pytest.skip("there is no mount")
-    yield place
-    subprocess.run(["umount", "-l", str(place)], check=True)
+    with small_disk(place, 1):
+        yield place
 
 
 @pytest.mark.parametrize("kind", ["json", "sqlite"])
-def test_a_full_disk_is_told_of_and_leaves_no_temporary_file(kind: str, small_disk: Path) -> None:
-    plan = Tasks(open_store(Location(kind, small_disk / "plan")), Plan(name="Small"))
+def test_a_full_disk_is_told_of_and_leaves_no_temporary_file(kind: str, disk: Path) -> None:
+    plan = Tasks(open_store(Location(kind, disk / "plan")), Plan(name="Small"))
     create(plan, "Before")
-    with (small_disk / "filler").open("wb", buffering=0) as filler, pytest.raises(OSError):
+    with (disk / "filler").open("wb", buffering=0) as filler, pytest.raises(OSError):
         while True:
             filler.write(b"x" * 4096)
 
@@ -51,10 +44,10 @@ def test_a_full_disk_is_told_of_and_leaves_no_temporary_file(kind: str, small_di
 
     assert (error.code, error.reason) == ("unavailable", "store_unusable")
     assert "full" in error.message or "No space left" in error.message
-    left = [file.name for file in small_disk.rglob("*") if file.name.endswith((".tmp", "ready"))]
+    left = [file.name for file in disk.rglob("*") if file.name.endswith((".tmp", "ready"))]
     assert left == []
     assert names(plan) == ["Before"]
-    (small_disk / "filler").unlink()
+    (disk / "filler").unlink()
     create(plan, "After")
     assert names(plan) == ["Before", "After"]
     plan.close()
