@@ -8,6 +8,7 @@ it.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Sequence
+from functools import partial
 
 from .call import Call, Middleware, Next, Result
 
@@ -29,5 +30,5 @@ def _through(middleware: Middleware, following: Next) -> Next:
     """One middleware and what follows it, as one step; a call that it does not concern skips it."""
     concerns = getattr(middleware, "concerns", None)
     if concerns is None:
-        return lambda call: middleware(call, following)
+        return partial(middleware, following=following)  # type: ignore[call-arg]  # each names it so
     return lambda call: middleware(call, following) if concerns(call) else following(call)

@@ -99,7 +99,8 @@ class Gate:
 
     Invariants: `_running` counts each caller's calls inside, `limit` of them at most; `_lines` has
     no empty line, and its first caller is the next in turn; a future in a line is resolved by the
-    place it is given, and cancelled by the caller who waits no more.
+    place it is given, and cancelled by the caller who waits no more. `_last_seen` has everybody
+    who runs a call or waits.
     """
 
     def __init__(self, limit: int, name: str, setting: str) -> None:
@@ -131,6 +132,9 @@ class Gate:
 
     def enters(self, caller: Whose) -> bool:
         """Take a place if there is one for this caller now; else `turn` is to be awaited."""
+        if self._is_alone(caller) and self._inside < self._limit:
+            self._inside = self._running[caller] = self._inside + 1
+            return True
         self._see(caller)
         if caller in self._lines or not self._may_enter(caller):
             return False
@@ -161,6 +165,14 @@ class Gate:
 
     def leave(self, caller: Whose) -> None:
         """Give the place back, to whoever is next in turn."""
+        if self._is_alone(caller):
+            left = self._inside = self._inside - 1
+            if left:
+                self._running[caller] = left
+            else:
+                del self._running[caller]
+            self._left.append((caller, self._last_seen[caller]))
+            return
         self._inside -= 1
         running = self._running.pop(caller) - 1
         if running:
@@ -237,12 +249,20 @@ class Gate:
         soon = takewhile(lambda one: self._last_seen[one] > since, reversed(self._last_seen))
         return any(one not in self._lines for one in chain(self._running, soon))
 
+    def _is_alone(self, caller: Whose) -> bool:
+        """Whether nobody else is about and nobody waits, as on stdio; notes that this one is.
+
+        All calls inside are this caller's then: whoever runs a call is about.
+        """
+        seen = self._last_seen
+        if len(seen) != 1 or caller not in seen or self._lines or self._yields_until:
+            return False
+        seen[caller] = time.monotonic()
+        return True
+
     def _see(self, caller: Whose) -> float:
         """Note who is about, and return when; `_last_seen` is in the order of the times in it."""
         now = time.monotonic()
-        if len(self._last_seen) == 1 and caller in self._last_seen:  # as most are on stdio
-            self._last_seen[caller] = now
-            return now
         self._last_seen.pop(caller, None)
         self._last_seen[caller] = now
         while now - self._last_seen[first := next(iter(self._last_seen))] > ABOUT:
