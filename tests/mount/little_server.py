@@ -98,12 +98,17 @@ def text(words: str) -> dict[str, Any]:
     return {"content": [{"type": "text", "text": words}]}
 
 
+def token_of(params: dict[str, Any]) -> Any:
+    return params.get("_meta", {}).get("progressToken")
+
+
 def call(name: str, given: dict[str, Any], token: Any) -> dict[str, Any]:
     if name == "echo":
-        send(
-            {"method": "notifications/progress", "params": {"progressToken": token, "progress": 1}}
-        )
-        return {**text(given.get("words", "")), "structuredContent": {"own": 1}, "isError": False}
+        if token is not None:
+            told = {"progressToken": token, "progress": 1}
+            send({"method": "notifications/progress", "params": told})
+        own = {"own": 1, **({"has_token": token is not None} if given.get("tells_token") else {})}
+        return {**text(given.get("words", "")), "structuredContent": own, "isError": False}
     if name == "ask_several":
         return ask_several(given["questions"], given.get("withdrawn", ""))
     if name == "ask_in_vain":
@@ -206,13 +211,13 @@ def respond(message: dict[str, Any]) -> None:
             print(LINES[params["arguments"]["line"]] % message["id"], flush=True)
         return
     elif method == "tools/call" and "says" in params["arguments"]:
-        token = params["_meta"]["progressToken"]
+        token = token_of(params)
         said = params["arguments"]["says"].replace("ID", str(message["id"]))
         with LOCK:
             print(said.replace("TOKEN", str(token)), flush=True)
         return
     elif method == "tools/call":
-        result = call(params["name"], params["arguments"], params["_meta"]["progressToken"])
+        result = call(params["name"], params["arguments"], token_of(params))
     else:
         send({"id": message["id"], "error": {"code": -32601, "message": f"no {method}"}})
         return

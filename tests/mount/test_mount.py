@@ -332,6 +332,21 @@ async def test_nothing_of_a_server_is_left_when_its_host_is_killed(home: Home) -
     await until(lambda: not any(alive(pid) for pid in pids))
 
 
+async def test_a_server_hears_who_wants_progress_and_nobody_else_is_told_of_it(home: Home) -> None:
+    settings = table(home)
+    learn(home, settings)
+    call = {"name": "little_echo", "arguments": {"tells_token": True}}
+    async with client_of(home, settings) as client:
+        await tools_of(client)
+        unasked = await client.request("tools/call", call)
+        asked = await client.request("tools/call", {**call, "_meta": {"progressToken": "mine"}})
+        progress = await client.notified("notifications/progress")
+
+    assert unasked["structuredContent"] == {"own": 1, "has_token": False}
+    assert asked["structuredContent"] == {"own": 1, "has_token": True}
+    assert [one["params"] for one in progress] == [{"progressToken": "mine", "progress": 1}]
+
+
 async def test_a_call_waits_for_a_server_that_is_slow_to_start(home: Home) -> None:
     settings = table(home)
     learn(home, settings)

@@ -79,6 +79,8 @@ class Terminal:
 class TerminalChannel:
     """What a call tells on its way, on standard error."""
 
+    wants_progress = True
+
     def progress(self, done: float, total: float | None, message: str | None) -> None:
         """Show how far the call is."""
         how_far = _number(done) if total is None else f"{_number(done)} of {_number(total)}"

@@ -53,8 +53,13 @@ class Caller:
 
 
 class ClientChannel(Protocol):
-    """What reaches the client of one call; every method may be called in any thread."""
+    """What reaches the client of one call; every method may be called in any thread.
 
+    `wants_progress` says whether anybody is to hear how far the call is.
+    """
+
+    @property
+    def wants_progress(self) -> bool: ...
     def progress(self, done: float, total: float | None, message: str | None) -> None: ...
     def log(self, level: Level, data: Any, logger: str | None) -> None: ...
     def notify(self, method: str, params: Mapping[str, Any]) -> None: ...
@@ -63,6 +68,8 @@ class ClientChannel(Protocol):
 
 class NullChannel:
     """The channel of a call whose client cannot be told anything."""
+
+    wants_progress = False
 
     def progress(self, done: float, total: float | None, message: str | None) -> None:
         """Nobody listens."""
@@ -82,6 +89,10 @@ class _Both:
 
     def __init__(self, first: ClientChannel, second: ClientChannel) -> None:
         self._channels = (first, second)
+
+    @property
+    def wants_progress(self) -> bool:
+        return any(channel.wants_progress for channel in self._channels)
 
     def progress(self, done: float, total: float | None, message: str | None) -> None:
         for channel in self._channels:

@@ -83,6 +83,8 @@ class Feed:
 class _Told(ClientChannel):
     """One call, as followers hear of it."""
 
+    wants_progress = True
+
     def __init__(self, feed: Feed, call: Call) -> None:
         self._feed = feed
         self._call = call

@@ -38,6 +38,7 @@ class Run:
             answers=call.asking.answers,
             state=call.asking.state,
             is_live=call.asking.ask is not None,
+            wants_progress=call.context.channel.wants_progress,
         )
         call.began = True
         at_once = call.answer_at_once if call.at_once is not None else None

@@ -26,8 +26,11 @@ NOTIFICATION_BYTES = 64 * 1024
 class SideChannel:
     """Makes plain, bounded messages of what a tool says, in the tool's own thread.
 
-    `sends` are the notifications of extensions that the pack has declared.
+    `sends` are the notifications of extensions that the pack has declared. Who wants progress, the
+    host knows.
     """
+
+    wants_progress = True
 
     def __init__(self, mailbox: CallMailbox, sends: Collection[str] = ()) -> None:
         self._mailbox = mailbox

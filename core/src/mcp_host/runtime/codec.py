@@ -34,17 +34,29 @@ from .messages import (
     Withdrawn,
 )
 
-_CALL = tuple(name for name in CallMessage._fields if name not in ("caller", "arguments"))
 _PROPOSALS = tuple(f.name for f in fields(ProposalsMessage))
 
 
-def call_data(message: CallMessage) -> dict[str, Any]:
-    """Return a call as JSON data."""
-    caller = message.caller
-    data = {name: getattr(message, name) for name in _CALL}
-    data["answers"] = dict(message.answers)
-    data["arguments"] = dict(message.arguments)
-    data["caller"] = [
+def call_data(message: CallMessage, caller: list[Any]) -> dict[str, Any]:
+    """Return a call as JSON data, with its caller's; whether it wants progress stands beside it."""
+    return {
+        "kind": message.kind,
+        "key": message.key,
+        "target": message.target,
+        "arguments": dict(message.arguments),
+        "request_id": message.request_id,
+        "caller": caller,
+        "seconds": message.seconds,
+        "max_answer_bytes": message.max_answer_bytes,
+        "answers": dict(message.answers),
+        "state": message.state,
+        "is_live": message.is_live,
+    }
+
+
+def caller_data(caller: Caller) -> list[Any]:
+    """Return a caller as JSON data."""
+    return [
         caller.subject,
         None if caller.scopes is None else sorted(caller.scopes),
         caller.client,
@@ -53,7 +65,6 @@ def call_data(message: CallMessage) -> dict[str, Any]:
         sorted(caller.offers),
         dict(caller.extensions),
     ]
-    return data
 
 
 def call_of(data: Mapping[str, Any]) -> CallMessage:

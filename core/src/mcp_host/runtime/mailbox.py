@@ -219,6 +219,8 @@ class Mailbox:
 
     def empty(self) -> bool:
         """Take out all that is in it, on the host's loop; return whether there was anything."""
+        if not self._is_woken:
+            return False
         with self._lock:
             changed, self._changed = self._changed, {}
             heard, self._heard = self._heard, {}

@@ -39,6 +39,7 @@ class CallMessage(NamedTuple):
     `key` is what the pack's own catalog finds the contribution by, `target` what the client sent.
     `seconds` are left until the deadline. `answers` are a client's raw answers to questions, and
     `state` what it brought back with them; `is_live` says that it is asked while the call waits.
+    `wants_progress` says that somebody hears how far the call is.
     """
 
     kind: Kind
@@ -52,6 +53,7 @@ class CallMessage(NamedTuple):
     answers: Mapping[str, Any] = _NOTHING
     state: str | None = None
     is_live: bool = False
+    wants_progress: bool = True
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,8 +21,11 @@ class ExtensionNotification(types.Notification[dict[str, Any], str]):
 class CallChannel:
     """The client's channel of one call, over the SDK; its methods belong to the host's loop.
 
-    `connection` says which levels of the log its client wants; None wants all.
+    `connection` says which levels of the log its client wants; None wants all. The SDK alone knows
+    whether it `wants_progress`, and passes none on that nobody has asked for.
     """
+
+    wants_progress = True
 
     def __init__(self, ctx: Ctx, connection: Connection | None) -> None:
         self._ctx = ctx

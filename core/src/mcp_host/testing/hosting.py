@@ -57,6 +57,8 @@ def _failed(error: ProtocolError) -> CallFailed:
 class _Heard:
     """What a call told its client on the way."""
 
+    wants_progress = True
+
     def __init__(self) -> None:
         self.messages: list[tuple[Any, ...]] = []
 

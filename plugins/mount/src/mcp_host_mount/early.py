@@ -17,14 +17,14 @@ class EarlyCalls:
         self._lock = threading.Lock()
         self._waiting: dict[int, Mapping[str, Any]] | None = {}
 
-    def begin(self, number: int, call: Mapping[str, Any]) -> None:
-        """Begin a call, or have it wait for the server."""
+    def begin(self, message: Mapping[str, Any]) -> None:
+        """Begin the call that the host tells of, or have it wait for the server."""
         if self._waiting is not None:
             with self._lock:
                 if self._waiting is not None:
-                    self._waiting[number] = call
+                    self._waiting[message["number"]] = message
                     return
-        self._calls.begin(number, call)
+        self._calls.begin(message)
 
     def cancel(self, number: int) -> None:
         """Let go of a call that nobody waits for any more."""
@@ -37,5 +37,5 @@ class EarlyCalls:
         """Begin what has waited: the server is there, or will not come, which each is told."""
         with self._lock:
             waiting, self._waiting = self._waiting, None
-            for number, call in (waiting or {}).items():
-                self._calls.begin(number, call)
+            for message in (waiting or {}).values():
+                self._calls.begin(message)

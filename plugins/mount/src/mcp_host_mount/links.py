@@ -17,6 +17,7 @@ from typing import Any
 
 from mcp_host import ThreadBorder
 
+from .long_lines import SHORT
 from .written import read, write
 
 Message = dict[str, Any]
@@ -49,10 +50,10 @@ class LinkError(Exception):
 class StdioLink:
     """One process of a server, which ends with the host and with all that it has started.
 
-    `hear` gets every message, in one thread, but those that `refuses` says are too long to be
-    parsed; `unreadable` gets a line that is no JSON, and says whether it was an answer. `say` hears
-    every line that the server writes for people.
-    `on_end` hears once why no more will come.
+    `hear` gets every message, in one thread, but those longer than `SHORT` that `refuses` says are
+    too long to be parsed; `unreadable` gets a line that is no JSON, and says whether it was an
+    answer. `say` hears every line that the server writes for people. `on_end` hears once why no
+    more will come.
 
     Invariants: `_unsent`, `_is_writing` and `_input` change under `_lock`. While something is
     `_unsent`, one thread writes it, and every further message waits behind it. Once closed,
@@ -170,6 +171,10 @@ class StdioLink:
         length = 0
         with suppress(OSError):
             while data := os.read(output, PORTION):
+                if not length and data.find(b"\n") == len(data) - 1 < MUCH:  # as most come
+                    self._take(data)
+                    self._border.breathe()
+                    continue
                 is_much = len(data) >= MUCH
                 began = time.thread_time() if is_much else 0.0
                 end, *lines = data.split(b"\n")
@@ -203,7 +208,7 @@ class StdioLink:
         self._on_end(self._why or f"it ended ({how}){last}")
 
     def _take(self, line: bytes) -> None:
-        if self._refuses(line):
+        if len(line) > SHORT and self._refuses(line):
             self._say(f"a message of {len(line)} bytes is too long, and was passed over")
             return
         try:
@@ -212,7 +217,10 @@ class StdioLink:
             if line.strip() and not self._unreadable(line):
                 self._tell(line)
             return
-        for one in message if isinstance(message, list) else (message,):
+        if type(message) is dict:
+            self._hear(message)
+            return
+        for one in message if isinstance(message, list) else ():
             if isinstance(one, dict):
                 self._hear(one)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 HANDSHAKE = "2025-11-25"
@@ -53,7 +54,7 @@ class Mount:
         """What in the settings names the server."""
         return f"{next(key for key in KINDS if key in self.keys)} in [packs.{self.pack}]"
 
-    @property
+    @cached_property
     def allow(self) -> frozenset[str]:
         """What the server may ask of clients, beside questions to a person."""
         return frozenset(self.keys.get("allow", ()))
@@ -119,7 +120,7 @@ class Greeting:
     capabilities: Mapping[str, Any] = field(default_factory=dict)
     instructions: str = ""
 
-    @property
+    @cached_property
     def is_stateless(self) -> bool:
         """Whether every request carries its own envelope, and questions are results."""
         return self.version >= STATELESS

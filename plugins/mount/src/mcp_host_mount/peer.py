@@ -117,7 +117,8 @@ class Peer:
             elif isinstance(message["id"], int | str):
                 self._on_request(message)
             return
-        number = number_of(message.get("id"))
+        given = message.get("id")
+        number = given if type(given) is int else number_of(given)
         waiting = self._waiting.pop(number, None) if number is not None else None
         if waiting is not None:
             waiting[0](message)

@@ -37,8 +37,8 @@ STATUSES = {
 """Codes by the status of an answer that is none of JSON-RPC."""
 LONGEST_DATA = 64 * 1024
 """Bytes of what a server says of its error beside the message; of more, their number is told."""
-STAMPS = ("io.modelcontextprotocol/serverInfo",)
-OF_STATELESS = ("resultType", "ttlMs", "cacheScope")
+STAMP = "io.modelcontextprotocol/serverInfo"
+REQUEST_ID = "mcp-host/request-id"
 
 
 def of_message(
@@ -138,9 +138,9 @@ def failed(
 
 def _answered(result: dict[str, Any], call: Mapping[str, Any]) -> Reply:
     meta = result.pop("_meta", None)
-    meta = meta if isinstance(meta, dict) else {}
     result.pop("resultType", None)
-    wrong = fault(call["kind"], result)
+    kind = call["kind"]
+    wrong = fault(kind, result)
     if wrong:
         words = f"The server's answer is none of MCP's: {wrong}"
         return failed("internal_error", words, {"reason": "answer_invalid"})
@@ -148,11 +148,13 @@ def _answered(result: dict[str, Any], call: Mapping[str, Any]) -> Reply:
         result.pop("ttlMs", None)
         result.pop("cacheScope", None)
         for_handshake(result)
-    elif call["kind"] == "resource":
+    elif kind == "resource":
         result.setdefault("ttlMs", 0)
         result.setdefault("cacheScope", "private")
-    meta = {key: value for key, value in meta.items() if key not in STAMPS}
-    result["_meta"] = {**meta, "mcp-host/request-id": call["request_id"]}
+    own = result["_meta"] = dict(meta) if isinstance(meta, dict) else {}
+    own.pop(STAMP, None)
+    own.pop(REQUEST_ID, None)  # it stands last
+    own[REQUEST_ID] = call["request_id"]
     head: dict[str, Any] = {"answered": "error" if result.get("isError") is True else "ok"}
     try:
         body = to_json(result, inf_nan_mode="null")

@@ -24,7 +24,8 @@ MOST = 10_000
 A_MOMENT = 1.0
 """Seconds until a process that takes no messages has told how it ended."""
 ASKED = frozenset(("elicitation", "elicitation.url", *ASKING))
-"""What an envelope says of a client, of all that one may offer."""
+"""What an envelope says of a client, of all that one may offer; a client may name anything."""
+NONE: frozenset[str] = frozenset()
 LISTS = {
     "tools": ("tools/list", "tools"),
     "prompts": ("prompts/list", "prompts"),
@@ -107,12 +108,13 @@ class Server:
 
         `offers` is what the client offers whose call it is; None where it is no client's.
         """
-        if self.greeting.is_stateless:
-            return {**given, "_meta": {**self._envelope(offers), **meta}}
-        return {**given, "_meta": meta} if meta else dict(given)
+        if not self.greeting.is_stateless:
+            return {**given, "_meta": meta} if meta else dict(given)
+        envelope = self._envelope(offers)
+        return {**given, "_meta": {**envelope, **meta} if meta else envelope}
 
     def _envelope(self, offers: Collection[str] | None) -> dict[str, Any]:
-        key = None if offers is None else ASKED.intersection(offers)  # a client may name anything
+        key = ASKED.intersection(offers) if offers else NONE if offers is not None else None
         made = self._envelopes.get(key)
         if made is None:
             made = self._envelopes[key] = envelope(self._mount, offers)

@@ -120,7 +120,7 @@ class Worker:
     def _answer(self, message: Mapping[str, Any]) -> None:
         """Do what the host says, without a wait."""
         if "call" in message:
-            self._early.begin(message["number"], message["call"])
+            self._early.begin(message)
         elif "cancel" in message:
             self._early.cancel(message["cancel"])
         elif "open" in message:

@@ -189,6 +189,11 @@ class MovableCall:
             raise ended
         return ended
 
+    @property
+    def wants_progress(self) -> bool:
+        """Whether anybody hears how far the call is; who keeps its handle does."""
+        return True
+
     def progress(self, done: float, total: float | None, message: str | None) -> None:
         """Tell how far the call is: the client, or who keeps the handle."""
         if self._moved is not None:

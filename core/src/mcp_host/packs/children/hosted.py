@@ -47,21 +47,23 @@ class Inbox:
     def hear(self, heard: Heard, gone: Callable[[], None]) -> None:
         """Have every message heard from now on; and once that the host has gone."""
         with self._lock:
-            self._heard, self._gone = heard, gone
+            self._gone = gone
             while not self._waiting.empty():
                 message = self._waiting.get()
                 if message is not None:
                     heard(message)
+            self._heard = heard  # last: from here on, nothing takes the lock any more
             is_gone = self.is_gone
         if is_gone:
             gone()
 
     def put(self, message: Mapping[str, Any]) -> None:
         """Take a message in."""
-        with self._lock:
-            if self._heard is None:
-                self._waiting.put(message)
-                return
+        if self._heard is None:
+            with self._lock:
+                if self._heard is None:
+                    self._waiting.put(message)
+                    return
         self._heard(message)
 
     def leave(self) -> None:
@@ -219,10 +221,11 @@ class HostedChild:
     def _hear(self, message: Mapping[str, Any], body: bytes) -> None:
         if "reply" not in message:
             message = reread(message)
-        with self._lock:
-            if self._listener is None:
-                self._said.put((dict(message), body))
-                return
+        if self._listener is None:
+            with self._lock:
+                if self._listener is None:
+                    self._said.put((dict(message), body))
+                    return
         self._listener(message, body)
 
 

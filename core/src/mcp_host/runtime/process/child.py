@@ -101,14 +101,16 @@ class ConnectedChild:
         if self.is_up:
             self._link.write(message)
 
-    async def outcome(self, call: AwaitedCall, message: Mapping[str, Any]) -> Any:
+    async def outcome(self, call: AwaitedCall, message: dict[str, Any]) -> Any:
         """Have the child do something, and wait for what comes of it; `CallLost` where it ends.
 
+        The message, which is this call's alone, gets its number.
         When the caller is cancelled, have the child cancel it as well, and stop waiting.
         """
         number = self.calls.begin(call)
         self._processor.begin()
-        self.send({**message, "number": number})
+        message["number"] = number
+        self.send(message)
         try:
             return await call.outcome
         except asyncio.CancelledError:

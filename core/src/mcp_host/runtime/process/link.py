@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import threading
 import time
 from collections import deque
 from collections.abc import Mapping
-from contextlib import suppress
 from typing import Any, Protocol, cast
 
 from ...packs.children.child import Child
@@ -67,13 +65,15 @@ class HostedLink:
     An answer is looked at in the thread that brings it, and given to its client there where nothing
     else must be heard before; all else is heard on the loop, a portion in a turn. What is heard at
     the moment stands in `_waiting` still, so that no answer overtakes it.
+
+    Invariants: only the loop takes from `_waiting`. While something is in it, `_is_woken` is true
+    or about to be, and `_take` will run; `_take` alone makes it false, and then looks once more.
     """
 
     def __init__(self, child: HostedChild, hearer: Hearer) -> None:
         self._child = child
         self._hearer = hearer
         self._loop = asyncio.get_running_loop()
-        self._lock = threading.Lock()
         self._waiting: deque[tuple[Mapping[str, Any], bytes, Answered | None]] = deque()
         self._is_woken = False
         self._is_closed = False
@@ -96,33 +96,35 @@ class HostedLink:
         """Take in what the side says, in a thread of it."""
         answered = None
         if "answered" in message and not self._is_closed:
-            with suppress(KeyError, TypeError, ValueError):  # found once more on the loop
+            try:  # noqa: SIM105  # `suppress` takes longer than all else here
                 answered = self._hearer.answered(message, body, not self._waiting)
-        with self._lock:
-            self._waiting.append((message, body, answered))
-            if self._is_woken:
-                return
-            self._is_woken = True
-        with suppress(RuntimeError):  # the loop has ended, and nobody hears any more
+            except (KeyError, TypeError, ValueError):
+                pass  # it is found once more on the loop
+        self._waiting.append((message, body, answered))
+        if self._is_woken:
+            return
+        self._is_woken = True
+        try:  # noqa: SIM105  # as above
             self._loop.call_soon_threadsafe(self._take)
+        except RuntimeError:
+            pass  # the loop has ended, and nobody hears any more
 
     def _take(self) -> None:
-        began = time.monotonic()
-        while True:
-            with self._lock:
-                if not self._waiting or self._is_closed:
-                    self._waiting.clear()
-                    self._is_woken = False
-                    return
+        waiting = self._waiting
+        began = 0.0
+        while waiting:
             try:
-                self._hearer.hear(*self._waiting[0])
+                if not self._is_closed:
+                    self._hearer.hear(*waiting[0])
             except (KeyError, TypeError, ValueError, AttributeError) as error:
                 self._hearer.unreadable(error)
                 self.close()
-            with self._lock:
-                self._waiting.popleft()
-            spent = time.monotonic() - began
-            if spent > TURN:
+            waiting.popleft()
+            if not waiting:
+                self._is_woken = False  # first: what is said from here on wakes the loop again
+            elif not began:
+                began = time.monotonic()
+            elif (spent := time.monotonic() - began) > TURN:
                 self._loop.call_later(REST * spent, self._take)
                 return
 

@@ -9,6 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from ...declarations.context import Caller
 from ...declarations.environment import session_environment
 from ...declarations.needs import chosen
 from ...errors import Busy, Unavailable
@@ -17,7 +18,7 @@ from ...packs.children.child import Child
 from ...packs.children.hosted import HostedChild
 from ...packs.declared import Declared, LoadError
 from ..bounds import text
-from ..codec import call_data, proposals_data
+from ..codec import call_data, caller_data, proposals_data
 from ..loop import MOMENT
 from ..mailbox import Mailbox, Said
 from ..messages import (
@@ -49,6 +50,8 @@ class ProcessWorker:
     - `_watched` and `_skills` are what the pack should know now. A child that is up was told each
       change of them, and one that is opened is told both.
     - A child whose calls were cancelled and do not come back within `let_go` seconds is ended.
+    - `_caller` made the last call, and `_caller_data` is what tells of it: most calls of a
+      connection have the same.
 
     All methods belong to the host's loop.
     """
@@ -73,6 +76,8 @@ class ProcessWorker:
         self._child: ConnectedChild | None = None
         self._watched: frozenset[str] = frozenset()
         self._skills: list[dict[str, str]] = []
+        self._caller = Caller()
+        self._caller_data = caller_data(self._caller)
 
     @property
     def pid(self) -> int:
@@ -165,7 +170,11 @@ class ProcessWorker:
         at_once: Callable[[Answered], bool] | None = None,
     ) -> Reply:
         """As `Worker.call`."""
-        told: dict[str, Any] = {"call": call_data(message)}
+        if message.caller is not self._caller:
+            self._caller, self._caller_data = message.caller, caller_data(message.caller)
+        told: dict[str, Any] = {"call": call_data(message, self._caller_data)}
+        if not message.wants_progress:
+            told["progress"] = False
         environment = session_environment.get()
         if environment is not None:
             told["environment"] = chosen(self._variables, environment)

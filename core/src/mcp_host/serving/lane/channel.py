@@ -27,6 +27,11 @@ class LaneChannel:
         self._token = token
         self._level = level
 
+    @property
+    def wants_progress(self) -> bool:
+        """Whether the client has asked how far the call is."""
+        return self._token is not None
+
     def close(self) -> None:
         """Say no more: the call has ended."""
         self._send = None

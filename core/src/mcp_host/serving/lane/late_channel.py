@@ -27,6 +27,11 @@ class LateChannel:
         self._said: list[Callable[[ClientChannel], None]] = []
         self._channel: ClientChannel | None = None
 
+    @property
+    def wants_progress(self) -> bool:
+        """Whether the client has asked how far the call is."""
+        return self._request.token is not None
+
     def attach(self, channel: ClientChannel) -> None:
         """Lead to the client by this channel from now on, and say what was kept."""
         self._channel = channel

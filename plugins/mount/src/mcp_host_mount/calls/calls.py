@@ -15,9 +15,10 @@ from ..server import Server
 from ..turns import Turns
 from .names import Names
 from .questions import MORE, NOBODY, Parked, give, give_none
-from .running import InProgress, Running, group_of
+from .running import InProgress, Running
 from .told import Send, Told
 
+NOTHING: Mapping[str, Any] = {}
 METHODS = {"tool": "tools/call", "prompt": "prompts/get", "resource": "resources/read"}
 QUESTION = "question"
 BEFORE_THE_END = 0.9
@@ -63,18 +64,20 @@ class Calls:
         """Whether nothing runs or waits."""
         return not self._running and not self._parked
 
-    def begin(self, number: int, call: Mapping[str, Any]) -> None:
+    def begin(self, message: Mapping[str, Any]) -> None:
         """Run a call of the host, or go on with one whose question was answered."""
-        if call.get("state") and not self._server.greeting.is_stateless:
+        number, call = message["number"], message["call"]
+        is_stateless = self._server.greeting.is_stateless
+        if call.get("state") and not is_stateless:
             self._resume(number, call)
             return
-        running = Running(number, call, group_of(call, self._mount.allow))
+        running = Running(number, call, self._mount.allow, message.get("progress", True))
         with self._lock:
             self._running.add(running)
-            if self._server.greeting.is_stateless:
+            if is_stateless:
                 self._start(running)
-                return
-            self._begin_in_turn(running, partial(self._start, running))
+            else:
+                self._begin_in_turn(running, partial(self._start, running))
 
     def cancel(self, number: int) -> None:
         """Let go of a call that nobody waits for any more."""
@@ -155,10 +158,10 @@ class Calls:
 
     def _start(self, running: Running) -> None:
         running.wait_no_more()
-        call, stateless = running.call, self._server.greeting.is_stateless
-        meta = {"progressToken": running.token}
+        call = running.call
+        meta = {"progressToken": running.token} if running.wants_progress else NOTHING
         params = self._server.params(self._params(call), meta, running.offers)
-        if stateless and (call.get("answers") or call.get("state")):
+        if (call.get("answers") or call.get("state")) and self._server.greeting.is_stateless:
             params["inputResponses"] = call["answers"]
             if call["state"]:
                 params["requestState"] = call["state"]
@@ -195,8 +198,10 @@ class Calls:
         if not self._running.remove(running):
             return
         head, body = reply
-        self._send({"reply": running.number, **head}, body)
-        self._refuse_more(running)
+        head["reply"] = running.number
+        self._send(head, body)
+        if running.more:
+            self._refuse_more(running)
         self._left(running)
 
     def _left(self, running: Running) -> None:

@@ -14,10 +14,12 @@ from ..peer import number_of
 from ..replies import Reply
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, slots=True)
 class Running:
     """One call at the server; `number` is the host's, and another where it comes again.
 
+    `allowed` is what the server may ask for, beside questions to a person; the client
+    `wants_progress`, or nobody is to hear how far it is.
     `question` is what the server waits for an answer to, and `ticket` what the host brings back
     with it. `more` are the questions that wait until that one is answered. `reply` is how the call
     ended while nobody waited. One that `is_out` has left its turn: while the server waits for its
@@ -29,7 +31,8 @@ class Running:
 
     number: int
     call: Mapping[str, Any]
-    group: str
+    allowed: frozenset[str]
+    wants_progress: bool
     token: int = 0
     request: int = 0
     question: Message | None = None
@@ -39,6 +42,11 @@ class Running:
     timer: threading.Timer | None = None
     is_out: bool = False
     begin: Callable[[], None] = field(default=lambda: None)
+
+    @property
+    def group(self) -> str:
+        """Whose it is, as far as questions go: those who cannot be asked are as one."""
+        return group_of(self.call, self.allowed)
 
     @property
     def offers(self) -> list[str]:
