@@ -11,6 +11,8 @@ from ..model import Task
 _Beside: TypeAlias = Callable[[Collection[str]], Mapping[str, Collection[str]]]
 _FIRST_LOOK = 32
 _LONGEST_LOOK = 4_096
+_NEXT = 4
+"""So many of those beside each task are asked for, where many tasks are looked at."""
 
 
 class Waits(Protocol):
@@ -49,12 +51,26 @@ class Circles:
         """Take no task to be in no circle any more: one came to wait for others."""
         self._in_line.clear()
 
+    def foresee(self, tasks: Collection[Task]) -> None:
+        """Ask at once for what is next to these tasks and to their blockers, so that the walks of
+        most need no question of their own."""
+        asked = [task for task in tasks if not self._is_new(task.task_id)]
+        self._look = max(_FIRST_LOOK, len(asked) * _NEXT)
+        following = self._blockers({one for task in asked for one in task.blockers})
+        further = [task for task in asked if any(following[one] for one in task.blockers)]
+        self._waiters([task.task_id for task in further])
+        self._blockers({far for task in further for one in task.blockers for far in following[one]})
+
+    def _is_new(self, task_id: str) -> bool:
+        """Whether a task is new, and nothing waits for it."""
+        return self._before.get(task_id) is None and not self._waiting.get(task_id)
+
     def way(self, starts: Sequence[str], goal: str) -> list[str]:
         """Return a path along blockers from one of the starts to the goal, or nothing."""
         if goal in starts:
             return [goal]
-        if self._before[goal] is None and not self._waiting.get(goal):
-            return []  # most that are new: nothing is asked
+        if self._is_new(goal):
+            return []  # nothing is asked
         self._look = _FIRST_LOOK
         up = _Side([one for one in starts if one not in self._in_line], self._blockers)
         down = _Side([goal], self._waiters)

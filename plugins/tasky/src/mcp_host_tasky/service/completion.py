@@ -105,6 +105,7 @@ def _key(name: str) -> str:
 def _named(work: Work, ids: tuple[str, ...] | list[str]) -> str:
     """Return the names of those of the tasks that are open, the first few."""
     left = sorted(work.draft.open_among(ids))
+    work.draft.load(left[:_TOLD])
     names = [f"“{one.name}”" for key in left[:_TOLD] if (one := work.draft.task(key))]
     more = f" and {len(left) - _TOLD} more" if len(left) > _TOLD else ""
     return ", ".join(names) + more

@@ -8,6 +8,7 @@ from ..errors import InvalidError
 from ..model import NO_DETAILS, Task
 from . import inputs
 from .draft import Draft
+from .ids import is_whole
 from .inputs import NewTask
 from .write import Work
 
@@ -22,12 +23,15 @@ def create(work: Work, items: Sequence[object]) -> None:
             specs[index] = inputs.read_new_task(item)
     ids = {index: str(work.new_id()) for index in range(len(items))}
     refs = _refs(work, specs, ids)
+    named = {one for spec in specs.values() for one in _named(spec)}
+    work.draft.load(one for one in named if one not in refs and is_whole(one))
     made: dict[int, Task] = {}
     for index, spec in specs.items():
         with work.item(index):
             made[index] = _new_task(work, index, spec, ids[index], refs)
     for index, task in made.items():
         work.draft.add(task, work.stamp(index))
+    work.draft.foresee(made.values())
     for index, task in made.items():
         if task.blockers or task.subtask_of:
             with work.item(index):
@@ -62,6 +66,11 @@ def _new_task(work: Work, index: int, spec: NewTask, task_id: str, refs: Mapping
         updated_at=work.moment,
         **_relations(work.draft, spec, refs),
     )
+
+
+def _named(spec: NewTask) -> list[str]:
+    """Return how the item names the tasks that it relates to."""
+    return [*spec.blockers, *filter(None, (spec.subtask_of, spec.discovered_from))]
 
 
 def _relations(draft: Draft, spec: NewTask, refs: Mapping[str, str]) -> dict[str, Any]:

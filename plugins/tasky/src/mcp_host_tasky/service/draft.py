@@ -5,16 +5,14 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
-from ..errors import ConflictError
 from ..model import Change, Claim, Event, Note, Summary, Task, Wanted
 from ..storage import Changes, Reading
-from .circles import Circles
 from .content import CONTENT, IDENTITY, difference, json_of
+from .draft_relations import DraftRelations
 from .ids import resolve, unknown
 from .requests import Actor
 
 _LOOKED_BACK = 1_000
-_SHOWN_PATH = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,12 +37,7 @@ class Draft:
         self.reading = reading
         self._before: dict[str, Task | None] = {}
         self._now: dict[str, Task | None] = {}
-        self._waiting: dict[str, set[str]] = {}
-        self._children: dict[str, set[str]] = {}
-        self._circles = Circles(reading, self._before, self._now, self._waiting)
-        # Tasks that are known to be in no tree that is tied into a circle: no way that leads back
-        # leads through them. Without these a plan of n tasks would be walked n times.
-        self._nests_in_line: set[str] = set()
+        self._relations = DraftRelations(reading, self._before, self._now, self.load)
         self._events: list[Event] = []
         self._recorded: dict[tuple[str, int], Event] = {}
         self._undone: dict[int, int] = {}
@@ -189,146 +182,53 @@ class Draft:
 
     # Relations
 
+    def foresee(self, tasks: Iterable[Task]) -> None:
+        """Ask the reading at once for what is looked at where these tasks, as they would be, come
+        to wait for others or to be part of others."""
+        self._relations.foresee(tasks)
+
+    def foresee_ends(self, tasks: Collection[Task]) -> None:
+        """Ask the reading at once for what is looked at where these tasks are completed."""
+        self._relations.foresee_ends(tasks)
+
+    def foresee_deletion(self, ids: Collection[str]) -> None:
+        """Ask the reading at once for what is changed where these tasks are deleted."""
+        self._relations.foresee_deletion(ids)
+
     def refuse_cycles(self, task: Task) -> None:
         """Raise when the task waits for itself, or is part of itself, with the path shown."""
-        if task.blockers:
-            path = self._circles.way(task.blockers, task.task_id)
-            if path:
-                raise self._cycle([task.task_id, *path], "wait for itself", "blockers")
-        if task.subtask_of and self._has_subtasks(task.task_id):
-            self._refuse_nesting(task)
-
-    def _refuse_nesting(self, task: Task) -> None:
-        chain = dict.fromkeys([task.task_id])
-        parent = task.subtask_of
-        while parent and parent not in chain and parent not in self._nests_in_line:
-            chain[parent] = None
-            above = self.task(parent)
-            parent = above.subtask_of if above else None
-        if parent == task.task_id:
-            raise self._cycle([*chain, parent], "be part of itself", "subtask_of")
-        if parent not in chain:
-            self._nests_in_line.update(chain)
-
-    # A task that nothing is part of is in no circle: most that are moved are spared the walk up a
-    # plan that may be thousands of levels deep. What a new task has is in the draft alone.
-
-    def _has_subtasks(self, task_id: str) -> bool:
-        if self._children.get(task_id):
-            return True
-        return self._before[task_id] is not None and bool(self.reading.subtasks([task_id]))
-
-    def _cycle(self, path: list[str], what: str, field: str) -> ConflictError:
-        self.load(path)
-        tasks = [self.task(task_id) for task_id in path]
-        steps = [f"“{task.name}” ({task.task_id[:8]})" for task in tasks if task]
-        if len(steps) > 12:
-            steps = [*steps[:6], f"… {len(steps) - 11} more …", *steps[-5:]]
-        return ConflictError(
-            f"{steps[0]} would {what}: {' → '.join(steps)}.",
-            reason="cycle",
-            suggestions=[f"Leave one of these relations out of {field}."],
-            details={"path": path}
-            if len(path) <= _SHOWN_PATH
-            else {"path": path[:_SHOWN_PATH], "path_length": len(path)},
-        )
-
-    def waiting(self, ids: Collection[str]) -> dict[str, list[str]]:
-        """The tasks that each of these blocks, as the draft has them."""
-        return {
-            task_id: [one.task_id for one in self.referring(task_id) if task_id in one.blockers]
-            for task_id in ids
-        }
-
-    def open_waiting(self, ids: Collection[str], limit: int) -> dict[str, list[str]]:
-        """The open tasks that each of these blocks, as the draft has them."""
-        kept = self.reading.open_waiting(ids, limit)
-        found: dict[str, list[str]] = {}
-        for task_id in ids:
-            others = {other for other in kept.get(task_id, ()) if other not in self._now}
-            changed = self._waiting.get(task_id, set()) | {*kept.get(task_id, ())} - others
-            for other in changed:
-                task = self._now.get(other)
-                if task and task.is_open and task_id in task.blockers:
-                    others.add(other)
-            if others:
-                found[task_id] = sorted(others)
-        return found
-
-    def discovered(self, ids: Collection[str]) -> dict[str, list[str]]:
-        """The tasks that were found during each of these, as the draft has them."""
-        kept = self.reading.discovered(ids)
-        changed = [task for task in self._now.values() if task]
-        found: dict[str, list[str]] = {}
-        for task_id in ids:
-            others = {other for other in kept.get(task_id, ()) if other not in self._now}
-            others |= {one.task_id for one in changed if one.discovered_from == task_id}
-            if others:
-                found[task_id] = sorted(others)
-        return found
-
-    def is_held_up(self, task: Task) -> bool:
-        """Whether one of those that the task is part of waits for a task outside of itself."""
-        above = self._above(task)
-        for parent in above:
-            open_blockers = self.open_among(parent.blockers) if parent.is_open else ()
-            for blocker in open_blockers:
-                inner = self.task(blocker)
-                inside = {blocker, *(one.task_id for one in self._above(inner))} if inner else ()
-                if parent.task_id not in inside:
-                    return True
-        return False
+        self._relations.refuse_cycles(task)
 
     def waits_within(self, task: Task) -> str | None:
         """Say where a task waits for one that it is part of, or for a part of its own."""
-        above = {one.task_id: one for one in self._above(task)}
-        for blocker in task.blockers[:_SHOWN_PATH]:
-            if blocker in above:
-                whole = above[blocker].name
-                return (
-                    f"“{task.name}” waits for “{whole}”, which it is part of: it cannot be begun "
-                    "before the whole is closed."
-                )
-            part = self.task(blocker)
-            if part and task.task_id in {one.task_id for one in self._above(part)}:
-                return (
-                    f"“{task.name}” waits for its own part “{part.name}”, which a part need not be "
-                    "waited for: completing a task with open parts warns by itself."
-                )
-        return None
+        return self._relations.waits_within(task)
 
-    def _above(self, task: Task) -> list[Task]:
-        """Return the task that this one is part of, and so on upwards."""
-        found: dict[str, Task] = {}
-        while task.subtask_of and task.subtask_of not in found:
-            parent = self.task(task.subtask_of)
-            if parent is None:
-                break
-            found[parent.task_id] = task = parent
-        return list(found.values())
+    def is_held_up(self, task: Task) -> bool:
+        """Whether one of those that the task is part of waits for a task outside of itself."""
+        return self._relations.is_held_up(task)
+
+    def waiting(self, ids: Collection[str]) -> dict[str, list[str]]:
+        """The tasks that each of these blocks, as the draft has them."""
+        return self._relations.waiting(ids)
+
+    def open_waiting(self, ids: Collection[str], limit: int) -> dict[str, list[str]]:
+        """The open tasks that each of these blocks, as the draft has them."""
+        return self._relations.open_waiting(ids, limit)
+
+    def discovered(self, ids: Collection[str]) -> dict[str, list[str]]:
+        """The tasks that were found during each of these, as the draft has them."""
+        return self._relations.discovered(ids)
 
     def subtasks(self, ids: Collection[str]) -> dict[str, list[str]]:
-        return {
-            task_id: [one.task_id for one in self.referring(task_id) if one.subtask_of == task_id]
-            for task_id in ids
-        }
+        """The tasks that are part of each of these, as the draft has them."""
+        return self._relations.subtasks(ids)
 
     def open_among(self, ids: Collection[str]) -> set[str]:
-        self.load(ids)
-        return {task_id for task_id in ids if (task := self.task(task_id)) and task.is_open}
+        return self._relations.open_among(ids)
 
     def referring(self, task_id: str) -> list[Task]:
         """Return the tasks whose blockers or parent name this one, as they are now."""
-        kept = self.reading
-        ids = {
-            *kept.waiting([task_id]).get(task_id, ()),
-            *kept.subtasks([task_id]).get(task_id, ()),
-            *self._waiting.get(task_id, ()),
-            *self._children.get(task_id, ()),
-        }
-        self.load(ids)
-        tasks = (self.task(other) for other in sorted(ids))
-        return [t for t in tasks if t and (task_id in t.blockers or t.subtask_of == task_id)]
+        return self._relations.referring(task_id)
 
     # Keeping
 
@@ -384,15 +284,5 @@ class Draft:
     def _put(self, task_id: str, task: Task | None) -> None:
         if task_id not in self._before:
             self._before[task_id] = None
-        old = self._now.get(task_id)
-        if task and not (old and old.blockers == task.blockers):
-            self._circles.forget()
-        if task and not (old and old.subtask_of == task.subtask_of):
-            self._nests_in_line.clear()
+        self._relations.follow(task_id, self._now.get(task_id), task)
         self._now[task_id] = task
-        if task is None:
-            return
-        for blocker in task.blockers:
-            self._waiting.setdefault(blocker, set()).add(task_id)
-        if task.subtask_of:
-            self._children.setdefault(task.subtask_of, set()).add(task_id)

@@ -1,12 +1,14 @@
 """How tasks are edited: content, states, notes, undo."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from ..errors import ConflictError, InvalidError
 from ..model import LIMITS, NO_DETAILS, Note, Status, Task
 from . import claims, completion, inputs, values
 from .creation import related
-from .draft import Stamp
+from .draft import Draft, Stamp
+from .ids import is_whole
 from .inputs import Operation
 from .plan import clears
 from .undoing import last_change, undo, undo_token_required
@@ -20,10 +22,64 @@ def edit(work: Work, items: Sequence[object]) -> None:
     for index, item in enumerate(items):
         with work.item(index):
             operations[index] = inputs.read_operation(item)
-    work.draft.load(op.task_id for op in operations.values() if len(op.task_id) == 36)
+    _foresee(work.draft, list(operations.values()))
     for index, operation in operations.items():
         with work.item(index):
             _operate(work, operation, work.stamp(index, operation.agent))
+
+
+def _foresee(draft: Draft, operations: Sequence[Operation]) -> None:
+    """Ask the store at once for the tasks that operations name and for what these are checked by:
+    a question for each takes longer. Ids that are not given in full are asked for later."""
+    named = {one for op in operations for one in (op.task_id, *_related_to(op)) if is_whole(one)}
+    draft.load(named)
+    told = [
+        (op, task) for op in operations if is_whole(op.task_id) and (task := draft.task(op.task_id))
+    ]
+    related = []
+    for op, task in told:
+        after = _as_related(draft, op, task)
+        if (after.blockers, after.subtask_of) != (task.blockers, task.subtask_of):
+            related.append(after)
+    draft.foresee(related)
+    draft.foresee_ends([task for op, task in told if task.is_open and _ends(op)])
+    draft.open_among({one for op, task in told if op.action == "claim" for one in task.blockers})
+    draft.foresee_deletion([task.task_id for op, task in told if op.action == "delete"])
+
+
+def _related_to(operation: Operation) -> list[str]:
+    """Return how the operation names the tasks that another one comes to relate to."""
+    said = [*operation.add_blockers, *operation.remove_blockers]
+    blockers = operation.fields.get("blockers")
+    said += blockers if isinstance(blockers, tuple) else ()
+    for name in ("subtask_of", "discovered_from"):
+        if name in operation.fields:
+            said.append(str(operation.fields[name]))
+    return said
+
+
+def _as_related(draft: Draft, operation: Operation, task: Task) -> Task:
+    """Return the task with the relations that an operation gives it, as far as it names them by
+    full ids of tasks that are there."""
+
+    def there(said: object) -> list[str]:
+        named = said if isinstance(said, tuple) else (said,)
+        return [one for one in named if isinstance(one, str) and is_whole(one) and draft.task(one)]
+
+    fields = operation.fields
+    blockers = there(fields["blockers"]) if "blockers" in fields else task.blockers
+    added = {*blockers, *there(operation.add_blockers)}
+    parent = there(fields["subtask_of"]) if "subtask_of" in fields else [task.subtask_of]
+    return replace(
+        task,
+        blockers=tuple(sorted(added - {*operation.remove_blockers})),
+        subtask_of=parent[0] if parent else None,
+    )
+
+
+def _ends(operation: Operation) -> bool:
+    """Whether an operation completes its task."""
+    return operation.action == "complete" or operation.fields.get("status") is Status.COMPLETED
 
 
 def _operate(work: Work, operation: Operation, stamp: Stamp) -> None:

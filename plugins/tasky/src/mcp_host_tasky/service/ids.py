@@ -8,7 +8,13 @@ from ..model import LIMITS
 from ..storage import Reading
 
 _ID = re.compile("[0-9a-f-]{1,36}")
+_LENGTH = 36
 _SHOWN_CANDIDATES = 5
+
+
+def is_whole(said: str) -> bool:
+    """Whether what is said can only be the full id of a task, as stores have it."""
+    return len(said) == _LENGTH and bool(_ID.fullmatch(said))
 
 
 def resolve(reading: Reading, said: str, field: str = "task_id") -> str:
@@ -22,7 +28,7 @@ def resolve(reading: Reading, said: str, field: str = "task_id") -> str:
             reason="invalid_id",
             suggestions=["Use a task's id (a UUID) or a unique beginning of it."],
         )
-    if len(text) == 36:
+    if len(text) == _LENGTH:
         return text
     found = reading.ids_from(text, _SHOWN_CANDIDATES + 1)
     if not found:

@@ -43,6 +43,10 @@ def undo(
         after = draft.task(event.task_id)
         if task and task.is_open and not (after and after.is_open):
             refuse_held(task)
+    restored_tasks = [task for task_id in touched if (task := draft.task(task_id))]
+    draft.load({one for task in restored_tasks for one in _related(task)})
+    draft.foresee(restored_tasks)
+    draft.foresee_deletion([task_id for task_id in touched if draft.task(task_id) is None])
     for task_id in touched:
         _check_restored(draft, task_id)
     return touched
@@ -114,11 +118,16 @@ def _check_restored(draft: Draft, task_id: str) -> None:
         if referring:
             raise _in_the_way(f"“{referring[0].name}” refers to a task that would go away")
         return
-    needed = [*task.blockers, *([task.subtask_of] if task.subtask_of else [])]
+    needed = _related(task)
     draft.load(needed)
     if any(draft.task(other) is None for other in needed):
         raise _in_the_way(f"“{task.name}” would refer to a task that was deleted since")
     draft.refuse_cycles(task)
+
+
+def _related(task: Task) -> list[str]:
+    """Return the tasks that this one waits for, and the one that it is part of."""
+    return [*task.blockers, *([task.subtask_of] if task.subtask_of else [])]
 
 
 def _refuse_not_undoable(event: Event) -> None:

@@ -92,6 +92,15 @@ class JsonView:
     def open_among(self, ids: Collection[str]) -> set[str]:
         return {task_id for task_id, task in self.tasks(ids).items() if task.is_open}
 
+    def parents(self, ids: Collection[str]) -> dict[str, str | None]:
+        found: dict[str, str | None] = {}
+        for one in ids:
+            here: str | None = one
+            while here and here not in found and (task := self.plan.tasks.get(here)):
+                found[here] = task.subtask_of
+                here = task.subtask_of
+        return found
+
     def upstream(self, ids: Collection[str], limit: int) -> dict[str, tuple[str, ...]]:
         def blockers(task_id: str) -> tuple[str, ...]:
             task = self.plan.tasks.get(task_id)

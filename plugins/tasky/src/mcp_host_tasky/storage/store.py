@@ -93,6 +93,9 @@ class Reading(Protocol):
     def open_waiting(self, ids: Collection[str], limit: int) -> dict[str, list[str]]:
         """The open tasks that each of these blocks, at most `limit` in all."""
 
+    def parents(self, ids: Collection[str]) -> dict[str, str | None]:
+        """What each of these tasks is part of, and what that is part of, and so on to the top."""
+
     def upstream(self, ids: Collection[str], limit: int) -> dict[str, tuple[str, ...]]:
         """The blockers of these tasks, of their blockers, and so on, the nearest first: of all of
         these, and of no more than `limit` tasks where these are fewer. A task of which nothing is

@@ -207,6 +207,16 @@ class SqlView:
         rows = self.rows(f"SELECT task_id, status FROM tasks WHERE task_id {clause}", (value,))
         return {task_id for task_id, status in rows if status == Status.PENDING}
 
+    def parents(self, ids: Collection[str]) -> dict[str, str | None]:
+        clause, value = self.among(ids)
+        sql = (
+            "WITH RECURSIVE up (id, whole) AS ("
+            f"SELECT task_id, subtask_of FROM tasks WHERE task_id {clause} UNION "
+            "SELECT tasks.task_id, tasks.subtask_of FROM up "
+            "JOIN tasks ON tasks.task_id = up.whole) SELECT id, whole FROM up"
+        )
+        return dict(self.rows(sql, (value,)))
+
     def upstream(self, ids: Collection[str], limit: int) -> dict[str, tuple[str, ...]]:
         return self._stream(ids, limit, "task_id", "blocker_id")
 
