@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from importlib.util import find_spec
 from pathlib import Path
+from shutil import which
 from tempfile import TemporaryDirectory
 from typing import Any
 
@@ -23,6 +24,7 @@ HOST_TEN = "mcp-host, 10 packs of 10 tools"
 HOST_TASKY = "mcp-host, Tasky"
 HOST_ALL = "mcp-host, all packs of this repository"
 MOUNT = "mcp-host, a mount"
+MOUNT_APART = "mcp-host, a mount, a processor each"
 MOUNT_OBJECT = "mcp-host, a mount of its object"
 PROXY = "FastMCP, a proxy"
 NO_CATALOGUE = ", no catalogue"
@@ -96,6 +98,9 @@ def mounts() -> Iterator[list[Candidate]]:
         server = _sdk()
         place = json.dumps(f"{SERVERS / 'sdk.py'}:one")
         ways = {MOUNT: f"command = {json.dumps(server.stdio)}", MOUNT_OBJECT: f"server = {place}"}
+        ours, servers = _two_processors()
+        if servers:
+            ways[MOUNT_APART] = f"command = {json.dumps((*servers, *server.stdio))}"
         hosts = [
             _host(Path(scratch), name, "far_add_0", f"[packs.far]\n{way}\n")
             for name, way in ways.items()
@@ -105,8 +110,20 @@ def mounts() -> Iterator[list[Candidate]]:
             subprocess.run(
                 learn, env=_environment() | each.environment, check=True, capture_output=True
             )
+        hosts = [
+            replace(one, stdio=(*ours, *one.stdio)) if one.name == MOUNT_APART else one
+            for one in hosts
+        ]
         proxy = (str(fastmcp_python()), str(SERVERS / "fastmcp_proxy.py"), *server.stdio)
         yield [server, *hosts, Candidate(PROXY, "add_0", stdio=proxy, http=())]
+
+
+def _two_processors() -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """What binds a program to one processor, and to another; nothing where there is no such way."""
+    if which("taskset") is None or len(os.sched_getaffinity(0)) < 2:
+        return (), ()
+    one, other, *_ = sorted(os.sched_getaffinity(0))
+    return ("taskset", "--cpu-list", str(one)), ("taskset", "--cpu-list", str(other))
 
 
 def _ways(host: Candidate) -> list[Candidate]:

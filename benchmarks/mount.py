@@ -2,7 +2,9 @@
 
 All hold an SDK server of their own as a child, over stdio; one run, in turn. The mount speaks
 2026-07-28 with its server, whichever era its client speaks: that era's calls cost the SDK more.
-One mounts the server's command, another its object (`server = "./sdk.py:one"`).
+One mounts the server's command, another its object (`server = "./sdk.py:one"`). A third has the
+host bound to one processor and the server to another, where there is `taskset`: some systems run
+what wakes each other on one processor, where each takes the other's caches.
 """
 
 import argparse

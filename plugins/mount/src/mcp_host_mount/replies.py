@@ -151,21 +151,29 @@ def _answered(result: dict[str, Any], call: Mapping[str, Any]) -> Reply:
     elif kind == "resource":
         result.setdefault("ttlMs", 0)
         result.setdefault("cacheScope", "private")
-    own = result["_meta"] = dict(meta) if isinstance(meta, dict) else {}
-    own.pop(STAMP, None)
-    own.pop(REQUEST_ID, None)  # it stands last
-    own[REQUEST_ID] = call["request_id"]
-    head: dict[str, Any] = {"answered": "error" if result.get("isError") is True else "ok"}
+    result["_meta"] = _stamped(meta, call["request_id"])
+    head: dict[str, Any] = {
+        "answered": "error" if result.get("isError") is True else "ok",
+        "result": result,
+    }
     try:
         body = to_json(result, inf_nan_mode="null")
-        head["result"] = result
-    except ValueError:  # what `write` writes then is not the same
+    except ValueError:
+        del head["result"]  # what `write` writes is not the same
         body = write(result)
         if not _is_read(body):
             words = "The server's answer is nested too deeply"
             return failed("internal_error", words, {"reason": "answer_invalid"})
     limit = call["max_answer_bytes"]
     return _too_large(len(body), limit) if len(body) > limit else (head, body)
+
+
+def _stamped(meta: object, request_id: str) -> dict[str, Any]:
+    """Return the `_meta` of an answer: the server's, without its stamp, and the call's id last."""
+    if not isinstance(meta, dict) or (len(meta) == 1 and STAMP in meta):
+        return {REQUEST_ID: request_id}
+    own = {key: value for key, value in meta.items() if key not in (STAMP, REQUEST_ID)}
+    return {**own, REQUEST_ID: request_id}
 
 
 def _is_read(body: bytes) -> bool:
