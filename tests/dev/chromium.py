@@ -24,7 +24,13 @@ OPTIONS = (
     "--disable-sync",
     "--remote-debugging-pipe",
 )
-KEYS = {"Enter": (13, "\r"), "Tab": (9, ""), "/": (191, "/"), "Escape": (27, "")}
+KEYS = {
+    "Enter": (13, "\r"),
+    "Tab": (9, ""),
+    "/": (191, "/"),
+    "Escape": (27, ""),
+    "ArrowDown": (40, ""),
+}
 
 
 class Tab:
@@ -50,11 +56,24 @@ class Tab:
         self._ask("Emulation.setDeviceMetricsOverride", **metrics)
 
     def press(self, key: str) -> None:
-        """Press a key and let it go."""
-        code, text = KEYS[key]
+        """Press a key and let it go; one that is not known by name is a letter or a digit."""
+        code, text = KEYS.get(key) or (ord(key.upper()), key)
         down = {"type": "keyDown", "key": key, "windowsVirtualKeyCode": code, "text": text}
         self._ask("Input.dispatchKeyEvent", **down)
         self._ask("Input.dispatchKeyEvent", **{**down, "type": "keyUp"})
+
+    def point(self, kind: str, element: str) -> None:
+        """Do with the mouse at an element what `kind` says, mousePressed or mouseReleased."""
+        self.find(f"({element}).scrollIntoView({{block: 'nearest'}})")
+        box = f"(({element}).getBoundingClientRect())"
+        x, y = self.find(f"[{box}.x + {box}.width / 2, {box}.y + {box}.height / 2]")
+        at = {"x": x, "y": y, "button": "left", "clickCount": 1}
+        self._ask("Input.dispatchMouseEvent", type=kind, **at)
+
+    def click(self, element: str) -> None:
+        """Click on an element."""
+        self.point("mousePressed", element)
+        self.point("mouseReleased", element)
 
     def type(self, text: str) -> None:
         """Type a text where the focus is."""

