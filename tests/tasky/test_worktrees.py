@@ -150,6 +150,26 @@ def test_a_worktree_that_was_moved_by_hand_says_what_brings_its_plan_back(
     assert moved.names() == ["There"]
 
 
+def test_a_worktree_whose_repository_was_moved_says_what_brings_its_plan_back(
+    repository: Place, tmp_path: Path
+) -> None:
+    repository.tasky("project", "init")
+    repository.tasky("add", "There")
+    repository.git("worktree", "add", "-q", "../other")
+    other = repository.at("../other")
+    repository.folder.rename(tmp_path / "elsewhere")
+
+    told = Place(tmp_path / "other", repository.home).tasky("list", fails=True)
+    (command,) = (line for line in told.splitlines() if "git worktree repair" in line)
+    Place(tmp_path / "elsewhere", repository.home).git(
+        *command.rpartition(": git ")[2].split(), fails=False
+    )
+
+    assert f"no longer at {repository.folder}" in told
+    assert "project init" not in told
+    assert Place(tmp_path / "other", other.home).names() == ["There"]
+
+
 @pytest.fixture
 def tracked(repository: Place) -> Place:
     repository.tasky("project", "init", "--store", "json")
@@ -242,6 +262,7 @@ def test_an_edit_of_the_same_field_conflicts_and_resolving_keeps_both_sides(
     seen = get(plan, task)
     assert (seen["name"], seen["tags"]) == ("Dig here", ["a", "b"])
     assert "Dig there" in seen["notes"][0]["text"]
+    assert "event_id" not in seen  # a merge is no event
     assert plan.info()["total"] == 4
     tracked.commit("merged")
     assert "no damage" in tracked.tasky("check")

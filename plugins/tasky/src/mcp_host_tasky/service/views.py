@@ -103,8 +103,9 @@ def _full(task: Task, related: Mapping[str, Sequence[str]], now: datetime, most:
         "created_at": task.created_at,
         "updated_at": task.updated_at,
         "revision": task.shown_revision,
-        "event_id": task.last_event,
     }
+    if task.last_event >= 0:  # else its last change came by git or an editor, and has no event
+        view["event_id"] = task.last_event
     if task.done_when:
         view["done_when"] = list(task.done_when)
     if task.discovered_from:

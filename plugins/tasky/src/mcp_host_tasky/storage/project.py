@@ -1,5 +1,6 @@
 """A project: what its files, the person's own settings and the environment say of it together."""
 
+import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import tzinfo
@@ -10,7 +11,7 @@ from ..errors import UnavailableError
 from ..model import Status
 from .conditions import Condition
 from .location import Location
-from .worktrees import moved_worktree
+from .worktrees import moved_worktree, orphaned_worktree
 
 FOLDER = ".tasky"
 
@@ -52,6 +53,18 @@ def no_project(folder: Path) -> UnavailableError:
             "so that git does not know it.",
             reason="no_project",
             suggestions=[f"Run in {moved}, to see its repository's plan: git worktree repair"],
+        )
+    orphaned = orphaned_worktree(folder)
+    if orphaned:
+        top, repository = orphaned
+        return UnavailableError(
+            f"There is no Tasky project in {folder}: it is in a worktree of a repository that is "
+            f"no longer at {repository}.",
+            reason="no_project",
+            suggestions=[
+                "To see its plan, run where the repository is now: "
+                f"git worktree repair {shlex.quote(str(top))}"
+            ],
         )
     return UnavailableError(
         f"There is no Tasky project in {folder}.",

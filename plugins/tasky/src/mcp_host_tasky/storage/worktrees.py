@@ -58,6 +58,17 @@ def moved_worktree(folder: Path) -> Path | None:
     return found[0] if found and known and not known.exists() else None
 
 
+def orphaned_worktree(folder: Path) -> tuple[Path, Path] | None:
+    """Return the top of the linked worktree that a folder is in, and where its repository was, if
+    that is there no longer."""
+    top = _top(folder)
+    own = _pointed_to(top / ".git", "gitdir:") if top else None
+    if top is None or own is None or own.exists() or own.parent.name != "worktrees":
+        return None
+    common = own.parent.parent
+    return top, common.parent if common.name == ".git" else common
+
+
 def in_repository(folder: Path) -> tuple[Path, Path] | None:
     """Return a repository's common folder, and where in a worktree of it a folder is; None outside
     git."""
