@@ -585,6 +585,32 @@ def test_the_tags_of_task_master_keep_what_is_said_of_them(plan: Tasks) -> None:
     assert json.loads(taken_out(plan, "task-master")[""])["next"]["metadata"] == about
 
 
+def test_a_page_beside_the_tasks_of_backlog_is_none_of_them(ann: Person) -> None:
+    ann("project", "init")
+    for name, text in {**BACKLOG, "drafts/How we plan.md": "# How we plan\n"}.items():
+        file = ann.folder / "backlog" / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text)
+
+    assert f"{len(BACKLOG)} imported" in ann("import", "backlog")
+    (ann.folder / "backlog" / "tasks" / "task-9 - Cut.md").write_text("# Cut\n")
+    assert "task-9 - Cut.md has no front matter" in ann.run("import", "backlog").stderr
+
+
+def test_what_backlog_archived_is_not_to_be_done_and_goes_out_as_it_came(plan: Tasks) -> None:
+    files = {
+        f"archive/tasks/task-{n} - Old.md": (
+            f"---\nid: TASK-{n}\ntitle: Old {n}\nstatus: {status}\n---\n\nOnce\n"
+        )
+        for n, status in ((1, "To Do"), (2, "Done"))
+    }
+
+    bring(plan, "backlog", files)
+
+    assert [view["status"] for view in everything(plan)] == ["cancelled", "completed"]
+    assert taken_out(plan, "backlog") == files
+
+
 def test_a_number_of_backlog_stays_a_number(plan: Tasks) -> None:
     text = "---\nid: task-1\ntitle: One\nstatus: To Do\nordinal: 1500\n---\n"
     bring(plan, "backlog", {"tasks/task-1 - One.md": text})

@@ -1,6 +1,7 @@
 """Reading the files of other tools, and writing them."""
 
 import codecs
+import re
 import shutil
 import sys
 from collections.abc import Mapping
@@ -17,6 +18,7 @@ _KNOWN = (
     ("tasks/tasks.json", "task-master"),
 )
 _BACKLOG = ("tasks", "completed", "drafts", "archive/tasks")
+_BACKLOG_NAME = re.compile(r"[A-Za-z]+-\d")
 
 
 def files_of(path: Path, form: str | None) -> tuple[dict[str, str], str | None]:
@@ -31,7 +33,8 @@ def files_of(path: Path, form: str | None) -> tuple[dict[str, str], str | None]:
             return {known: _text(path / known)}, name
     backlog = path / "backlog" if (path / "backlog").is_dir() else path
     if (backlog / "tasks").is_dir() and form in (None, "backlog"):
-        return _markdown(backlog, [f"{one}/*.md" for one in _BACKLOG]), "backlog"
+        found = _markdown(backlog, [f"{one}/*.md" for one in _BACKLOG])
+        return {name: text for name, text in found.items() if _is_of_backlog(name, text)}, "backlog"
     root = path / "openspec" if (path / "openspec").is_dir() else path
     changes = root / "changes" if (root / "changes").is_dir() else root
     found = _markdown(changes, ["tasks.md", "*/tasks.md"])
@@ -84,6 +87,11 @@ def _markdown(folder: Path, patterns: list[str]) -> dict[str, str]:
         if file.is_file() and file.name.lower() != "readme.md"
     }
     return {name: _text(file) for name, file in found.items()}
+
+
+def _is_of_backlog(name: str, text: str) -> bool:
+    """Whether Backlog.md takes a file for a task: a page that somebody put beside them is none."""
+    return text.startswith("---") or _BACKLOG_NAME.match(name.rpartition("/")[2]) is not None
 
 
 def _text(file: Path) -> str:

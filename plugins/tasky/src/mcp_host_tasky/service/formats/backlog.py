@@ -57,12 +57,11 @@ def _record(path: str, content: str) -> Record:
         raise wrong(path, "has no id or no title")
     references = texts(data.get("references"))
     own = [one.removeprefix(_OWN) for one in references if one.startswith(_OWN)]
-    where = path.rpartition("/")[0].rpartition("/")[2]
     return Record(
         id=str(data["id"]).upper(),
         name=str(data["title"]),
         details=found[2].replace("\r\n", "\n").strip("\n"),
-        status=Status.CANCELLED if where == "archive" else _status(data.get("status")),
+        status=_status(data.get("status"), path),
         priority=_LEVELS.get(text(data.get("priority")).lower()),
         due_date=text(data.get("due_date")).replace(" ", "T") or None,
         tags=texts(data.get("labels")),
@@ -88,11 +87,14 @@ def _time(said: object) -> str | None:
     return text(said).replace(" ", "T") or None
 
 
-def _status(word: object) -> Status:
+def _status(word: object, path: str) -> Status:
+    """Return what a word says of the task in this file; what is archived is not to be done."""
     said = text(word).strip().lower()
     if said in ("done", "completed", "complete", "closed"):
         return Status.COMPLETED
-    return Status.CANCELLED if said in ("cancelled", "canceled", "archived") else Status.PENDING
+    is_archived = "archive" in path.split("/")[:-1]
+    is_cancelled = is_archived or said in ("cancelled", "canceled", "archived")
+    return Status.CANCELLED if is_cancelled else Status.PENDING
 
 
 def _file(record: Record) -> tuple[str, str]:
@@ -103,7 +105,10 @@ def _file(record: Record) -> tuple[str, str]:
         data["created_date"] = text(record.created_at)[:16].replace("T", " ")
         data |= {"labels": list(record.tags), "dependencies": list(record.blockers)}
     data |= was
-    data["status"] = kept(record.status, was.get("status"), _status, _word)
+    place = text(record.rest.get("_file"))
+    data["status"] = kept(
+        record.status, was.get("status"), lambda word: _status(word, place), _word
+    )
     if _LEVELS.get(text(was.get("priority")).lower()) != record.priority and (
         "priority" in was or record.priority not in (None, 3)
     ):
