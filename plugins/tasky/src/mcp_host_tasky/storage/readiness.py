@@ -27,6 +27,8 @@ class View(Protocol):
 
     def run(self, sql: str, many: Any) -> None: ...
 
+    def add(self, table: str, column: str, key: str, rows: Any) -> None: ...
+
     def among(self, values: Collection[Any]) -> tuple[str, Any]: ...
 
     def waiting(self, ids: Collection[str]) -> dict[str, list[str]]: ...
@@ -41,7 +43,7 @@ def count_unblocked(view: View, changes: Changes) -> None:
         steps.subtract(before.blockers if before and before.is_open else ())
         steps.update(after.blockers if after and after.is_open else ())
     changed = [(step, task_id) for task_id, step in sorted(steps.items()) if step]
-    view.run("UPDATE tasks SET unblocks = unblocks + ? WHERE task_id = ?", changed)
+    view.add("tasks", "unblocks", "task_id", changed)
 
 
 def hold_up(view: View, changes: Changes, recounted: Collection[str]) -> None:

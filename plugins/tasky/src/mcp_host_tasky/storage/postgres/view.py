@@ -11,6 +11,7 @@ from typing import Any
 import psycopg
 
 from ...model import Found, Summary, Task, Wanted
+from ..readiness import IS_PENDING
 from ..sql import Reworded, SqlView, indexed, is_status, reworded
 from ..store import Changes
 from .searching import Searching
@@ -58,6 +59,27 @@ class PostgresView(SqlView):
         for part in _as_json([*columns, key], rows):
             sql = f"UPDATE {table} SET {settings} FROM {source} WHERE {table}.{key} = new.{key}"
             self.rows_of(sql, (part,))
+
+    def add(self, table: str, column: str, key: str, rows: Sequence[Sequence[Any]]) -> None:
+        source = f"json_populate_recordset(NULL::{table}, ?::json) AS step"
+        for part in _as_json([column, key], rows):
+            setting = f"{column} = {table}.{column} + step.{column}"
+            sql = f"UPDATE {table} SET {setting} FROM {source} WHERE {table}.{key} = step.{key}"
+            self.rows_of(sql, (part,))
+
+    def recount_blockers(self, ids: list[str]) -> None:
+        # Joined once: a count for each task is quadratic where the planner takes the tables for
+        # empty, as it does while a plan is filled. It goes by no status, whose index has most.
+        found = (
+            "SELECT one.id, count(blocker.task_id) AS number FROM unnest(?::text[]) AS one (id) "
+            "LEFT JOIN waits ON waits.task_id = one.id LEFT JOIN tasks AS blocker "
+            f"ON blocker.task_id = waits.blocker_id AND {IS_PENDING.format('blocker')} GROUP BY 1"
+        )
+        self.rows_of(
+            f"UPDATE tasks SET open_blockers = found.number FROM ({found}) AS found "
+            "WHERE tasks.task_id = found.id AND open_blockers <> found.number",
+            (ids,),
+        )
 
     def delete(self, table: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
         source = f"json_populate_recordset(NULL::{table}, ?::json) AS gone"

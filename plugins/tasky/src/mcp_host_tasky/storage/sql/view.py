@@ -72,6 +72,10 @@ class SqlView:
         settings = ", ".join(f"{column} = ?" for column in columns)
         self.run(f"UPDATE {table} SET {settings} WHERE {key} = ?", rows)
 
+    def add(self, table: str, column: str, key: str, rows: Sequence[Sequence[Any]]) -> None:
+        """Add to a column of a table's rows; each row of values is a number and its key."""
+        self.run(f"UPDATE {table} SET {column} = {column} + ? WHERE {key} = ?", rows)
+
     def delete(self, table: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
         """Remove the rows that have these values in these columns."""
         where = " AND ".join(f"{column} = ?" for column in columns)
@@ -443,15 +447,19 @@ class SqlView:
         for waiting in self.waiting(switched).values() if switched else ():
             recount.update(waiting)
         if recount:
-            clause, value = self.among(sorted(recount))
-            self.rows_of(
-                "UPDATE tasks SET open_blockers = (SELECT count(*) FROM waits "
-                "JOIN tasks AS blocker ON blocker.task_id = waits.blocker_id "
-                "WHERE waits.task_id = tasks.task_id "
-                f"AND blocker.status = 'pending') WHERE task_id {clause}",
-                (value,),
-            )
+            self.recount_blockers(sorted(recount))
         return recount
+
+    def recount_blockers(self, ids: list[str]) -> None:
+        """Count the open blockers of these tasks."""
+        clause, value = self.among(ids)
+        self.rows_of(
+            "UPDATE tasks SET open_blockers = (SELECT count(*) FROM waits "
+            "JOIN tasks AS blocker ON blocker.task_id = waits.blocker_id "
+            "WHERE waits.task_id = tasks.task_id "
+            f"AND blocker.status = 'pending') WHERE task_id {clause}",
+            (value,),
+        )
 
     def _count_statuses(self, changes: Changes) -> None:
         steps: dict[Status, int] = {}
