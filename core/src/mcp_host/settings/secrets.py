@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -58,6 +58,13 @@ class Secrets:
         for written in self._written:
             text = text.replace(written, MASK)
         return text
+
+    def redact_each(self, texts: Sequence[str]) -> Sequence[str]:
+        """As `redact`, of several texts: where none has a secret, in the time that one takes."""
+        together = "\n".join(texts)
+        if self.redact(together) == together:
+            return texts
+        return [self.redact(text) for text in texts]
 
     def redact_data(self, data: Any) -> Any:
         """Plain data with every secret value in its strings masked."""
