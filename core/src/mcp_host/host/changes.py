@@ -15,6 +15,8 @@ LISTS_CHANGED = "lists"
 
 ChangeListener = Callable[[str], None]
 """Hears the URI of a resource that changed, or `LISTS_CHANGED`; called on the host's loop."""
+Wants = Callable[[str], bool]
+"""Whether the change of a resource would be told to anybody; called in any thread."""
 
 
 class ChangeListeners:
@@ -32,18 +34,33 @@ class ChangeListeners:
         self._lists = lists
         self._cache = cache
         self._notices = notices
-        self._listeners: list[ChangeListener] = []
+        self._listeners: tuple[tuple[ChangeListener, Wants], ...] = ()
         self.are_all_heard = False
 
-    def listen(self, listener: ChangeListener) -> Callable[[], None]:
-        """Hear of changes, until the returned function is called."""
-        self._listeners.append(listener)
-        return partial(self._listeners.remove, listener)
+    def listen(
+        self, listener: ChangeListener, wants: Wants = lambda uri: True
+    ) -> Callable[[], None]:
+        """Hear of changes, until the returned function is called.
+
+        Of a resource that nobody `wants` to hear of, a listener need not be told.
+        """
+        one = listener, wants
+        self._listeners = (*self._listeners, one)
+        return partial(self._forget, one)
 
     def listen_to_all(self, listener: ChangeListener) -> None:
         """Hear from now on of every change before the answer that follows it, watched or not."""
         self.are_all_heard = True
-        self._listeners.append(listener)
+        self.listen(listener)
+
+    def is_heard(self, uri: str) -> bool:
+        """Whether anything comes of it when a pack says that a resource changed; in any thread."""
+        if self._cache.is_used or self._notices.are_heard:
+            return True
+        return any(wants(uri) for _, wants in self._listeners)
+
+    def _forget(self, one: tuple[ChangeListener, Wants]) -> None:
+        self._listeners = tuple(other for other in self._listeners if other is not one)
 
     def tell(self, notice: Notice) -> None:
         """Tell what a pack says has changed, here and to other processes."""
@@ -73,5 +90,5 @@ class ChangeListeners:
             self.of_lists()
 
     def _emit(self, what: str) -> None:
-        for listener in list(self._listeners):
+        for listener, _ in self._listeners:
             listener(what)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Coroutine, Iterable, Mapping
 from functools import partial
 from typing import Any, Self
 
@@ -86,6 +86,7 @@ class Host:
             self._listener,
             self._condition_changed,
             self._is_heard_of,
+            lambda uri: self.changes.is_heard(uri),  # `changes` is made below, of what runs here
             retries=retries,
         )
         self._notices = Notices(self._running.publish, self._running.has_bus)
@@ -329,21 +330,25 @@ class Host:
         """Make a context for a new call, with a request id of its own."""
         return Context(self._request_ids.new(), caller or Caller(), channel=channel)
 
-    async def call_tool(
+    def call_tool(
         self,
         name: str,
         arguments: Mapping[str, Any],
         context: Context,
         asking: Asking = UNASKED,
         at_once: AtOnce | None = None,
-    ) -> Answered:
+    ) -> Coroutine[Any, Any, Answered]:
         """Call a tool by its public name; `at_once` may be given the answer before it is returned.
 
         As with prompts and resources, that is in the thread where the answer was made.
         """
         entry = self.catalog.find("tools", name, context.caller)
-        entry = entry or await self._tool(name, context.caller)
         call = Call("tool", name, entry, arguments, context, asking, at_once=at_once)
+        return self._pass(call) if entry is not None else self._pass_late(call)
+
+    async def _pass_late(self, call: Call) -> Answered:
+        """Pass a call on whose tool may still arrive."""
+        call.entry = await self._tool(call.name, call.context.caller)
         return await self._pass(call)
 
     async def get_prompt(

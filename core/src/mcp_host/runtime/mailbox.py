@@ -125,7 +125,8 @@ class Mailbox:
     """One pack's mailbox. The methods that put something in may be called in any thread.
 
     Nothing is taken out while `may_take` says no, but before an answer. `is_watched` says in any
-    thread whether somebody is to hear of a resource that changed before the answer that follows.
+    thread whether somebody is to hear of a resource that changed before the answer that follows,
+    and `is_heard` whether anybody is to hear of it: what nobody hears is not put in.
 
     Invariants: what waits changes under `_lock`, and is taken out as a whole, on the loop. Unless
     `_is_woken`, nothing waits. `_is_awaited` says that something waits which comes before answers,
@@ -139,9 +140,11 @@ class Mailbox:
         loop: asyncio.AbstractEventLoop,
         may_take: Callable[[], bool] = lambda: True,
         is_watched: Callable[[str], bool] = lambda uri: True,
+        is_heard: Callable[[str], bool] = lambda uri: True,
     ) -> None:
         self._may_take = may_take
         self._is_watched = is_watched
+        self._is_heard = is_heard
         self._listener = listener
         self._loop = loop
         self._lock = threading.Lock()
@@ -160,6 +163,8 @@ class Mailbox:
     def changed(self, uri: str) -> None:
         """Put in that a resource changed."""
         uri = text(uri, URI_BYTES)
+        if not self._is_heard(uri):
+            return
         is_watched = self._is_watched(uri)
         with self._lock:
             self._put(self._changed, uri, is_awaited=is_watched)

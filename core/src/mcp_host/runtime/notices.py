@@ -24,7 +24,7 @@ class Notices:
     """Merges notices of a moment, and knows those of its own process; on the host's loop.
 
     `publish` takes the texts that buses carry, several at a time; `is_heard` says whether a pack
-    has a bus at all.
+    has a bus at all, in any thread.
     """
 
     def __init__(
@@ -34,6 +34,11 @@ class Notices:
         self._is_heard = is_heard
         self._origin = uuid.uuid4().hex
         self._waiting: dict[Notice, None] = {}
+
+    @property
+    def are_heard(self) -> bool:
+        """Whether there are other processes to tell; in any thread."""
+        return self._is_heard()
 
     def tell(self, notice: Notice) -> None:
         """Tell the other processes in a moment, once for all that come until then."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
@@ -40,10 +40,11 @@ class RunningPacks:
 
     `listener` makes what hears one pack, and `on_condition` hears of another condition of one.
     `is_watched` says in any thread whether somebody is to hear that a resource changed before the
-    answer that follows. `retries` opens a pack again that could not be opened. All methods belong
-    to the host's loop.
+    answer that follows, and `is_heard` whether anybody is to hear of it at all. `retries` opens a
+    pack again that could not be opened. All methods belong to the host's loop.
 
-    Invariants: a pack that runs has its lifecycle, its opening and its offers, by its name.
+    Invariants: a pack that runs has its lifecycle, its opening and its offers, by its name;
+    `_with_bus` are those that have what tells other processes.
     """
 
     def __init__(
@@ -52,6 +53,7 @@ class RunningPacks:
         listener: Callable[[Pack, Health, OfferedEntries], PackListener],
         on_condition: Callable[[Pack, Condition], None],
         is_watched: Callable[[str], bool],
+        is_heard: Callable[[str], bool],
         *,
         retries: bool,
     ) -> None:
@@ -60,8 +62,10 @@ class RunningPacks:
         self._listener = listener
         self._on_condition = on_condition
         self._is_watched = is_watched
+        self._is_heard = is_heard
         self._retries = retries
         self._watched: dict[str, frozenset[str]] = {}
+        self._with_bus: set[str] = set()
         self._offers: dict[str, _Offers] = {}
         self._openings: dict[str, asyncio.Task[None]] = {}
         self._draining: set[asyncio.Task[None]] = set()
@@ -81,6 +85,8 @@ class RunningPacks:
         """
         if pack.declared is not None and pack.name not in self._openings:
             lifecycle = self.lifecycles[pack.name] = self._lifecycle(pack, pack.declared)
+            if pack.declared.bus is not None:
+                self._with_bus.add(pack.name)
             grace = self._inventory.settings.host.grace
             running = lifecycle.run() if after is None else _after(after, grace, lifecycle.run)
             self._openings[pack.name] = asyncio.create_task(running)
@@ -103,6 +109,7 @@ class RunningPacks:
         lifecycle, opening = self.lifecycles.pop(name, None), self._openings.pop(name, None)
         if lifecycle is None or opening is None:
             return None
+        self._with_bus.discard(name)
         self.clear_offers(name)
         del self._offers[name]
         lifecycle.replaced()
@@ -149,18 +156,12 @@ class RunningPacks:
 
     def publish(self, notices: Sequence[str]) -> None:
         """Have the packs that have a bus tell other processes."""
-        for lifecycle in self._with_bus():
-            lifecycle.worker.publish(notices)
+        for name in self._with_bus:
+            self.lifecycles[name].worker.publish(notices)
 
     def has_bus(self) -> bool:
-        """Whether a pack has what tells other processes."""
-        return any(True for _ in self._with_bus())
-
-    def _with_bus(self) -> Iterator[Lifecycle]:
-        for name, lifecycle in self.lifecycles.items():
-            declared = self._inventory.packs[name].declared
-            if declared is not None and declared.bus is not None:
-                yield lifecycle
+        """Whether a pack has what tells other processes; in any thread."""
+        return bool(self._with_bus)
 
     async def close(self) -> None:
         """Close every pack, all at once, each within its time."""
@@ -195,7 +196,12 @@ class RunningPacks:
             may_replace=declared.is_brought,
         )
         listener = self._listener(pack, health, entries)
-        mailbox = Mailbox(listener, asyncio.get_running_loop(), is_watched=self._is_watched)
+        mailbox = Mailbox(
+            listener,
+            asyncio.get_running_loop(),
+            is_watched=self._is_watched,
+            is_heard=self._is_heard,
+        )
         self._offers[pack.name] = _Offers(entries, mailbox)
         folder = (Path(folders.data()) / pack.name, Path(folders.cache()) / pack.name)
         worker: Worker

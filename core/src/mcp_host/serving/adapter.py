@@ -100,7 +100,7 @@ class Adapter:
 
     def attach(self) -> Callable[[], None]:
         """Pass the host's changes on to clients, until the returned function is called."""
-        return self.host.changes.listen(self._changed)
+        return self.host.changes.listen(self._changed, self._is_told)
 
     def close_streams(self) -> None:
         """End every open `subscriptions/listen` stream with its result."""
@@ -109,6 +109,10 @@ class Adapter:
     def stop_asking(self) -> None:
         """End the calls that wait for a client's answer: its input has ended."""
         self._questions.end()
+
+    def _is_told(self, uri: str) -> bool:
+        """Whether any client is to be told that a resource changed; in any thread."""
+        return self.host.watching.is_watched(uri) or self._following.is_followed(uri)
 
     def _changed(self, what: str) -> None:
         if what == LISTS_CHANGED:

@@ -53,6 +53,10 @@ class Stream:
         self._woken = asyncio.Event()
         self._acknowledged = asyncio.Event()
 
+    def follows(self, uri: str) -> bool:
+        """Whether it is told of a change of this; in any thread."""
+        return uri in self._followed
+
     def changed(self, uri: str) -> None:
         """Hear that something has changed, whatever it is."""
         if uri in self._followed:
@@ -132,6 +136,10 @@ class Following:
     def __init__(self, host: Host) -> None:
         self._host = host
         self._streams: list[Stream] = []
+
+    def is_followed(self, uri: str) -> bool:
+        """Whether any stream follows it; in any thread."""
+        return any(stream.follows(uri) for stream in self._streams) if self._streams else False
 
     def changed(self, uri: str) -> None:
         """Hear of a change, for every stream."""

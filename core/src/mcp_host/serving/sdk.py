@@ -47,7 +47,7 @@ class SdkSide:
         self._stateless = stateless
         self._adapter: Adapter | None = None
         self._loading: asyncio.Task[None] | None = None
-        self._detach = host.changes.listen(self._changed)
+        self._detach = host.changes.listen(self._changed, wants=lambda uri: False)
 
     async def adapter(self) -> Adapter:
         """Return the adapter; the first time it is made, and hears of changes from then on."""
