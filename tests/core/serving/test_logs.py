@@ -6,7 +6,8 @@ import os
 import sys
 
 import pytest
-from mcp_host.serving.logs import DescriptorLog
+from mcp_host.serving.logs import DescriptorLog, HostLogger, JsonFormatter, TextFormatter
+from mcp_host.settings.secrets import Secrets
 
 LINES = 300
 
@@ -39,3 +40,36 @@ def test_lines_that_come_together_are_written_together_and_in_order() -> None:
     assert b"".join(writes) == b"".join(b"line %d\n" % number for number in range(LINES + 3))
     assert all(data.endswith(b"\n") for data in writes)
     assert len(writes) < 10
+
+
+@pytest.mark.parametrize("form", [TextFormatter, JsonFormatter])
+def test_a_secret_in_one_of_the_lines_that_are_written_together_is_masked(
+    form: type[TextFormatter | JsonFormatter],
+) -> None:
+    reading, writing = os.pipe()
+    handler = DescriptorLog(writing)
+    handler.setFormatter(form(Secrets(values=frozenset({"hidden-word"}))))
+
+    class Told(HostLogger):
+        HANDLER = handler
+
+    told = Told("mcp_host.told")
+
+    async def tell() -> None:
+        handler.gather(asyncio.get_running_loop())
+        for word in ("first", "seen", "hidden-word", "last"):
+            told.info("it is %s", word)
+        handler.gather_no_more()
+
+    asyncio.run(tell())
+    os.close(writing)
+    written = os.read(reading, DescriptorLog.PIECE).decode()
+    os.close(reading)
+
+    assert "hidden-word" not in written
+    assert [line.split("it is ")[1].split('"')[0] for line in written.splitlines()] == [
+        "first",
+        "seen",
+        "********",
+        "last",
+    ]

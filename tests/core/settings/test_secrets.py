@@ -36,6 +36,13 @@ def test_a_text_without_a_secret_stays_as_it_is(text: str) -> None:
     assert Secrets(values=frozenset({"no-such-secret", "ab"})).redact(text) == text
 
 
+@given(st.sets(VALUES, min_size=1, max_size=3), st.lists(st.text('ab"\\é/ %\n', max_size=20)))
+def test_several_texts_are_masked_as_each_by_itself(values: set[str], texts: list[str]) -> None:
+    secrets = Secrets(values=frozenset(values))
+
+    assert list(secrets.redact_each(texts)) == [secrets.redact(text) for text in texts]
+
+
 def test_a_secret_is_known_by_where_it_came_from_and_plain_values_are_none(tmp_path: Path) -> None:
     (tmp_path / "key.txt").write_text("of the file\n")
     reader = SecretReader(tmp_path, {"KEY": "of the environment"})
