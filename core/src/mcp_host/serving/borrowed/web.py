@@ -18,7 +18,7 @@ from uvicorn.protocols.http.auto import AutoHTTPProtocol
 
 from ...runtime import eager
 from ...runtime.alarms import Alarms
-from ..lane.asgi import Header
+from ..lane.asgi import WHOLE_BODY, Header
 from ..lane.exchange import AT_ONCE, ON_GONE
 
 if sys.platform == "linux":
@@ -202,12 +202,12 @@ class ResponseAtOnce:
 
     def send(self, headers: Sequence[Header], body: bytes, may: Callable[[], bool]) -> bool:
         """Send a response of status 200, in any thread."""
-        head = [b"HTTP/1.1 200 OK\r\n"]
-        for name, value in (*self._cycle.default_headers, *headers):
-            head += name, b": ", value, b"\r\n"
+        head = [b"%b: %b\r\n" % header for header in (*self._cycle.default_headers, *headers)]
         if not self._cycle.keep_alive:
             head.append(b"connection: close\r\n")
-        return self._transport.send_at_once(b"".join((*head, b"\r\n", body)), may)
+        return self._transport.send_at_once(
+            b"".join((b"HTTP/1.1 200 OK\r\n", *head, b"\r\n", body)), may
+        )
 
     def ended(self) -> None:
         """Have uvicorn take it for sent, as its `send` does with the last piece of a body."""
@@ -219,6 +219,15 @@ class ResponseAtOnce:
         if not cycle.keep_alive:
             self._transport.close()
         cycle.on_response()
+
+
+def _take_body(cycle: Any) -> bytes:
+    """The body of a request that is there whole, as uvicorn's `receive` gives it in one message."""
+    body = bytes(cycle.body)
+    cycle.body = bytearray()
+    cycle.message_event.clear()  # what is asked for next is the client's end
+    cycle.flow.resume_reading()
+    return body
 
 
 class SharedTimers:
@@ -271,12 +280,14 @@ def counted_protocol(door: Counts) -> type[asyncio.Protocol]:
         @property
         def awaits_header(self) -> bool:
             """Whether the server waits for the header of a request."""
-            return self.cycle is None or bool(self.cycle.response_complete)
+            cycle = self.cycle
+            return cycle is None or bool(cycle.response_complete)
 
         @property
         def awaits_body(self) -> bool:
             """Whether the server waits for the rest of a body."""
-            return not self.awaits_header and bool(self.cycle.more_body)
+            cycle = self.cycle
+            return cycle is not None and not cycle.response_complete and bool(cycle.more_body)
 
         def turn_away(self, answer: bytes) -> None:
             """Close the connection; with this answer where it has begun to send a request."""
@@ -292,8 +303,15 @@ def counted_protocol(door: Counts) -> type[asyncio.Protocol]:
             door.opened(self)
 
         def on_header(self, name: bytes, value: bytes) -> None:
-            """Take a header; httptools leaves the blanks behind a value, which do not count."""
-            super().on_header(name, value.rstrip(b" \t"))
+            """Take a header; httptools leaves the blanks behind a value, which do not count.
+
+            For all but one it does what uvicorn's does, which is not called for each of them.
+            """
+            name, value = name.lower(), value.rstrip(b" \t")
+            if name == b"expect":
+                super().on_header(name, value)
+            else:
+                self.headers.append((name, value))
 
         def data_received(self, data: bytes) -> None:
             if self._early or self.transport.has_sent_at_once:
@@ -352,6 +370,8 @@ def counted_protocol(door: Counts) -> type[asyncio.Protocol]:
         def _begin_to_answer(self, cycle: Any, app: Any) -> None:
             if self.transport.may_send_at_once():
                 cycle.scope[AT_ONCE] = ResponseAtOnce(cycle, self.transport)
+            if not (cycle.more_body or cycle.waiting_for_100_continue):
+                cycle.scope[WHOLE_BODY] = partial(_take_body, cycle)
             task = eager.start(self._run(cycle, app))
             if not task.done():
                 self.tasks.add(task)
@@ -361,7 +381,8 @@ def counted_protocol(door: Counts) -> type[asyncio.Protocol]:
                 await cycle.run_asgi(app)
             finally:
                 cycle.scope.pop(AT_ONCE, None)  # which holds the cycle, as that does its scope
-                self.tasks.discard(asyncio.current_task())
+                cycle.scope.pop(WHOLE_BODY, None)
+                self.tasks.discard(asyncio.current_task(alarms.loop))
 
         def _asked(self, app: Any, scope: Any, receive: Any, send: Any) -> Any:
             """Have the application asked, which may hear of the client's end."""

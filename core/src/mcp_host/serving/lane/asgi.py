@@ -9,6 +9,13 @@ Message: TypeAlias = MutableMapping[str, Any]
 Scope: TypeAlias = MutableMapping[str, Any]
 Header: TypeAlias = tuple[bytes, bytes]
 JSON_TYPE: Header = (b"content-type", b"application/json")
+WHOLE_BODY = "mcp_host.whole_body"
+"""Where the scope of a request whose body is there whole has what takes it; absent elsewhere."""
+
+
+def whole(body: bytes) -> Message:
+    """The one message of a body."""
+    return {"type": "http.request", "body": body, "more_body": False}
 
 
 async def read_body(receive: Any) -> tuple[bytes | None, list[Message]]:
@@ -23,7 +30,7 @@ async def read_body(receive: Any) -> tuple[bytes | None, list[Message]]:
             if len(kept) == 1:
                 return told.get("body", b""), kept
             body = b"".join(part.get("body", b"") for part in kept)
-            return body, [{"type": "http.request", "body": body, "more_body": False}]
+            return body, [whole(body)]
 
 
 def again_from(kept: list[Message], receive: Any) -> Any:

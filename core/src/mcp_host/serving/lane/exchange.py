@@ -92,9 +92,18 @@ class Exchange:
         if self._at_once is not None:
             at_once = partial(self._answer_at_once, self._at_once, lane, request, caller)
         try:
-            outcome = await lane.outcome(request, caller, channel, at_once)
+            outcome: Answered | Exception
+            try:  # as `Lane.outcome`, without a coroutine more for each call
+                outcome = await lane.call(request, caller, channel, at_once)
+                if not outcome.is_wire:
+                    await lane.prepare()
+            except Exception as error:
+                outcome = error
             alarm.cancel()
-            await self._answer(lambda: lane.frame(request, caller, outcome))
+            if self._events is not None or self._claims():
+                await self._answer(lane.frame(request, caller, outcome))
+            elif self._at_once is not None:
+                self._at_once.ended()
         except asyncio.CancelledError:
             if not self._is_gone:
                 raise
@@ -118,17 +127,14 @@ class Exchange:
         """Claim to give the answer, in any thread; False where somebody has."""
         return self._claim.acquire(blocking=False)
 
-    async def _answer(self, made: Callable[[], AnswerFrame]) -> None:
+    async def _answer(self, answer: AnswerFrame) -> None:
         if self._events is not None and self._writing is not None:
-            self._events.put_nowait(_event(made().frame))
+            self._events.put_nowait(_event(answer.frame))
             self._events.put_nowait(b"")
             await self._writing
-        elif self._claims():
-            answer = made()
-            status = 200 if answer.error is None else self._statuses.get(answer.error, 200)
-            await self._respond(status, answer.frame)
-        elif self._at_once is not None:
-            self._at_once.ended()
+            return
+        status = 200 if answer.error is None else self._statuses.get(answer.error, 200)
+        await self._respond(status, answer.frame)
 
     async def _respond(self, status: int, frame: bytes) -> None:
         start = {"type": "http.response.start", "status": status, "headers": _headers(frame)}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from .asgi import Scope, again_from, read_body
+from .asgi import WHOLE_BODY, Scope, again_from, read_body, whole
 from .http_headers import Headers, usual_headers
 from .http_sessions import FindSession, SessionRequests
 from .http_stateless import StatelessRequests
@@ -46,7 +46,12 @@ class HttpLane:
         if headers is None or self._is_a_strangers(headers, scope):
             await self._app(scope, receive, send)
             return
-        body, kept = await read_body(receive)
+        take_body = scope.pop(WHOLE_BODY, None)
+        if take_body is not None:
+            body = take_body()
+            kept = [whole(body)]
+        else:
+            body, kept = await read_body(receive)
         given = message(body) if body is not None else None
         is_taken = False
         if given is not None:
@@ -54,7 +59,10 @@ class HttpLane:
                 again = again_from(kept, receive)
                 is_taken = await self._sessions.take(headers, given, scope, again, send)
             else:
-                is_taken = await self._stateless.take(headers, given, scope, send)
+                exchange = self._stateless.begun(headers, given, scope, send)
+                if exchange is not None:
+                    await exchange
+                    is_taken = True
         if not is_taken:
             await self._app(scope, again_from(kept, receive), send)
 

@@ -12,6 +12,8 @@ from ...startup.protocol import HANDSHAKE_VERSIONS, MODERN_VERSION
 from .asgi import Header, Scope
 
 Headers: TypeAlias = Mapping[bytes, bytes]
+HEADERS = "mcp_host.headers"
+"""Where the scope of a request has its headers by name, of those that come twice the last."""
 
 ONCE = frozenset(
     name.encode()
@@ -34,6 +36,14 @@ MODERN = MODERN_VERSION.encode()
 HANDSHAKE = frozenset(version.encode() for version in HANDSHAKE_VERSIONS)
 
 
+def headers_of(scope: Scope) -> Headers:
+    """Return the headers of a request by name, of those that come twice the last."""
+    found: Headers | None = scope.get(HEADERS)
+    if found is None:
+        found = scope[HEADERS] = dict(scope["headers"])
+    return found
+
+
 def usual_headers(scope: Scope, path: str, longest: int) -> Headers | None:
     """Return the headers of a request that may be usual; None of any other.
 
@@ -41,7 +51,7 @@ def usual_headers(scope: Scope, path: str, longest: int) -> Headers | None:
     """
     if scope["type"] != "http" or scope["method"] != "POST" or scope["path"] != path:
         return None
-    headers: dict[bytes, bytes] = dict(scope["headers"])
+    headers = headers_of(scope)
     if UNUSUAL.search(b"\n".join(headers)) or _is_doubled(scope["headers"], headers):
         return None
     length = headers.get(b"content-length", b"")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Mapping
 from typing import Any
 
 from ...declarations.context import Caller
@@ -40,12 +40,14 @@ class StatelessRequests:
         self._unknown: Caller | None = None
         self._known: dict[Identity, Caller] = {}
 
-    async def take(self, headers: Headers, given: dict[str, Any], scope: Scope, send: Any) -> bool:
-        """Answer a request; False where the lane does not take it."""
+    def begun(
+        self, headers: Headers, given: dict[str, Any], scope: Scope, send: Any
+    ) -> Awaitable[None] | None:
+        """Return what answers a request; None where the lane does not take it."""
         request = usual(given)
         caller = self._caller(request, headers, scope) if request is not None else None
         if request is None or caller is None:
-            return False
+            return None
         exchange = Exchange(
             self._statuses,
             self._patience,
@@ -54,8 +56,7 @@ class StatelessRequests:
             scope[ON_GONE],
             scope.get(AT_ONCE),
         )
-        await exchange.run(self._lane, request, caller)
-        return True
+        return exchange.run(self._lane, request, caller)
 
     def _caller(self, request: Usual, headers: Headers, scope: Scope) -> Caller | None:
         """Return who sends a request that the lane takes; None where it does not."""

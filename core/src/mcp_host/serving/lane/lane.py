@@ -104,11 +104,16 @@ class Lane:
         """How a request ended that `takes` has taken, for `frame`."""
         try:
             outcome = await self.call(request, caller, channel, at_once)
-            if not outcome.is_wire and self._sieve is None:
-                self._sieve = await asyncio.to_thread(_import_sieve)
+            if not outcome.is_wire:
+                await self.prepare()
         except Exception as error:
             return error
         return outcome
+
+    async def prepare(self) -> None:
+        """Have what `frame` needs for an answer that is not the protocol's as it is."""
+        if self._sieve is None:
+            self._sieve = await asyncio.to_thread(_import_sieve)
 
     def call(
         self,

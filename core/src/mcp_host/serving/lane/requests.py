@@ -51,7 +51,7 @@ def message(data: bytes) -> dict[str, Any] | None:
 def usual(given: dict[str, Any]) -> Usual | None:
     """Return what a message asks; None where it is no usual request."""
     request_id, method = given.get("id"), given.get("method")
-    if given.get("jsonrpc") != "2.0" or not _is_usual_id(request_id) or type(method) is not str:
+    if type(method) is not str or given.get("jsonrpc") != "2.0" or not _is_usual_id(request_id):
         return None
     if method == "ping":
         return _ping(given, request_id)
@@ -138,7 +138,8 @@ def _is_others(key: str) -> bool:
 
 
 def _is_usual_id(value: object) -> TypeGuard[Id]:
-    return type(value) is str or (type(value) is int and -_LARGEST_ID < value < _LARGEST_ID)
+    kind = type(value)
+    return kind is str or (kind is int and -_LARGEST_ID < value < _LARGEST_ID)  # type: ignore[operator]  # an int
 
 
 def _is_deep(data: dict[str, Any]) -> bool:

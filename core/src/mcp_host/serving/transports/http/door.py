@@ -68,13 +68,13 @@ class Door:
 
     def heard(self, connection: HttpConnection) -> None:
         """Look what a connection waits for, after data came or a response has ended."""
+        if connection.awaits_header:
+            if connection not in self._waiting:
+                self._wait(connection)
+            return
+        self._waiting.pop(connection, None)
         if connection.awaits_body:
-            self._waiting.pop(connection, None)
             self._wait(connection)  # a pause is counted from the last piece
-        elif not connection.awaits_header:
-            self._waiting.pop(connection, None)
-        elif connection not in self._waiting:
-            self._wait(connection)
 
     def closed(self, connection: HttpConnection) -> None:
         """Forget a connection."""

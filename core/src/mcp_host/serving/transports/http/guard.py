@@ -10,6 +10,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from ....settings.tables import HttpTable
 from ...addresses import is_address, is_loopback
+from ...lane.http_headers import headers_of
 
 
 class Guard:
@@ -36,7 +37,7 @@ class Guard:
         return (refusal or self._app)(scope, receive, send)
 
     def _refusal(self, scope: Scope) -> PlainTextResponse | None:
-        headers = dict(scope["headers"])
+        headers = headers_of(scope)
         host, origin = headers.get(b"host", b""), headers.get(b"origin", b"")
         if host != self._last_host:
             if not self._host_fits(host.decode("latin-1").lower()):

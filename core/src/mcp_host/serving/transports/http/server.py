@@ -62,6 +62,7 @@ async def serve(
     connections, at_a_time = room(http.limits)
     config = uvicorn.Config(
         refusal,
+        interface="asgi3",
         http=counted_protocol(Door(connections, http.limits.header_timeout)),
         backlog=at_a_time,
         log_config=None,

@@ -10,7 +10,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ....errors import Busy
 from ....settings.tables import HttpLimitsTable
-from ...lane.http_headers import Headers
+from ...lane.http_headers import Headers, headers_of
 from ...lane.identity import IDENTITY, Identify
 from .refusals import come_again
 
@@ -60,7 +60,7 @@ class Shares:
         if scope["type"] != "http" or scope["path"] != self._path:
             await self._app(scope, receive, send)
             return
-        headers = dict(scope["headers"])
+        headers = headers_of(scope)
         subject, token = self._presented(headers, scope)
         if token and subject is None and self._check is not None:
             await self._check(token)
@@ -75,18 +75,19 @@ class Shares:
         if refused is not None:
             await come_again(429, None, refused)(scope, receive, send)
             return
-        body = _Body(use, size or 0)
+        body = None
+        if size is None:
+            body = _Body(use)
+            receive = body.counted(receive)
         use.requests += 1
         use.streams += is_stream
-        use.body_bytes += body.size
+        use.body_bytes += size or 0
         try:
-            await self._app(
-                scope, receive if size is not None else body.counted(receive), _sent(use, send)
-            )
+            await self._app(scope, receive, _sent(use, send))
         finally:
             use.requests -= 1
             use.streams -= is_stream
-            use.body_bytes -= body.size
+            use.body_bytes -= body.size if body is not None else size or 0
             if not use.requests:
                 self._uses.pop(subject, None)
 
@@ -115,11 +116,11 @@ class Shares:
 
 
 class _Body:
-    """The body of one request; one without a length is counted as it comes."""
+    """The body of one request that does not say its length: counted as it comes."""
 
-    def __init__(self, use: Use, size: int) -> None:
+    def __init__(self, use: Use) -> None:
         self._use = use
-        self.size = size
+        self.size = 0
 
     def counted(self, receive: Receive) -> Receive:
         async def receive_and_count() -> Message:

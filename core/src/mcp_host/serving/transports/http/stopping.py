@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
@@ -31,17 +32,16 @@ class Refusal:
         if not self._running:
             self.nothing_runs.set()
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
         if scope["type"] != "http" or scope["path"] != PATH or scope["method"] == "GET":
-            await self._app(scope, receive, send)  # a stream of a GET ends with the server
-        elif self._is_refusing:
+            return self._app(scope, receive, send)  # a stream of a GET ends with the server
+        if self._is_refusing:
             details = {"reason": "stopping", "retry_after": RETRY_AFTER}
             error = Unavailable(
                 "This server is stopping and takes no more requests", details=details
             )
-            await come_again(503, None, error, Connection="close")(scope, receive, send)
-        else:
-            await self._count(scope, receive, send)
+            return come_again(503, None, error, Connection="close")(scope, receive, send)
+        return self._count(scope, receive, send)
 
     async def _count(self, scope: Scope, receive: Receive, send: Send) -> None:
         self._running += 1
