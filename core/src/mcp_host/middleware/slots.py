@@ -100,7 +100,7 @@ class Gate:
     Invariants: `_running` counts each caller's calls inside, `limit` of them at most; `_lines` has
     no empty line, and its first caller is the next in turn; a future in a line is resolved by the
     place it is given, and cancelled by the caller who waits no more. `_last_seen` has everybody
-    who runs a call or waits.
+    who runs a call or waits, and until `_about_until` all in it are about.
     """
 
     def __init__(self, limit: int, name: str, setting: str) -> None:
@@ -111,6 +111,7 @@ class Gate:
         self._running: dict[Whose, int] = {}
         self._lines: dict[Whose, deque[asyncio.Future[None]]] = {}
         self._last_seen: dict[Whose, float] = {}
+        self._about_until = 0.0
         self._yields_until: dict[Whose, float] = {}
         self._filling: asyncio.TimerHandle | None = None
         self._left: deque[tuple[Whose, float]] = deque(maxlen=64)
@@ -179,9 +180,9 @@ class Gate:
             self._running[caller] = running
         now = self._see(caller)
         self._left.append((caller, now))
-        if caller in self._lines:
-            self._yields_until[caller] = now + YIELDS
         if self._lines:
+            if caller in self._lines:
+                self._yields_until[caller] = now + YIELDS
             self._fill()
 
     def _fill(self) -> None:
@@ -215,7 +216,8 @@ class Gate:
     def _take(self, caller: Whose) -> None:
         self._inside += 1
         self._running[caller] = self._running.get(caller, 0) + 1
-        self._yields_until.pop(caller, None)
+        if self._yields_until:
+            self._yields_until.pop(caller, None)
 
     def _leave_line(self, caller: Whose, turn: asyncio.Future[None]) -> None:
         line = self._lines.get(caller)
@@ -232,6 +234,8 @@ class Gate:
         if len(self._last_seen) == 1:
             return True
         running = self._running.get(caller, 0)
+        if not running and caller not in self._lines:
+            return True  # everybody has a share of one
         return running < self._share(caller, running)
 
     def _share(self, caller: Whose, running: int) -> int:
@@ -262,14 +266,21 @@ class Gate:
 
     def _see(self, caller: Whose) -> float:
         """Note who is about, and return when; `_last_seen` is in the order of the times in it."""
-        now = time.monotonic()
-        self._last_seen.pop(caller, None)
-        self._last_seen[caller] = now
-        while now - self._last_seen[first := next(iter(self._last_seen))] > ABOUT:
-            del self._last_seen[first]
-            if first in self._running or first in self._lines:
-                self._last_seen[first] = now
+        now, last_seen = time.monotonic(), self._last_seen
+        last_seen.pop(caller, None)
+        last_seen[caller] = now
+        if now > self._about_until:
+            self._forget_old(now)
         return now
+
+    def _forget_old(self, now: float) -> None:
+        """Forget those who are not about any more."""
+        last_seen = self._last_seen
+        while now - last_seen[first := next(iter(last_seen))] > ABOUT:
+            del last_seen[first]
+            if first in self._running or first in self._lines:
+                last_seen[first] = now
+        self._about_until = last_seen[first] + ABOUT
 
     def _busy(self, caller: Whose, waiting: int) -> Busy:
         """Say how long the line takes to empty, at the pace of this caller's last calls."""

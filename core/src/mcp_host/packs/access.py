@@ -71,7 +71,7 @@ def _is_offered(entry: Entry, caller: Caller) -> bool:
 
 
 def _covers(scopes: frozenset[str], entry: Entry) -> bool:
-    covered = bool(scopes & {"*", entry.scope, f"{entry.pack}:write"})
+    covered = "*" in scopes or entry.scope in scopes or f"{entry.pack}:write" in scopes
     return covered and (not entry.reader or _reads(scopes, entry.reader))
 
 

@@ -13,6 +13,8 @@ FRAMES = 30
 
 def text(value: object, limit: int = REASON_BYTES) -> str:
     """Return a value's text, cut to `limit` bytes of UTF-8; a value that has no text is named."""
+    if type(value) is str and 4 * len(value) <= limit:
+        return value
     try:
         whole = str.__str__(value) if isinstance(value, str) else str(value)
         whole = str.__str__(whole)  # whatever subclass of str a pack may return

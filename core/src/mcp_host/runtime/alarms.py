@@ -5,62 +5,67 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from heapq import heappop, heappush
+from itertools import count
 from math import inf
 from typing import Any
 
 RESOLUTION = 0.001
 """Seconds by which a loop's timer may come too early."""
 MANY = 128
-"""Alarms, mostly cancelled ones, that are kept until they are sorted out."""
+"""Alarms that were cancelled and are kept, at the least, until they are sorted out."""
 
 
 class Alarm:
-    """A function that is called at a time of the loop's clock, unless it is cancelled."""
+    """A function that is called at a time of the loop's clock, unless it is cancelled.
 
-    __slots__ = ("_waiting", "at", "call")
+    `call` is None once it was called or cancelled.
+    """
 
-    def __init__(self, waiting: set[Alarm], at: float, call: Callable[[], object]) -> None:
-        self._waiting = waiting
-        self.at = at
-        self.call = call
-        waiting.add(self)
+    __slots__ = ("_alarms", "call")
+
+    def __init__(self, alarms: Alarms, call: Callable[[], object]) -> None:
+        self._alarms = alarms
+        self.call: Callable[[], object] | None = call
 
     def cancel(self) -> None:
         """Have it not called; nothing where it has been."""
-        self._waiting.discard(self)
-        self.call = _nothing  # it may stay for a while among those that are not sorted out
-
-    def __lt__(self, other: Alarm) -> bool:
-        return self.at < other.at
-
-
-def _nothing() -> None:
-    """Stand for what is not to be called any more."""
+        if self.call is not None:
+            self.call = None
+            self._alarms.cancelled += 1
 
 
 class Alarms:
     """Many alarms that share one timer of the loop; all methods belong to that loop.
 
     A timer for each would cost a call more than all else that limits it. `_heap` has all that are
-    in `_waiting`, and some that are not any more; `_timer` comes at `_next`, not after the first.
+    to be called, each with its time and a number that no other has, and some that were `cancelled`
+    and are not sorted out yet: so many of them. `_timer` comes at `_next`, not after the first.
     """
 
     def __init__(self) -> None:
-        self._waiting: set[Alarm] = set()
-        self._heap: list[Alarm] = []
+        self.cancelled = 0
+        self._heap: list[tuple[float, int, Alarm]] = []
+        self._number = count()
         self._next = inf
         self._timer: asyncio.TimerHandle | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+
+    @property
+    def loop(self) -> asyncio.AbstractEventLoop:
+        """The loop that they belong to: the one that runs when they are first used."""
+        if self._loop is None:
+            self._loop = asyncio.get_running_loop()
+        return self._loop
 
     def call_later(self, seconds: float, call: Callable[[], object]) -> Alarm:
         """Have a function called in so many seconds."""
-        loop = asyncio.get_running_loop()
-        alarm = Alarm(self._waiting, loop.time() + seconds, call)
-        if len(self._heap) > MANY and len(self._heap) > 2 * len(self._waiting):
-            self._heap = sorted(self._waiting)
-        else:
-            heappush(self._heap, alarm)
-        if alarm.at < self._next:
-            self._wait_until(alarm.at, loop)
+        at = (self._loop or self.loop).time() + seconds
+        alarm = Alarm(self, call)
+        heappush(self._heap, (at, next(self._number), alarm))
+        if self.cancelled > MANY and 2 * self.cancelled > len(self._heap):
+            self._sort_out()
+        if at < self._next:
+            self._wait_until(at)
         return alarm
 
     def limit(self, seconds: float, late: Callable[[], object] | None = None) -> TimeLimit:
@@ -71,27 +76,38 @@ class Alarms:
         """
         return TimeLimit(self, seconds, late)
 
-    def _wait_until(self, at: float, loop: asyncio.AbstractEventLoop) -> None:
+    def _sort_out(self) -> None:
+        """Keep none that was cancelled."""
+        self._heap = sorted(one for one in self._heap if one[2].call is not None)
+        self.cancelled = 0
+
+    def _wait_until(self, at: float) -> None:
         if self._timer is not None:
             self._timer.cancel()
         self._next = at
-        self._timer = loop.call_at(at, self._ring, loop)
+        self._timer = self.loop.call_at(at, self._ring)
 
-    def _ring(self, loop: asyncio.AbstractEventLoop) -> None:
+    def _ring(self) -> None:
         self._timer, self._next = None, inf
-        for alarm in self._due(loop.time() + RESOLUTION):
-            if alarm in self._waiting:  # else one that was called has cancelled it
-                self._waiting.remove(alarm)
-                alarm.call()
+        for alarm in self._due(self.loop.time() + RESOLUTION):
+            call, alarm.call = alarm.call, None
+            if call is not None:
+                call()
+            else:  # one that was called has cancelled it, and it is in the heap no more
+                self.cancelled -= 1
         self._due(-inf)
         if self._heap:
-            self._wait_until(self._heap[0].at, loop)
+            self._wait_until(self._heap[0][0])
 
     def _due(self, now: float) -> list[Alarm]:
         """Take out what is to be called now, and what comes first and is cancelled."""
         due = []
-        while self._heap and (self._heap[0].at <= now or self._heap[0] not in self._waiting):
-            due.append(heappop(self._heap))
+        while self._heap and (self._heap[0][0] <= now or self._heap[0][2].call is None):
+            alarm = heappop(self._heap)[2]
+            if alarm.call is None:
+                self.cancelled -= 1
+            else:
+                due.append(alarm)
         return due
 
 
@@ -113,7 +129,7 @@ class TimeLimit:
         self.has_expired = False
 
     def __enter__(self) -> None:
-        task = asyncio.current_task()
+        task = asyncio.current_task(self._alarms.loop)
         assert task is not None  # only a coroutine awaits in the block
         self._task = task
         self._cancelling = task.cancelling()

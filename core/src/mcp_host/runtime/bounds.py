@@ -52,15 +52,21 @@ def least_bytes(value: object, limit: int) -> tuple[int, bool]:
     Looks into what is data, no further than `limit` bytes, and runs no code of it.
     """
     least, has_iterators = 0, False
-    opaque: set[type] = set()  # kinds without anything to look into, of which there may be many
+    opaque = set(_SCALARS)  # kinds without anything to look into, of which there may be many
     waiting: list[Any] = [(value,)]
     while waiting and least <= limit:
         items = waiting.pop()
+        kinds = set(map(type, items))
+        if kinds <= opaque:
+            continue
+        if kinds == _TEXTS:
+            least += sum(map(len, items))
+            continue
         for one in items:
             kind = type(one)
             if kind is str or kind is bytes:
                 least += len(one)
-            elif kind in _SCALARS or kind in opaque:
+            elif kind in opaque:
                 continue
             elif kind is dict:
                 least += 4 * len(one)
@@ -77,6 +83,8 @@ def least_bytes(value: object, limit: int) -> tuple[int, bool]:
                 waiting.append(fields.values())
             else:
                 opaque.add(kind)
+                if opaque.issuperset(map(type, items)):  # as most lists have one kind
+                    break
             if least > limit:
                 break
     return least, has_iterators
@@ -117,6 +125,7 @@ def listed(value: Any, limit: int) -> Any:
     return value
 
 
+_TEXTS = frozenset((str,))
 _SCALARS = frozenset((int, float, bool, type(None)))
 _ARRAYS = frozenset((list, tuple, set, frozenset))
 

@@ -197,20 +197,23 @@ class ThreadWorker:
         def in_thread() -> Reply:
             return made(drive(work, mapping))
 
+        all_heard = False
         try:
             reply: Reply
             if needs_loop(contribution):
                 reply = await self._on_loop(on_loop, CLOSED, context.cancel)
             else:
                 reply = await self._in_new_thread(in_thread, CLOSED, context.cancel)
-            if not mailbox.shut():
+            all_heard = mailbox.shut()
+            if not all_heard:
                 self._mailbox.empty()  # what was said before the answer is heard before it
                 await mailbox.drain()
             if isinstance(reply, Failed):
                 reply = replace(reply, began=context.has_begun)
             return reply
         finally:
-            mailbox.close()
+            if not all_heard:
+                mailbox.close()
 
     def _prepared(
         self,

@@ -40,12 +40,13 @@ _libc.recv.restype = ctypes.c_ssize_t
 _libc.eventfd_write.argtypes = (ctypes.c_int, ctypes.c_uint64)
 _libc.eventfd_read.argtypes = (ctypes.c_int, ctypes.c_void_p)
 _libc.epoll_wait.argtypes = (ctypes.c_int, ctypes.c_void_p, ctypes.c_int, ctypes.c_int)
+_SENDING = int(socket.MSG_DONTWAIT | socket.MSG_NOSIGNAL)
+_RECEIVING = int(socket.MSG_DONTWAIT)
 
 
 def send(descriptor: int, data: bytes) -> int:
     """Send what a socket takes now; raises `OSError`, as `socket.send` of one without waits."""
-    flags = socket.MSG_DONTWAIT | socket.MSG_NOSIGNAL
-    sent: int = _libc.send(descriptor, data, len(data), flags)
+    sent: int = _libc.send(descriptor, data, len(data), _SENDING)
     if sent < 0:
         raise _error()
     return sent
@@ -79,7 +80,7 @@ class Buffer:
 
     def recv(self, descriptor: int) -> bytes:
         """Read what a socket has, up to `PIECE`; raises `OSError`, as `socket.recv` does."""
-        count = _libc.recv(descriptor, self._memory, PIECE, socket.MSG_DONTWAIT)
+        count = _libc.recv(descriptor, self._memory, PIECE, _RECEIVING)
         if count < 0:
             raise _error()
         return self._view[:count].tobytes()
