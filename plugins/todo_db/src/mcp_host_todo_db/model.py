@@ -2,8 +2,9 @@
 
 import base64
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from datetime import datetime
+from json.encoder import encode_basestring_ascii as _quoted
 from typing import Literal, Self
 
 from .errors import BadCursorError, InvalidTaskError
@@ -68,6 +69,26 @@ class TaskRead:
     is_completed: bool
     created_at: datetime
 
+    def __init__(
+        self,
+        id: str,
+        title: str,
+        description: str | None,
+        is_completed: bool,
+        created_at: datetime,
+    ) -> None:
+        # As the decorator would write it, in less than half of the time: a page makes hundreds.
+        _set_id(self, id)
+        _set_title(self, title)
+        _set_description(self, description)
+        _set_is_completed(self, is_completed)
+        _set_created_at(self, created_at)
+
+
+_set_id, _set_title, _set_description, _set_is_completed, _set_created_at = (
+    vars(TaskRead)[field.name].__set__ for field in fields(TaskRead)
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Position:
@@ -82,7 +103,8 @@ class Position:
     @property
     def cursor(self) -> str:
         """The position as text for clients, who are not to look into it."""
-        text = json.dumps([self.created_at, self.id])
+        # As `json.dumps` writes a list of the two, which makes an encoder for each.
+        text = f"[{_quoted(self.created_at)}, {_quoted(self.id)}]"
         return base64.urlsafe_b64encode(text.encode()).decode().rstrip("=")
 
     @classmethod

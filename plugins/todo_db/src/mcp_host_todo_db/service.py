@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import re
 import uuid
 from collections.abc import Callable, Coroutine
 from datetime import UTC, datetime
@@ -25,6 +26,8 @@ from .request_key import RequestKey
 from .storage import TaskStore
 
 COMPLETED_IN: dict[Status, bool | None] = {"all": None, "pending": False, "completed": True}
+_IS_UUID = re.compile("[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}").fullmatch
+"""Whether a text is a UUID as `str` writes it, so that none need be made of it."""
 
 
 def utc_now() -> datetime:
@@ -202,13 +205,15 @@ class TaskService:
         return user
 
     def _may_act_for(self, user: str, caller: str | None) -> bool:
-        return all(known in (None, user) for known in (self._only_user, caller))
+        return self._only_user in (None, user) and caller in (None, user)
 
     def _found(self, user_id: str | None, task_id: str, caller: str | None) -> tuple[str, str]:
         """The user and the id that a task is kept under; somebody else's is as good as none."""
         user = self._meant(user_id, caller)
         if not self._may_act_for(user, caller):
             raise TaskNotFoundError
+        if _IS_UUID(task_id):
+            return user, task_id
         try:
             return user, str(uuid.UUID(task_id))
         except ValueError:

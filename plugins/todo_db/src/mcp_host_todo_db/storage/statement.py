@@ -12,7 +12,8 @@ Convert = Callable[[Any], Any]
 class Statement:
     """One statement as its driver takes it.
 
-    `parameters` are its parameters in order, each with what makes the driver's value of ours;
+    `names` are its parameters in order, and `converts` has, by their places in it, what makes the
+    driver's value of ours, where that is another;
     `constants` are those that no call gives. `only_reads` statements change nothing; what is
     `repeatable` changes nothing more when it runs once more. `before` and `after` are run with it
     in one transaction, for a database that cannot say all in one statement. `keyed` does the same
@@ -20,7 +21,8 @@ class Statement:
     """
 
     sql: str
-    parameters: Sequence[tuple[str, Convert | None]]
+    names: Sequence[str]
+    converts: Sequence[tuple[int, Convert]]
     constants: Mapping[str, Any]
     only_reads: bool = False
     repeatable: bool = False
@@ -31,7 +33,7 @@ class Statement:
     def arguments(self, values: Mapping[str, Any]) -> list[Any]:
         """Put the values in the order of the parameters, as the driver takes them."""
         given = {**self.constants, **values}
-        return [
-            given[name] if convert is None else convert(given[name])
-            for name, convert in self.parameters
-        ]
+        arguments = [given[name] for name in self.names]
+        for at, convert in self.converts:
+            arguments[at] = convert(arguments[at])
+        return arguments

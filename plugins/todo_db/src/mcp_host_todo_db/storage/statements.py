@@ -1,9 +1,10 @@
 """The SQL of every operation, compiled once for the table as it was found."""
 
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
+from operator import attrgetter
 from typing import Any
 
 from sqlalchemy import (
@@ -46,6 +47,14 @@ Beside = Sequence[tuple[Table, Select[Any]]]
 """Rows for other tables, which are written with a change."""
 
 
+def _are_in_utc(times: Sequence[Any]) -> bool:
+    """Whether these are times in UTC already, as asyncpg gives them of columns with a zone."""
+    return set(map(type, times)) == {datetime} and set(map(_zone, times)) == {UTC}
+
+
+_zone = attrgetter("tzinfo")
+
+
 def _is(action: str) -> Callable[[Any], Any]:
     return lambda row: literal_column(f"'{action}'")
 
@@ -86,7 +95,9 @@ class Statements:
             columns.created_at,
         )
         self._is_it = (columns.id == bindparam("task_id"), columns.user_id == bindparam("owner"))
-        self._read_id = self._reader(columns.id)
+        is_uuid = isinstance(columns.id.type, Uuid) and columns.id.type.native_uuid
+        # asyncpg's own UUID: `str` alone is SQLAlchemy's reader, without a function of Python's.
+        self._read_id = str if is_uuid and not self.time_is_text else self._reader(columns.id)
         self._read_state = self._reader(columns.is_completed)
         self._read_time = self._reader(columns.created_at)
         self.add = self._changing(insert(table), _is("added"))
@@ -148,16 +159,34 @@ class Statements:
             actor=actor,
         )
 
-    def task(self, row: Row, start: int = 0) -> TaskRead:
-        """Make a task of the columns that begin at `start`."""
-        task_id, title, description, is_completed, created_at = row[start : start + 5]
+    def task(self, row: Row) -> TaskRead:
+        """Make a task of its columns."""
+        return next(self._made(*([value] for value in row)))
+
+    def tasks(self, rows: Sequence[Row]) -> tuple[TaskRead, ...]:
+        """Make the tasks of rows of a page."""
+        if not rows:
+            return ()
+        _, ids, titles, descriptions, states, times, _ = zip(*rows, strict=True)
+        return tuple(self._made(ids, titles, descriptions, states, times))
+
+    def _made(
+        self,
+        ids: Iterable[Any],
+        titles: Iterable[Any],
+        descriptions: Iterable[Any],
+        states: Iterable[Any],
+        times: Sequence[Any],
+    ) -> Iterator[TaskRead]:
+        """Make tasks of their columns: of a page column by column, without a loop of Python's."""
         if self._read_id is not None:
-            task_id = self._read_id(task_id)
+            ids = map(self._read_id, ids)
         if self._read_state is not None:
-            is_completed = self._read_state(is_completed)
-        if self._read_time is not None:
-            created_at = self._read_time(created_at)
-        return TaskRead(task_id, title, description, is_completed, created_at)
+            states = map(self._read_state, states)
+        moments: Iterable[Any] = times
+        if self._read_time is not None and not _are_in_utc(times):
+            moments = map(self._read_time, times)
+        return map(TaskRead, ids, titles, descriptions, states, moments)
 
     def answer(self, row: Row) -> Answered:
         """Make what was answered of a row that `answered` gave."""
@@ -389,11 +418,11 @@ class Statements:
         assert isinstance(compiled, SQLCompiler)
         assert compiled.positiontup is not None
         constants = {name: value for name, value in compiled.params.items() if value is not None}
+        writers = [self._writer(compiled.binds[name].type) for name in compiled.positiontup]
         return Statement(
             sql=str(compiled),
-            parameters=[
-                (name, self._writer(compiled.binds[name].type)) for name in compiled.positiontup
-            ],
+            names=tuple(compiled.positiontup),
+            converts=[(at, one) for at, one in enumerate(writers) if one is not None],
             constants=constants,
             only_reads=only_reads,
             repeatable=only_reads,

@@ -127,8 +127,8 @@ class TaskStore:
         statement = self._statements.page(by_state=completed is not None, goes_on=after is not None)
         rows = await self._run(statement, **values)
         total = rows[0][0]
-        found = [row for row in rows if row[1] is not None]
-        tasks = tuple(self._statements.task(row, 1) for row in found[:limit])
+        found = rows if rows[0][1] is not None else ()  # else the one row is that of the total
+        tasks = self._statements.tasks(found[:limit])
         return TaskPage(
             tasks=tasks,
             total=min(total, MAX_TOTAL),
