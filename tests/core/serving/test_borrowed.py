@@ -15,7 +15,7 @@ from mcp.server import runner
 from mcp.server.lowlevel.server import Server
 from mcp.server.streamable_http import StreamableHTTPServerTransport
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
-from mcp_host.serving.borrowed import sdk, web
+from mcp_host.serving.borrowed import graceful, sdk, web
 from mcp_host.serving.lane.exchange import AT_ONCE, ON_GONE
 
 
@@ -170,7 +170,7 @@ def test_uvicorn_captures_signals_and_shuts_down_by_the_methods_that_we_replace(
     for source, called in ((serve, "self.capture_signals()"), (ends, "self.shutdown(")):
         assert called in source, (
             f"uvicorn.Server no longer calls {called}: look how it takes signals and ends now, and "
-            "mend web.GracefulServer, or a signal ends the process with 143"
+            "mend graceful.GracefulServer, or a signal ends the process with 143"
         )
     assert inspect.isgeneratorfunction(inspect.unwrap(uvicorn.Server.capture_signals))
     inspect.signature(uvicorn.Server.shutdown).bind("server", [])
@@ -182,9 +182,9 @@ def test_uvicorn_ends_when_the_flags_that_we_set_are_set() -> None:
         """An application."""
 
     config = uvicorn.Config(nothing)
-    server = web.GracefulServer(config, ending=lambda: None)
+    server = graceful.GracefulServer(config, ending=lambda: None)
     assert (server.should_exit, server.force_exit) == (False, False), (
-        "uvicorn.Server no longer has should_exit and force_exit: see web.GracefulServer"
+        "uvicorn.Server no longer has should_exit and force_exit: see graceful.GracefulServer"
     )
 
     server.end()
@@ -196,7 +196,7 @@ def test_uvicorn_ends_when_the_flags_that_we_set_are_set() -> None:
 
 def test_uvicorn_logs_what_we_silence_under_the_name_that_we_silence() -> None:
     assert 'logging.getLogger("uvicorn.error")' in inspect.getsource(uvicorn.server), (
-        "uvicorn logs its errors under another name now: see web.GracefulServer.shutdown"
+        "uvicorn logs its errors under another name now: see graceful.GracefulServer.shutdown"
     )
 
 
@@ -238,7 +238,7 @@ async def test_uvicorn_tells_what_a_connection_waits_for() -> None:
     door = Door()
     told: Any = door.told
     config = uvicorn.Config(app, http=web.counted_protocol(door), log_config=None)
-    server = web.GracefulServer(config, ending=lambda: None)
+    server = graceful.GracefulServer(config, ending=lambda: None)
     with socket.create_server(("127.0.0.1", 0)) as listening:
         await started(server, listening)
         _, writer = await asyncio.open_connection(*listening.getsockname())
@@ -350,7 +350,7 @@ async def test_a_response_that_another_thread_sends_is_the_same_and_sent_once() 
             await asyncio.sleep(0)
 
     config = uvicorn.Config(app, http=web.counted_protocol(Door()), log_config=None)
-    server = web.GracefulServer(config, ending=lambda: None)
+    server = graceful.GracefulServer(config, ending=lambda: None)
     with socket.create_server(("127.0.0.1", 0)) as listening:
         await started(server, listening)
         reader, writer = await asyncio.open_connection(*listening.getsockname())
@@ -419,7 +419,7 @@ async def test_who_answers_is_told_that_the_client_goes_also_one_that_asked_more
             scope[ON_GONE](None)
 
     config = uvicorn.Config(app, http=web.counted_protocol(Door()), log_config=None)
-    server = web.GracefulServer(config, ending=lambda: None)
+    server = graceful.GracefulServer(config, ending=lambda: None)
     with socket.create_server(("127.0.0.1", 0)) as listening:
         await started(server, listening)
         async with asyncio.timeout(60):
@@ -446,7 +446,7 @@ async def test_a_request_leaves_nothing_that_the_garbage_collector_must_find() -
         return sum(type(one).__name__ == "RequestResponseCycle" for one in gc.get_objects())
 
     config = uvicorn.Config(app, http=web.counted_protocol(Door()), log_config=None)
-    server = web.GracefulServer(config, ending=lambda: None)
+    server = graceful.GracefulServer(config, ending=lambda: None)
     with socket.create_server(("127.0.0.1", 0)) as listening:
         await started(server, listening)
         reader, writer = await asyncio.open_connection(*listening.getsockname())
@@ -477,7 +477,7 @@ async def test_uvicorn_closes_a_connection_that_is_not_used_again() -> None:
     config = uvicorn.Config(
         app, http=web.counted_protocol(Door()), log_config=None, timeout_keep_alive=0
     )
-    server = web.GracefulServer(config, ending=lambda: None)
+    server = graceful.GracefulServer(config, ending=lambda: None)
     with socket.create_server(("127.0.0.1", 0)) as listening:
         await started(server, listening)
         reader, writer = await asyncio.open_connection(*listening.getsockname())

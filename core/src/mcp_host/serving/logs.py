@@ -41,10 +41,7 @@ class MaskingFormatter(logging.Formatter):
         self._secrets = secrets
 
     def mask(self, records: Sequence[_Record]) -> None:
-        """Mask what events of the host say, before they are formatted.
-
-        For each by itself every secret is looked for, and tokens may be many.
-        """
+        """Mask what events of the host say, before they are formatted: secrets may be many."""
         try:
             masked = self._secrets.redact_each([record.getMessage() for record in records])
         except Exception:  # one of them cannot be put in words, which is told where it is formatted

@@ -13,7 +13,8 @@ import uvicorn
 from ....host import Host
 from ....settings.tables import HttpTable
 from ...adapter import Adapter
-from ...borrowed.web import GracefulServer, counted_protocol
+from ...borrowed.graceful import GracefulServer
+from ...borrowed.web import counted_protocol
 from .application import application
 from .door import LONGEST_QUEUE, Door, room
 from .routes import HealthRoutes
