@@ -145,6 +145,9 @@ class Postgres:
         if connection.info.server_version >= _KNOWS_JIT:
             # To compile a search takes longer than to run it.
             yield names.SQL("SET LOCAL jit TO off")
+        # What is not in the database's own buffers is mostly in the system's: to ask others to read
+        # it ahead takes longer than to read it.
+        yield names.SQL("SET LOCAL effective_io_concurrency TO 0")
         # To read all texts is what the planner prefers for words that one task in ten has.
         yield names.SQL("SET LOCAL enable_seqscan TO off")
         yield from map(names.SQL, then)

@@ -2,7 +2,7 @@
 
 EXAMINED = 4_000
 """So many tasks are looked at to count those that fulfil other conditions as well."""
-TEXTS = 2_000
+TEXTS = 1_000
 """So many texts are looked at for that."""
 LOOKED_AT = 20_000
 """So many entries of an index are met on a walk for that; fewer where each costs a look-up."""
@@ -13,17 +13,23 @@ COMMON = 0.2
 """From this part of the texts on, enough to count are sooner found by reading texts."""
 READ = 100_000
 """So many texts are read for that."""
-MANY = 0.016
-"""From this part of the texts on, other conditions are asked before the index of words."""
-SEVERAL = 0.025
-"""As `MANY`, where tags are wanted: what has the words is soon compared with what has a tag."""
-RARE = 0.008
-"""As `MANY`, where whole rows must be read for the other conditions."""
+SURE = 12_500
+"""More than are counted have a word of which the database's statistics say more than so many; of
+fewer all are listed where nothing else is wanted."""
+GATHERED = 150
+"""While the square of how many have the words is below so many times the number of tasks, a list of
+all of them is made sooner than a page is met on a walk that looks up texts."""
 SORTED = 14_000
-"""Up to so many tasks that have the words are sorted: a walk that meets enough takes longer."""
-WALKED_PAST = 5_000
-"""From so many tasks with the words, a page of them is met on a walk in list order."""
+"""Up to so many tasks that have the words are listed."""
+LOOKED_FOR = 1_500
+"""Up to so many of a list are looked up and sorted; more are met on a walk in the wanted order."""
+FOLLOWED = 40_000
+"""So many entries of an index are met on such a walk, before all of the list are looked up."""
+MET = 500
+"""So many matches are counted on such a walk."""
+TAG = 20_000
+"""Up to so many tasks with a tag are listed for a walk that looks at no words."""
 CANDIDATES = 20_000
 """Up to so many tasks that fulfil one condition are sorted: a walk past all others takes longer."""
 WALKED = 8_000
-"""So many texts are looked up on a walk before all tasks that have the words are gathered."""
+"""So many texts are looked up on a walk before all tasks that have the words are listed."""

@@ -12,44 +12,21 @@ from dataclasses import replace
 from typing import Any, Protocol
 
 from ...model import Found, Status, Summary, Wanted
-from ..sql import (
-    FEW,
-    LISTED,
-    SOME,
-    SUMMARY,
-    Where,
-    common_conditions,
-    summary_of,
-)
+from ..sql import FEW, LISTED, SOME, SUMMARY, Where, common_conditions, summary_of
 from ..store import COUNTED
-from .limits import (
-    CANDIDATES,
-    COMMON,
-    EXAMINED,
-    LOOKED_AT,
-    LOOKED_UP,
-    MANY,
-    RARE,
-    READ,
-    SAMPLE,
-    SEVERAL,
-    SORTED,
-    TEXTS,
-    WALKED,
-    WALKED_PAST,
-)
+from . import limits
+from .conditions import HAS_WORDS, Conditions
+from .listing import Listing, array
 from .text_query import KnownWords, TextQuery
 from .walk import WALK, WALK_WAITING, Walk
 
-_HAS_WORDS = "(SELECT words @@ ?::tsquery FROM words WHERE words.number = {}.number)"
-_FIRST_HAS_WORDS = _HAS_WORDS.format("first")
-# As values: the planner would join the table, and list all that have the tag where few are asked.
-_HAS_TAG = "(SELECT true FROM tagged WHERE tag = ? AND tagged.number = tasks.number)"
-_LISTED_TAG = "(number IN (SELECT number FROM tagged WHERE tag = ?)) IS TRUE"
+_FIRST_HAS_WORDS = HAS_WORDS.format("first")
 
 
 class View(KnownWords, Protocol):
     """What this room needs of a view of the store."""
+
+    lists: dict[tuple[str, ...], list[int] | None]
 
     def among(self, values: Collection[Any]) -> tuple[str, Any]: ...
 
@@ -75,126 +52,107 @@ class Searching:
         self._words = TextQuery(view, wanted)
         self._query = self._words.text
         self._known_share: float | None = None
-        self._listed_tags: dict[str, bool] = {}
+        self._known_estimate: int | None = None
+        self._conditions = Conditions(view, wanted)
+        self._listing = Listing(view, wanted, self._query, self._conditions)
 
     def page(self, after: str, limit: int, *, count: bool) -> Found:
         """Return the first `limit + 1` matches past a sort key; with `count`, their total."""
-        wanted = self._wanted
-        if not wanted.words:
+        if not self._wanted.words:
             return self._without_words(after, limit, count=count)
-        if wanted == wanted.only(words=wanted.words, status=wanted.status):
-            found = None if self._is_proven_common() else self._gathered(after, limit)
+        if self._are_only_words:
+            expected = self._share() * self._view.counted(None)
+            if expected > limits.SURE and self._is_proven_common():
+                return self._found(self._walked(after, limit), COUNTED + 1)
+            # Where they are more than are listed, they are more than are counted.
+            most = max(limits.SORTED, COUNTED)
+            found = self._listed(after, limit, count=count, most=most)
             return found or self._found(self._walked(after, limit), COUNTED + 1)
-        if self._share() < self._few_enough() and (found := self._gathered(after, limit)):
-            return found
-        few = self._few()
-        if few is not None:
+        if (few := self._few()) is not None:
             return self._from_few(few, after, limit)
+        if self._is_list_short() and (found := self._listed(after, limit, count=count)):
+            return found
         return self._examined(after, limit) if count else self._found(self._walked(after, limit))
 
-    def conditions(self) -> Where:
-        """Return the WHERE clause of the whole search, for a table with all columns."""
-        wanted = self._wanted
-        where = common_conditions(wanted, "number")
-        if wanted.due_until:
-            where.need("due_at <= ?", wanted.due_until)
-        if wanted.created_after:
-            where.need("created_at > ?", wanted.created_after)
-        if wanted.words:
-            where.need(
-                "number IN (SELECT number FROM words WHERE words @@ ?::tsquery)", self._query
-            )
-        return where
-
-    def in_another_order(self) -> tuple[str, Where]:
-        """Return where to look for all that match, and the conditions."""
-        wanted = self._wanted
-        if not wanted.words:
-            return "tasks", self.conditions()
-        where = self._rest()
-        if self._share() < SEVERAL:
-            matching = self._matching(SORTED + 1)
-            numbers = self._view.rows(matching, (self._query, *wanted.tags))
-            if len(numbers) <= SORTED:
-                clause, value = self._view.among([row[0] for row in numbers])
-                # Found before they are sorted: else the database could walk all tasks.
-                few = f"SELECT * FROM tasks WHERE number {clause} AND {where}"
-                found = Where()
-                found.values += [value, *where.values]
-                return f"(WITH few AS MATERIALIZED ({few}) SELECT * FROM few) AS tasks", found
-        where.need(_HAS_WORDS.format("tasks"), self._query)
-        return "tasks", where
+    def most_unblocking(self, after: tuple[int, str] | None, limit: int) -> list[int] | Where:
+        """Return the numbers of the first matches, what unblocks most first; or the conditions,
+        where they are to be looked for among all tasks."""
+        numbers = None
+        if self._wanted.words:
+            numbers = self._listing.numbers() if self._is_list_short() else None
+        else:
+            numbers = self._few()
+        is_ready = self._wanted.ready_for is not None  # as all are that the index has
+        if is_ready and (numbers is None or len(numbers) > limits.LOOKED_FOR):
+            listed = numbers if self._wanted.words else None
+            page = self._listing.most_unblocking(listed, after, limit, limits.FOLLOWED)
+            if page is None and numbers is None and (self._wanted.words or self._wanted.tags):
+                page = self._listing.most_unblocking(listed, after, limit, None)
+            if page is not None:
+                return page
+        if numbers is None:
+            where = self._conditions.rest()
+            if self._wanted.words:
+                where.need(HAS_WORDS.format("tasks"), self._query)
+            return where
+        where = self._conditions.rest()
+        if after:
+            where.need("(unblocks < ? OR (unblocks = ? AND sort_key > ?))", after[0], *after)
+        near, value = self._looked_up(numbers, "unblocks, sort_key, number, status")
+        rows = self._view.rows(
+            f"WITH near AS MATERIALIZED ({near}) SELECT number FROM near AS tasks WHERE {where} "
+            "ORDER BY unblocks DESC, sort_key LIMIT ?",
+            (value, *where.values, limit),
+        )
+        return [row[0] for row in rows]
 
     # Words
 
+    @property
+    def _are_only_words(self) -> bool:
+        """Whether nothing is wanted but what the index of words has."""
+        wanted = self._wanted
+        return wanted == wanted.only(words=wanted.words, status=wanted.status)
+
+    def _is_list_short(self) -> bool:
+        """Whether a list of all that have the words is made sooner than a page is met without."""
+        expected = self._share() * self._view.counted(None)
+        return expected <= limits.SORTED and expected * self._share() <= limits.GATHERED
+
+    def _listed(
+        self, after: str, limit: int, *, count: bool, most: int | None = None
+    ) -> Found | None:
+        """Return the page, and the total, among a list of all that have the words; None where they
+        are too many."""
+        numbers = self._listing.numbers(most)
+        if numbers is None:
+            return None
+        is_all = self._are_only_words
+        if len(numbers) > limits.LOOKED_FOR:
+            met = self._listing.in_order(numbers, after, limit, count=count and not is_all)
+            if met:
+                total = len(numbers) if is_all else len(met)
+                return self._found(met[: limit + 1], total, is_part=not is_all)
+        return self._from_few(numbers, after, limit, has_words=True)
+
     def _is_proven_common(self) -> bool:
-        """Whether more tasks than are counted have the words, where that is soon known: by reading
-        texts, or by what the planner knows of common words that begin so. To list all that have
-        them takes the database longer."""
+        """Whether more tasks than are counted have the words, where that is soon known: of one
+        word by the database's statistics, where some texts say so too, else by reading texts, or
+        by what the planner knows of common words that begin so. To list all that have them takes
+        the database longer."""
         sql, query = "SELECT number FROM words WHERE words @@ ?::tsquery", self._query
-        if self._share() >= COMMON:
-            read = f"(SELECT number, words FROM words ORDER BY number LIMIT {READ})"
-            sql = sql.replace("FROM words", f"FROM {read} AS words")
-        elif self._share() >= MANY and (some := self._words.of_some()):
+        if some := self._words.of_some():
             query = some
-        else:
+        elif self._is_one_word and self._estimated() > limits.SURE:
+            # A part of the texts is read as well: the statistics may be of before many changes.
+            return 2 * self._sampled() * self._view.counted(None) > COUNTED
+        if self._sampled() >= limits.COMMON:
+            read = f"(SELECT number, words FROM words ORDER BY number LIMIT {limits.READ})"
+            sql = sql.replace("FROM words", f"FROM {read} AS words")
+        elif query == self._query:
             return False
         every = f"WITH every AS MATERIALIZED ({sql}) SELECT number FROM every"
         return self._view.count(every, (query,)) > COUNTED
-
-    def _few_enough(self) -> float:
-        """Return up to which part of the texts all that have the words are gathered."""
-        wanted = self._wanted
-        others = wanted.only(words=wanted.words, status=wanted.status, priority=wanted.priority)
-        if wanted.tags:
-            return SEVERAL
-        by_key = replace(others, due_until=wanted.due_until, created_after=wanted.created_after)
-        return MANY if wanted == by_key else RARE
-
-    def _gathered(self, after: str, limit: int, most: int | None = None) -> Found | None:
-        """Return the page of all with the words and tags, unless these are more than `most`."""
-        most = SORTED if most is None else most
-        rest = self._rest()
-        wanted = self._wanted
-        others = wanted != wanted.only(words=wanted.words, status=wanted.status)
-        # An array has the database look each up by its number. All stays there but for the page.
-        # Where the words are all that is wanted, many are not sorted but met in list order.
-        walk = "false" if others else f"(SELECT count(*) FROM found) > {WALKED_PAST}"
-        ((worded, total, page),) = self._view.rows(
-            f"WITH found AS MATERIALIZED ({self._matching(most + 1)}), "
-            f"first AS MATERIALIZED ({WALK} WHERE {walk} AND sort_key > ? "
-            f"ORDER BY sort_key LIMIT {LOOKED_AT}), "
-            "met AS MATERIALIZED (SELECT sort_key, number FROM first "
-            "WHERE (number IN (SELECT number FROM found)) IS TRUE ORDER BY sort_key LIMIT ?), "
-            "few AS MATERIALIZED (SELECT sort_key, number FROM tasks WHERE number = ANY (CASE "
-            f"WHEN (SELECT count(*) FROM found) <= {most} THEN ARRAY(SELECT number FROM found) "
-            f"END) AND {rest}) SELECT (SELECT count(*) FROM found), "
-            f"CASE WHEN {walk} THEN (SELECT count(*) FROM found) "
-            "ELSE (SELECT count(*) FROM few) END, "
-            "CASE WHEN (SELECT count(*) FROM met) = ? THEN ARRAY(SELECT number FROM met) "
-            "ELSE ARRAY(SELECT number FROM few WHERE sort_key > ? ORDER BY sort_key LIMIT ?) END",
-            (
-                self._query,
-                *wanted.tags,
-                after,
-                limit + 1,
-                *rest.values,
-                limit + 1,
-                after,
-                limit + 1,
-            ),
-        )
-        return self._found(page, total) if worded <= most else None
-
-    def _matching(self, limit: int) -> str:
-        """Return the SELECT of the numbers of tasks with the words and tags, at most so many.
-
-        The limit stands outside: the planner takes words for independent, of two that never meet
-        it expects many, and would read all texts to meet the first.
-        """
-        tagged = " AND number IN (SELECT number FROM tagged WHERE tag = ?)" * len(self._wanted.tags)
-        sql = f"SELECT number FROM words WHERE words @@ ?::tsquery{tagged}"
-        return f"WITH every AS MATERIALIZED ({sql}) SELECT number FROM every LIMIT {limit}"
 
     def _examined(self, after: str, limit: int) -> Found:
         """Return the page, and the total among the first tasks in list order."""
@@ -202,7 +160,7 @@ class Searching:
         ((walked, end, looked_at, last, total, page),) = self._view.rows(
             f"WITH walked AS MATERIALIZED ({walk.source} LIMIT {walk.most + 1}), "
             "first AS MATERIALIZED (SELECT sort_key, number FROM walked AS tasks "
-            f"WHERE {walk.rest} ORDER BY sort_key LIMIT {TEXTS + 1}), "
+            f"WHERE {walk.rest} ORDER BY sort_key LIMIT {limits.TEXTS + 1}), "
             f"hits AS MATERIALIZED (SELECT sort_key, number FROM first WHERE {_FIRST_HAS_WORDS}) "
             "SELECT (SELECT count(*) FROM walked), (SELECT max(sort_key) FROM walked), "
             "(SELECT count(*) FROM first), (SELECT max(sort_key) FROM first), "
@@ -210,17 +168,17 @@ class Searching:
             "ARRAY(SELECT number FROM hits ORDER BY sort_key LIMIT ?)",
             (*walk.values, after, *walk.rest.values, self._query, limit + 1),
         )
-        is_part = walked > walk.most or looked_at > TEXTS
+        is_part = walked > walk.most or looked_at > limits.TEXTS
         if is_part and len(page) <= limit:
-            page += self._walked(last if looked_at > TEXTS else end, limit - len(page))
+            page += self._walked(last if looked_at > limits.TEXTS else end, limit - len(page))
         return self._found(page, max(total, len(page[:limit])), is_part=is_part)
 
     def _walked(self, after: str, limit: int) -> list[int]:
         """Return the numbers of the first tasks past a sort key that match, by a walk in order."""
-        page = self._walk(after, limit, WALKED)
+        page = self._walk(after, limit, limits.WALKED)
         if len(page) > limit:
             return page
-        if found := self._gathered(after, limit, LISTED):
+        if found := self._listed(after, limit, count=False, most=LISTED):
             return [int(row.sort_key[48:]) for row in found.rows]
         return self._walk(after, limit, None)
 
@@ -236,25 +194,25 @@ class Searching:
         return [row[0] for row in rows]
 
     def _walk_in_order(self) -> Walk:
-        where = self._rest(is_walk=True)
+        where = self._conditions.rest(is_walk=True)
         if candidates := self._candidates():
             numbers, bound = candidates
             # Found before they are sorted: else the database could walk all tasks.
             named = f"SELECT sort_key, number FROM tasks WHERE number = ANY (ARRAY({numbers}))"
             near = f"WITH near AS MATERIALIZED ({named} AND {where}) SELECT * FROM near"
             source = f"{near} WHERE sort_key > ? ORDER BY sort_key"
-            return Walk(source, [*bound, *where.values], Where(), CANDIDATES)
+            return Walk(source, [*bound, *where.values], Where(), limits.CANDIDATES)
         wanted = self._wanted
         own = replace(wanted, tags=(), waiting=False)
         if wanted.waiting:
             own = replace(own, status=Status.PENDING)
         where = common_conditions(own, "number")
         source = f"{WALK_WAITING if wanted.waiting else WALK} WHERE {where} AND sort_key > ?"
-        rest = self._later(is_walk=True)
+        rest = self._conditions.later(is_walk=True)
         if wanted.waiting:
             rest.need("(open_blockers > 0 OR held_up = 1)")
-        is_listed = not wanted.waiting and all(map(self._can_be_listed, wanted.tags))
-        most = LOOKED_AT if is_listed else LOOKED_UP
+        is_listed = not wanted.waiting and all(map(self._conditions.can_be_listed, wanted.tags))
+        most = limits.LOOKED_AT if is_listed else limits.LOOKED_UP
         return Walk(f"{source} ORDER BY sort_key", where.values, rest, most)
 
     def _candidates(self) -> tuple[str, list[Any]] | None:
@@ -262,83 +220,97 @@ class Searching:
         words, where they can be sorted sooner than all tasks can be walked."""
         counts = []
         for sql, values, _ in self._probes():
-            limited = f"{sql} LIMIT {CANDIDATES + 1}"
+            limited = f"{sql} LIMIT {limits.CANDIDATES + 1}"
             ((count,),) = self._view.rows(f"SELECT count(*) FROM ({limited}) AS one", values)
             counts.append((count, sql, list(values)))
-        count, sql, bound = min(counts, default=(CANDIDATES + 1, "", []))
-        return (sql, bound) if count <= CANDIDATES else None
+        count, sql, bound = min(counts, default=(limits.CANDIDATES + 1, "", []))
+        return (sql, bound) if count <= limits.CANDIDATES else None
+
+    @property
+    def _is_one_word(self) -> bool:
+        return len(self._wanted.words) == 1
 
     def _share(self) -> float:
+        """Return about which part of the texts has the words."""
+        if not self._is_one_word:
+            return self._sampled()
+        return self._estimated() / max(1, self._view.counted(None))
+
+    def _estimated(self) -> int:
+        """Return how many tasks have the words as far as the planner knows, which takes several
+        words for independent."""
+        if self._known_estimate is None:
+            sql = "EXPLAIN (FORMAT JSON) SELECT 1 FROM words WHERE words @@ ?::tsquery"
+            ((plan,),) = self._view.rows(sql, (self._query,))
+            self._known_estimate = int(plan[0]["Plan"]["Plan Rows"])
+        return self._known_estimate
+
+    def _sampled(self) -> float:
         """Return the part of the oldest texts that have the words."""
         if self._known_share is None:
-            sample = f"SELECT words FROM words ORDER BY number LIMIT {SAMPLE}"
+            sample = f"SELECT words FROM words ORDER BY number LIMIT {limits.SAMPLE}"
             sql = f"SELECT count(*) FROM ({sample}) AS first WHERE words @@ ?::tsquery"
-            self._known_share = self._view.rows(sql, (self._query,))[0][0] / SAMPLE
+            self._known_share = self._view.rows(sql, (self._query,))[0][0] / limits.SAMPLE
         return self._known_share
-
-    def _rest(self, *, is_walk: bool = False) -> Where:
-        """Return the conditions but for the words."""
-        where = common_conditions(replace(self._wanted, tags=()), "number")
-        later = self._later(is_walk=is_walk)
-        where.need(str(later), *later.values)
-        return where
-
-    def _later(self, *, is_walk: bool = False) -> Where:
-        """Return the conditions that no index in list order has: by the sort key, and by tags."""
-        wanted = self._wanted
-        where = Where()
-        if wanted.due_until:
-            where.need("substr(sort_key, 2, 20) <= ?", wanted.due_until)
-        if wanted.created_after:
-            where.need("substr(sort_key, 22, 27) > ?", wanted.created_after)
-        for tag in wanted.tags:
-            where.need(_LISTED_TAG if is_walk and self._can_be_listed(tag) else _HAS_TAG, tag)
-        return where
-
-    def _can_be_listed(self, tag: str) -> bool:
-        """Whether so few have a tag that a walk lists them once, and looks none up by itself."""
-        if tag not in self._listed_tags:
-            sql = f"SELECT 1 FROM tagged WHERE tag = ? LIMIT {LISTED + 1}"
-            ((count,),) = self._view.rows(f"SELECT count(*) FROM ({sql}) AS one", (tag,))
-            self._listed_tags[tag] = count <= LISTED
-        return self._listed_tags[tag]
 
     # No words
 
     def _without_words(self, after: str, limit: int, *, count: bool) -> Found:
         if (few := self._few()) is not None:
             return self._from_few(few, after, limit)
-        where = self.conditions()
+        where = self._conditions.all()
+        total, is_part = self._total(where) if count else (0, False)
+        if (met := self._met(after, limit)) is not None:
+            return self._found(met, total, is_part=is_part)
         rows = self._view.rows(
             f"SELECT {SUMMARY} FROM tasks WHERE {where} AND sort_key > ? ORDER BY sort_key LIMIT ?",
             (*where.values, after, limit + 1),
         )
-        total, is_part = self._total(where) if count else (0, False)
         page = [summary_of(row, self._wanted) for row in rows]
         return self._view.found(page, total, self._wanted, is_part=is_part)
+
+    def _met(self, after: str, limit: int) -> list[int] | None:
+        """Return the numbers of the first matches past a sort key that are met on a walk along an
+        index; None where these are too few, or all is in the index anyway."""
+        if not self._is_walked_past or self._wanted.waiting:
+            return None
+        source, bound, rest = self._walk_past()
+        rows = self._view.rows(
+            f"SELECT number FROM ({source} LIMIT {limits.FOLLOWED}) AS tasks WHERE {rest} "
+            "ORDER BY sort_key LIMIT ?",
+            (*bound, after, *rest.values, limit + 1),
+        )
+        return [row[0] for row in rows] if len(rows) > limit else None
+
+    @property
+    def _is_walked_past(self) -> bool:
+        """Whether something is wanted that no index in list order has."""
+        wanted = self._wanted
+        return bool(wanted.tags or wanted.due_until or wanted.created_after)
+
+    def _walk_past(self) -> tuple[str, list[Any], Where]:
+        """Return a walk in list order along an index, past a sort key that is its last value, and
+        what is to be looked at of each task on it."""
+        apart = replace(self._wanted, tags=(), due_until=None, created_after=None)
+        where = common_conditions(apart, "number")
+        rest = Conditions(self._view, self._wanted, limits.TAG).later(is_walk=True)
+        return f"{WALK} WHERE {where} AND sort_key > ? ORDER BY sort_key", where.values, rest
 
     def _total(self, where: Where) -> tuple[int, bool]:
         """Return how many match, and whether that is of those that were looked at alone."""
         wanted = self._wanted
         if wanted.only_status:
             return self._view.counted(wanted.status), False
-        if not (wanted.tags or wanted.due_until or wanted.created_after):
+        if not self._is_walked_past or wanted.waiting:
             return self._view.count(f"SELECT 1 FROM tasks WHERE {where}", where.values), False
         # The index of the walk gives the first tasks; among these the rest is looked at.
-        walked = replace(wanted, tags=(), due_until=None, created_after=None)
-        apart = Searching(self._view, walked).conditions()
-        walk = (
-            f"SELECT number, due_at, created_at FROM tasks WHERE {apart} "
-            f"ORDER BY sort_key LIMIT {EXAMINED + 1}"
+        source, bound, rest = self._walk_past()
+        ((looked_at, total),) = self._view.rows(
+            f"SELECT count(*), count(*) FILTER (WHERE {rest}) "
+            f"FROM ({source} LIMIT {limits.EXAMINED + 1}) AS tasks",
+            (*rest.values, *bound, ""),
         )
-        ((looked_at,),) = self._view.rows(f"SELECT count(*) FROM ({walk}) AS first", apart.values)
-        others = wanted.only(
-            tags=wanted.tags, due_until=wanted.due_until, created_after=wanted.created_after
-        )
-        rest = Searching(self._view, others).conditions()
-        sql = f"SELECT count(*) FROM ({walk}) AS tasks WHERE {rest}"
-        ((total,),) = self._view.rows(sql, (*apart.values, *rest.values))
-        return int(total), looked_at > EXAMINED
+        return int(total), looked_at > limits.EXAMINED
 
     # Conditions that few tasks fulfil
 
@@ -369,21 +341,41 @@ class Searching:
         if together := self._view.with_tags(wanted.tags):
             yield *together, SOME
 
-    def _from_few(self, numbers: Collection[int], after: str, limit: int) -> Found:
-        """Return the page, and the total, of those among a few tasks that match."""
-        rest = self._rest()
-        if self._wanted.words:
-            rest.need(_HAS_WORDS.format("tasks"), self._query)
-        clause, value = self._view.among(numbers)
-        # Found before they are sorted: else the database could walk all tasks in list order.
-        few = f"SELECT sort_key, number FROM tasks WHERE number {clause} AND {rest}"
+    def _from_few(
+        self, numbers: Collection[int], after: str, limit: int, *, has_words: bool = False
+    ) -> Found:
+        """Return the page, and the total, of those among a few tasks that match; `has_words` says
+        that these have the words."""
+        rest = self._conditions.rest()
+        if self._wanted.words and not has_words:
+            rest.need(HAS_WORDS.format("tasks"), self._query)
+        near, value = self._looked_up(numbers, "sort_key, number, status")
         page = self._view.rows(
-            f"WITH few AS MATERIALIZED ({few}) SELECT number, (SELECT count(*) FROM few) FROM few "
+            f"WITH near AS MATERIALIZED ({near}), few AS MATERIALIZED "
+            f"(SELECT sort_key, number FROM near AS tasks WHERE {rest}) "
+            "SELECT number, (SELECT count(*) FROM few) FROM few "
             "WHERE sort_key > ? ORDER BY sort_key LIMIT ?",
             (value, *rest.values, after, limit + 1),
         )
         total = page[0][1] if page else 0
         return Found(self._summaries([row[0] for row in page]), total)
+
+    def _looked_up(self, numbers: Collection[int], columns: str) -> tuple[str, Any]:
+        """Return the SELECT of tasks by their numbers, with what the conditions look at, and its
+        value. To be found before anything else is asked of them: the database would ask the
+        indexes of other conditions as well, or walk all tasks in list order."""
+        wanted = self._wanted
+        by_index = wanted.only(
+            words=wanted.words,
+            status=wanted.status,
+            tags=wanted.tags,
+            priority=wanted.priority,
+            due_until=wanted.due_until,
+            created_after=wanted.created_after,
+        )
+        if wanted != by_index:
+            columns += ", open_blockers, held_up, claimant, claimed_until, holder"
+        return f"SELECT {columns} FROM tasks WHERE number = ANY (?::bigint[])", array(numbers)
 
     def _found(self, page: list[int], total: int = 0, *, is_part: bool = False) -> Found:
         return self._view.found(self._summaries(page), total, self._wanted, is_part=is_part)

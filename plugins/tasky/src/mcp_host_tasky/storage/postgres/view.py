@@ -12,7 +12,7 @@ import psycopg
 
 from ...model import Found, Summary, Task, Wanted
 from ..readiness import IS_PENDING
-from ..sql import Reworded, SqlView, indexed, is_status, reworded
+from ..sql import Reworded, SqlView, Where, indexed, is_status, reworded
 from ..store import Changes
 from .searching import Searching
 from .text_query import LONGEST_WORD
@@ -31,6 +31,8 @@ class PostgresView(SqlView):
     def __init__(self, connection: psycopg.Connection[tuple[Any, ...]], now: datetime) -> None:
         self._connection = connection
         self._now = now
+        self.lists: dict[tuple[str, ...], list[int] | None] = {}
+        """What a search listed: one by what unblocks most needs it twice."""
 
     def now(self) -> datetime:
         return self._now
@@ -88,6 +90,7 @@ class PostgresView(SqlView):
             self.rows_of(f"DELETE FROM {table} USING {source} WHERE {where}", (part,))
 
     def apply(self, changes: Changes) -> None:
+        self.lists.clear()
         with _together(self._connection):
             super().apply(changes)
 
@@ -139,8 +142,16 @@ class PostgresView(SqlView):
     def most_unblocking(
         self, wanted: Wanted, after: tuple[int, str] | None, limit: int
     ) -> list[Summary]:
-        source, where = Searching(self, wanted).in_another_order()
-        return self.unblocking_where(source, where, wanted, after, limit)
+        found = Searching(self, wanted).most_unblocking(after, limit)
+        if isinstance(found, Where):
+            return self.unblocking_where("tasks", found, wanted, after, limit)
+        clause, value = self.among(found)
+        # Found before they are sorted: else the database could walk all tasks.
+        few = f"WITH few AS MATERIALIZED (SELECT * FROM tasks WHERE number {clause})"
+        where = Where()
+        where.values.append(value)
+        source = f"({few} SELECT * FROM few) AS tasks"
+        return self.unblocking_where(source, where, wanted, None, limit)
 
 
 def _reworded(old: Task, new: Task) -> Reworded:

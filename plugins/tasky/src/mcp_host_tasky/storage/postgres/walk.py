@@ -12,6 +12,12 @@ _KEYS = (
 WALK = f"SELECT sort_key, number {_KEYS}"
 WALK_WAITING = f"SELECT sort_key, number, open_blockers, held_up {_KEYS}"
 
+WALK_UNBLOCKING = (
+    "SELECT unblocks, sort_key, number FROM (SELECT unblocks, sort_key, "
+    "substr(sort_key, 49)::bigint AS number FROM tasks WHERE status = 'pending' "
+    "AND open_blockers = 0 AND held_up = 0) AS tasks"
+)
+
 
 class Walk(NamedTuple):
     """A SELECT of tasks in list order, past a sort key that is its last value, the conditions that

@@ -1,0 +1,65 @@
+"""The conditions of a search of PostgreSQL, as they are looked up one way or another."""
+
+# ruff: noqa: S608  statements are put together from this room's own constants; values are bound
+
+from dataclasses import replace
+
+from ...model import Wanted
+from ..sql import LISTED, Where, common_conditions
+from .text_query import KnownWords
+
+HAS_WORDS = "(SELECT words @@ ?::tsquery FROM words WHERE words.number = {}.number)"
+# As values: the planner would join the table, and list all that have the tag where few are asked.
+HAS_TAG = "(SELECT true FROM tagged WHERE tag = ? AND tagged.number = tasks.number)"
+LISTED_TAG = "(number IN (SELECT number FROM tagged WHERE tag = ?)) IS TRUE"
+
+
+class Conditions:
+    """What a search wants besides words. A walk lists a tag that at most so many tasks have."""
+
+    def __init__(self, view: KnownWords, wanted: Wanted, listed: int | None = None) -> None:
+        self._view = view
+        self._listed = LISTED if listed is None else listed
+        self._wanted = wanted
+        self._listed_tags: dict[str, bool] = {}
+
+    def all(self) -> Where:
+        """Return all of them, for a table with all columns."""
+        wanted = self._wanted
+        where = common_conditions(wanted, "number")
+        if wanted.due_until:
+            where.need("due_at <= ?", wanted.due_until)
+        if wanted.created_after:
+            where.need("created_at > ?", wanted.created_after)
+        return where
+
+    def rest(self, *, is_walk: bool = False) -> Where:
+        """Return all of them, with tags as they are looked up for tasks that are there already."""
+        where = common_conditions(replace(self._wanted, tags=()), "number")
+        later = self.later(is_walk=is_walk)
+        where.need(str(later), *later.values)
+        return where
+
+    def later(self, *, is_walk: bool = False) -> Where:
+        """Return those that no index in list order has: by the sort key, and by tags."""
+        where = self.by_key()
+        for tag in self._wanted.tags:
+            where.need(LISTED_TAG if is_walk and self.can_be_listed(tag) else HAS_TAG, tag)
+        return where
+
+    def by_key(self) -> Where:
+        """Return those by dates, as the sort key has them."""
+        where = Where()
+        if self._wanted.due_until:
+            where.need("substr(sort_key, 2, 20) <= ?", self._wanted.due_until)
+        if self._wanted.created_after:
+            where.need("substr(sort_key, 22, 27) > ?", self._wanted.created_after)
+        return where
+
+    def can_be_listed(self, tag: str) -> bool:
+        """Whether so few have a tag that a walk lists them once, and looks none up by itself."""
+        if tag not in self._listed_tags:
+            sql = f"SELECT 1 FROM tagged WHERE tag = ? LIMIT {self._listed + 1}"
+            ((count,),) = self._view.rows(f"SELECT count(*) FROM ({sql}) AS one", (tag,))
+            self._listed_tags[tag] = count <= self._listed
+        return self._listed_tags[tag]

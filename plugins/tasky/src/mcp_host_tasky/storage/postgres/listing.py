@@ -1,0 +1,130 @@
+"""A list of the tasks that have the words of a search, where they are some thousands.
+
+To look up each of them takes longer than to meet enough of them on a walk along an index in the
+wanted order, past tasks that are not in the list: so only few are looked up.
+"""
+
+# ruff: noqa: S608  statements are put together from this room's own constants; values are bound
+
+from collections.abc import Collection
+from dataclasses import replace
+from typing import Any, Protocol
+
+from ...model import Status, Wanted
+from ..sql import Where, common_conditions
+from . import limits
+from .conditions import HAS_TAG, HAS_WORDS, LISTED_TAG, Conditions
+from .walk import WALK, WALK_UNBLOCKING, WALK_WAITING
+
+_IN_LIST = "(number IN (SELECT unnest(?::bigint[]))) IS TRUE"
+
+
+class View(Protocol):
+    """What this room needs of a view of the store."""
+
+    lists: dict[tuple[str, ...], list[int] | None]
+    """The lists that were made already, by their words and tags."""
+
+    def rows(self, sql: str, values: Any = ()) -> list[tuple[Any, ...]]: ...
+
+    def among(self, values: Collection[Any]) -> tuple[str, Any]: ...
+
+
+def array(numbers: Collection[int]) -> str:
+    """Return numbers as the database writes an array: the driver takes ten times as long."""
+    return f"{{{','.join(map(str, numbers))}}}"
+
+
+class Listing:
+    """The tasks with the words and the rarer tags of a search, and pages of those among them that
+    fulfil its conditions."""
+
+    def __init__(self, view: View, wanted: Wanted, query: str, conditions: Conditions) -> None:
+        self._view = view
+        self._wanted = wanted
+        self._query = query
+        self._conditions = conditions
+
+    def numbers(self, most: int | None = None) -> list[int] | None:
+        """Return the numbers of all that have the words, and the tags that can be listed; None
+        where they are more than so many."""
+        most = limits.SORTED if most is None else most
+        tags = [tag for tag in self._wanted.tags if self._conditions.can_be_listed(tag)]
+        key = (self._query, str(most), *tags)
+        if key not in self._view.lists:
+            tagged = "".join(f" AND {LISTED_TAG}" for _ in tags)
+            # The limit stands outside: the planner takes words for independent, of two that never
+            # meet it expects many, and would read all texts to meet the first.
+            every = f"SELECT number FROM words WHERE words @@ ?::tsquery{tagged}"
+            ((found,),) = self._view.rows(
+                f"WITH every AS MATERIALIZED ({every}) "
+                f"SELECT ARRAY(SELECT number FROM every LIMIT {most + 1})",
+                (self._query, *tags),
+            )
+            self._view.lists[key] = found if len(found) <= most else None
+        return self._view.lists[key]
+
+    def in_order(
+        self, numbers: list[int], after: str, limit: int, *, count: bool
+    ) -> list[int] | None:
+        """Return the numbers of the first matches past a sort key that are met on a walk in list
+        order, with `count` of more than a page; None where they are not more than the limit."""
+        wanted = self._wanted
+        own = replace(wanted, tags=(), waiting=False)
+        if wanted.waiting:
+            own = replace(own, status=Status.PENDING)
+        where = common_conditions(own, "number")
+        rest = self._conditions.by_key()
+        if wanted.waiting:
+            rest.need("(open_blockers > 0 OR held_up = 1)")
+        self._need_other_tags(rest)
+        source = f"{WALK_WAITING if wanted.waiting else WALK} WHERE {where} AND sort_key > ?"
+        walk = f"{source} ORDER BY sort_key LIMIT {limits.FOLLOWED}"
+        most = max(limits.MET, limit) if count else limit
+        rows = self._view.rows(
+            f"SELECT number FROM ({walk}) AS tasks WHERE {_IN_LIST} AND {rest} "
+            "ORDER BY sort_key LIMIT ?",
+            (*where.values, after, array(numbers), *rest.values, most + 1),
+        )
+        return [row[0] for row in rows] if len(rows) > limit else None
+
+    def most_unblocking(
+        self,
+        numbers: list[int] | None,
+        after: tuple[int, str] | None,
+        limit: int,
+        followed: int | None,
+    ) -> list[int] | None:
+        """Return the numbers of the first matches, what unblocks most first, that are met on a walk
+        in that order, past what is not in the list, if there is one; None where it meets too few
+        of them among the first so many."""
+        wanted = self._wanted
+        met = self._conditions.by_key()
+        if numbers is not None:
+            met.need(_IN_LIST, array(numbers))
+        elif wanted.words:
+            met.need(HAS_WORDS.format("tasks"), self._query)
+        if wanted.priority:
+            level = common_conditions(wanted.only(priority=wanted.priority), "number")
+            met.need(str(level), *level.values)
+        for tag in wanted.tags:
+            if self._conditions.can_be_listed(tag):
+                met.need(LISTED_TAG, tag)
+        self._need_other_tags(met)
+        claims = common_conditions(replace(wanted, tags=(), priority=None), "number")
+        if after:
+            met.need("(unblocks < ? OR (unblocks = ? AND sort_key > ?))", after[0], *after)
+        order = "ORDER BY unblocks DESC, sort_key LIMIT"
+        rows = self._view.rows(
+            f"SELECT number FROM ({WALK_UNBLOCKING} {order} ?) AS tasks "
+            f"WHERE {met} "
+            f"AND (SELECT {claims} FROM tasks AS row WHERE row.number = tasks.number) {order} ?",
+            (followed, *met.values, *claims.values, limit),
+        )
+        return [row[0] for row in rows] if followed is None or len(rows) == limit else None
+
+    def _need_other_tags(self, where: Where) -> None:
+        """Look up the tags that cannot be listed, of each task by itself."""
+        for tag in self._wanted.tags:
+            if not self._conditions.can_be_listed(tag):
+                where.need(HAS_TAG, tag)
