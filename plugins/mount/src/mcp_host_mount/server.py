@@ -25,7 +25,6 @@ A_MOMENT = 1.0
 """Seconds until a process that takes no messages has told how it ended."""
 ASKED = frozenset(("elicitation", "elicitation.url", *ASKING))
 """What an envelope says of a client, of all that one may offer; a client may name anything."""
-NONE: frozenset[str] = frozenset()
 LISTS = {
     "tools": ("tools/list", "tools"),
     "prompts": ("prompts/list", "prompts"),
@@ -114,7 +113,7 @@ class Server:
         return {**given, "_meta": {**envelope, **meta} if meta else envelope}
 
     def _envelope(self, offers: Collection[str] | None) -> dict[str, Any]:
-        key = ASKED.intersection(offers) if offers else NONE if offers is not None else None
+        key = None if offers is None else ASKED.intersection(offers)
         made = self._envelopes.get(key)
         if made is None:
             made = self._envelopes[key] = envelope(self._mount, offers)
