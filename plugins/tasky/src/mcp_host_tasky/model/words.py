@@ -132,8 +132,12 @@ def _letters() -> tuple[dict[str, str], re.Pattern[str]]:
 
 
 def _is_match(word: str, words: tuple[str, ...]) -> bool:
-    return any(_matches(piece, words) for piece in _WORD.findall(fold(word)))
+    if word.isascii():
+        return word.lower().startswith(words)
+    return any(piece.startswith(words) for piece in _pieces(word))
 
 
-def _matches(piece: str, words: tuple[str, ...]) -> bool:
-    return any(piece.startswith(word) for word in words)
+@lru_cache(maxsize=10_000)
+def _pieces(word: str) -> list[str]:
+    """Return what is left of a word when folded; the same few words stand in most texts."""
+    return _WORD.findall(fold(word))
