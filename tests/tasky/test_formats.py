@@ -24,6 +24,7 @@ CREATE INDEX tasks_ready ON tasks (sort_key, claimed_until, holder)
     WHERE status = 'pending' AND open_blockers = 0;
 """,
     4: "",
+    5: "",
 }
 """The indexes of earlier formats that a later one has replaced."""
 WORDS = {
@@ -38,6 +39,26 @@ DROP TABLE old;
     "postgresql": "DROP TABLE vocabulary;",
 }
 """How words were kept before format 5."""
+TAGGED = """
+CREATE TABLE tagged (tag TEXT NOT NULL, number BIGINT NOT NULL, PRIMARY KEY (tag, number));
+INSERT INTO tagged SELECT value, number FROM tasks, json_each(tasks.tags);
+DROP TRIGGER tasks_made;
+DROP TRIGGER tasks_moved;
+DROP TRIGGER tasks_deleted;
+DROP TABLE places;
+DROP TABLE occurrences;
+DROP INDEX tasks_order;
+CREATE INDEX tasks_order ON tasks (sort_key);
+CREATE INDEX tasks_status_order ON tasks (status, sort_key);
+UPDATE texts SET folded = plain_words(folded);
+INSERT INTO words (words) VALUES ('rebuild');
+"""
+"""How SQLite kept tags, and the texts that it finds tasks by, before format 6."""
+
+
+def plain_words(text: str) -> str:
+    """The text of a task without its tags, and without the beginnings of its words."""
+    return " ".join(word for word in text.split() if word[0] not in "§¬")
 
 
 def back_to(version: int, kind: str) -> str:
@@ -49,7 +70,8 @@ def back_to(version: int, kind: str) -> str:
     added = re.findall(r"ALTER TABLE (\w+) ADD COLUMN (\w+)", steps)
     columns = "".join(f"ALTER TABLE {table} DROP COLUMN {name};" for table, name in added)
     words = WORDS[kind] if version < 5 else ""
-    return f"{dropped}{columns}{INDEXES[version]}{words}"
+    tagged = TAGGED if kind == "sqlite" else ""
+    return f"{tagged}{dropped}{columns}{INDEXES[version]}{words}"
 
 
 def test_every_step_between_formats_leads_to_the_next() -> None:
@@ -63,7 +85,7 @@ def test_a_database_of_an_earlier_format_is_upgraded_and_keeps_all_it_has(
 ) -> None:
     plan = plans.open(kind)
     first, second, part, free = create(plan, "Dig", "Sow", "Rake", "Buy")
-    edit(plan, "update", part, subtask_of=second)
+    edit(plan, "update", part, subtask_of=second, tags=["field work", "spring"])
     edit(plan, "update", second, blockers=[first, free], priority=5)
     edit(plan, "claim", first)
     before, location = plan.history(), plans.location(kind)
@@ -71,6 +93,7 @@ def test_a_database_of_an_earlier_format_is_upgraded_and_keeps_all_it_has(
     if kind == "sqlite":
         assert location.path
         with closing(sqlite3.connect(location.path)) as connection:
+            connection.create_function("plain_words", 1, plain_words)
             back = back_to(version, kind)
             connection.executescript(f"{back}PRAGMA user_version = {version};")
     else:
@@ -97,6 +120,9 @@ def test_a_database_of_an_earlier_format_is_upgraded_and_keeps_all_it_has(
     edit(again, "update", free, name="Sell")
     assert [names(again, search=word) for word in ("rak", "buy", "sel")] == [["Rake"], [], ["Sell"]]
     assert names(again, search="sell", status="pending") == ["Sell"]
+    assert names(again, search="rak", tags=["field work", "spring"]) == ["Rake"]
+    edit(again, "update", part, remove_tags=["field work"])
+    assert [names(again, tags=[tag]) for tag in ("field work", "spring")] == [[], ["Rake"]]
     if kind == "sqlite":
         assert again.check() == []
         assert location.path

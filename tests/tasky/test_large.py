@@ -9,7 +9,7 @@ import pytest
 from mcp_host_tasky.service import Caller, Search, Tasks
 from mcp_host_tasky.storage.postgres import conditions, limits, searching
 from mcp_host_tasky.storage.sql import view as sql_view
-from mcp_host_tasky.storage.sqlite import sieve, view
+from mcp_host_tasky.storage.sqlite import searching as sqlite_searching
 from tasky_lab import ME, Clock, Ids, Plans
 
 KINDS = ("sqlite", "json", "postgresql")
@@ -104,21 +104,10 @@ def test_a_search_walks_through_the_same_pages(stores: list[Tasks], wanted: dict
 
 
 WAYS = {
-    "texts are read": {"SOUNDED": 60, "LISTED": 100, "READ": 5_000},
-    "texts are read, then all that have the words are listed": {
-        "SOUNDED": 60,
-        "LISTED": 2_600,
-        "READ": 0,
-    },
-    "words are listed, tags looked up": {"LISTED_TAG": 10, "LOOKED_UP": 5_000},
-    "words are listed, tags looked up on the walk": {"LISTED_TAG": 10, "LOOKED_UP": 10},
-    "all that have the tag are gathered": {
-        "SOUNDED": 60,
-        "LISTED": 100,
-        "LISTED_TAG": 2_000,
-        "GATHERED": 2_000,
-    },
-    "all that may match are gathered after a walk": {"LONGEST_WALK": 60, "GATHERED": 5_000},
+    "all that have the words are gathered": {"GATHERED": 5_000},
+    "texts are read on the walk": {"GATHERED": 60, "READ": 5_000},
+    "texts are read, then all that have the words are gathered": {"GATHERED": 60, "READ": 0},
+    "texts of what is due are read": {"GATHERED": 100, "FEW": 2_500, "READ": 5_000},
 }
 
 
@@ -148,11 +137,9 @@ def test_every_way_to_what_has_words_and_tags_finds_the_same_pages(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Which way is gone is set for plans of a million; here for thousands."""
-    for room in (sieve, view):
-        for name, value in (way | {"FEW": few, "SOME": few, "SHORTEST_WALK": 60}).items():
-            if hasattr(room, name):
-                monkeypatch.setattr(room, name, value)
-    listed = way.get("LISTED", 2_600)
+    for name, value in ({"FEW": few, "READ_AT_ONCE": 60} | way).items():
+        monkeypatch.setattr(sqlite_searching, name, value)
+    listed = 100 if way["GATHERED"] <= 100 else 2_600
     monkeypatch.setattr(sql_view, "LISTED", listed)
     for room in (searching, conditions):
         monkeypatch.setattr(room, "LISTED", listed)

@@ -26,7 +26,7 @@ class Conditions:
     def all(self) -> Where:
         """Return all of them, for a table with all columns."""
         wanted = self._wanted
-        where = common_conditions(wanted, "number")
+        where = common_conditions(wanted)
         if wanted.due_until:
             where.need("due_at <= ?", wanted.due_until)
         if wanted.created_after:
@@ -35,7 +35,7 @@ class Conditions:
 
     def rest(self, *, is_walk: bool = False) -> Where:
         """Return all of them, with tags as they are looked up for tasks that are there already."""
-        where = common_conditions(replace(self._wanted, tags=()), "number")
+        where = common_conditions(replace(self._wanted, tags=()))
         later = self.later(is_walk=is_walk)
         where.need(str(later), *later.values)
         return where

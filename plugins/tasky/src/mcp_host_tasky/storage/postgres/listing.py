@@ -73,7 +73,7 @@ class Listing:
         own = replace(wanted, tags=(), waiting=False)
         if wanted.waiting:
             own = replace(own, status=Status.PENDING)
-        where = common_conditions(own, "number")
+        where = common_conditions(own)
         rest = self._conditions.by_key()
         if wanted.waiting:
             rest.need("(open_blockers > 0 OR held_up = 1)")
@@ -105,13 +105,13 @@ class Listing:
         elif wanted.words:
             met.need(HAS_WORDS.format("tasks"), self._query)
         if wanted.priority:
-            level = common_conditions(wanted.only(priority=wanted.priority), "number")
+            level = common_conditions(wanted.only(priority=wanted.priority))
             met.need(str(level), *level.values)
         for tag in wanted.tags:
             if self._conditions.can_be_listed(tag):
                 met.need(LISTED_TAG, tag)
         self._need_other_tags(met)
-        claims = common_conditions(replace(wanted, tags=(), priority=None), "number")
+        claims = common_conditions(replace(wanted, tags=(), priority=None))
         if after:
             met.need("(unblocks < ? OR (unblocks = ? AND sort_key > ?))", after[0], *after)
         order = "ORDER BY unblocks DESC, sort_key LIMIT"

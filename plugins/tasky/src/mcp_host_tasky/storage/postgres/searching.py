@@ -206,7 +206,7 @@ class Searching:
         own = replace(wanted, tags=(), waiting=False)
         if wanted.waiting:
             own = replace(own, status=Status.PENDING)
-        where = common_conditions(own, "number")
+        where = common_conditions(own)
         source = f"{WALK_WAITING if wanted.waiting else WALK} WHERE {where} AND sort_key > ?"
         rest = self._conditions.later(is_walk=True)
         if wanted.waiting:
@@ -292,7 +292,7 @@ class Searching:
         """Return a walk in list order along an index, past a sort key that is its last value, and
         what is to be looked at of each task on it."""
         apart = replace(self._wanted, tags=(), due_until=None, created_after=None)
-        where = common_conditions(apart, "number")
+        where = common_conditions(apart)
         rest = Conditions(self._view, self._wanted, limits.TAG).later(is_walk=True)
         return f"{WALK} WHERE {where} AND sort_key > ? ORDER BY sort_key", where.values, rest
 

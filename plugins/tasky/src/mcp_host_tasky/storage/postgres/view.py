@@ -100,8 +100,8 @@ class PostgresView(SqlView):
     def each(self, values: Collection[Any]) -> tuple[str, Any]:
         return "unnest(?::text[]) AS one (value)", list(values)
 
-    def put_words(self, rows: list[tuple[int, str]]) -> None:
-        cut = [(number, text.split()) for number, text in rows]
+    def put_words(self, tasks: list[Task]) -> None:
+        cut = [(task.number, indexed(task).split()) for task in tasks]
         for part in _as_json(("number", "text"), [(number, _joined(one)) for number, one in cut]):
             self.rows_of(
                 "INSERT INTO words (number, words) "

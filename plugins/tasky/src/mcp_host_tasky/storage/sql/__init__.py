@@ -3,11 +3,12 @@
 from .counters import miscounted
 from .rows import SUMMARY, summary_of
 from .tables import STEPS, TABLES, VERSION, steps_from
-from .view import FEW, LISTED, SOME, SqlView
+from .view import EXPANSIONS, FEW, LISTED, SOME, SqlView
 from .where import Where, common_conditions
 from .words import SHORTEST_PREFIX, Reworded, indexed, is_status, reworded, says, status_word
 
 __all__ = [
+    "EXPANSIONS",
     "FEW",
     "LISTED",
     "SHORTEST_PREFIX",

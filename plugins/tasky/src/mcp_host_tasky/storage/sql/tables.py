@@ -124,9 +124,9 @@ CREATE INDEX tasks_unblocking ON tasks (unblocks DESC, sort_key)
 CREATE INDEX tasks_discovered ON tasks (discovered_from) WHERE discovered_from IS NOT NULL;
 """
 
-STEPS = {2: TO_FORMAT_3, 3: TO_FORMAT_4, 4: ""}
+STEPS = {2: TO_FORMAT_3, 3: TO_FORMAT_4, 4: "", 5: ""}
 """The statements that bring each earlier format to the next one. From 4 to 5 the words are kept in
-another way, in each database in its own."""
+another way, in each database in its own, and from 5 to 6 in SQLite."""
 VERSION = max(STEPS) + 1
 """The format that is read and written."""
 

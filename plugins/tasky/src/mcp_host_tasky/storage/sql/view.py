@@ -27,7 +27,6 @@ from .rows import (
     task_row,
 )
 from .where import Where
-from .words import indexed
 
 FEW = 2_000
 """Up to this many matches are fetched and sorted; more are met soon on a walk in list order."""
@@ -92,7 +91,12 @@ class SqlView:
     def search(self, wanted: Wanted, after: str, limit: int, count: bool) -> Found:
         raise NotImplementedError
 
-    def put_words(self, rows: list[tuple[int, str]]) -> None:
+    def words_from(self, task: Task) -> tuple[Any, ...]:
+        """Return what of a task the words come from that it is found by."""
+        return task.name, task.details, task.status
+
+    def put_words(self, tasks: list[Task]) -> None:
+        """Have new tasks found by their words; they come by number."""
         raise NotImplementedError
 
     def replace_words(self, pairs: list[tuple[Task, Task]]) -> None:
@@ -361,6 +365,7 @@ class SqlView:
         self._insert([after for before, after in changes.tasks if after and not before])
         self._replace([(old, new) for old, new in changes.tasks if old and new])
         self._relate(changes.tasks)
+        self.relate_tags(changes.tasks)
         recounted = self._count_blockers(changes)
         count_unblocked(self, changes)
         hold_up(self, changes, recounted)
@@ -397,7 +402,7 @@ class SqlView:
         if not tasks:
             return
         self.insert("tasks", [*TASK_COLUMNS, "sort_key"], [task_row(task) for task in tasks])
-        self.put_words(sorted((task.number, indexed(task)) for task in tasks))
+        self.put_words(sorted(tasks, key=lambda task: task.number))
 
     def _replace(self, pairs: list[tuple[Task, Task]]) -> None:
         if not pairs:
@@ -409,29 +414,29 @@ class SqlView:
             alike.setdefault(columns, []).append((*values, new.number))
         for columns, rows in alike.items():
             self.update("tasks", columns, "number", rows)
-        other = [
-            (old, new)
-            for old, new in pairs
-            if (old.name, old.details, old.status) != (new.name, new.details, new.status)
-        ]
+        other = [(old, new) for old, new in pairs if self.words_from(old) != self.words_from(new)]
         if other:
             self.replace_words(sorted(other, key=lambda pair: pair[1].number))
 
     def _relate(self, pairs: Iterable[tuple[Task | None, Task | None]]) -> None:
-        """Keep what tasks, each as it was and as it is, wait for, and their tags: of each only what
-        differs is written."""
-        gone_waits, waits, gone_tagged, tagged = [], [], [], []
+        """Keep what tasks, each as it was and as it is, wait for: only what differs is written."""
+        gone, come = [], []
         for old, new in pairs:
             before, after = _waits(old), _waits(new)
-            gone_waits += sorted(before - after)
-            waits += sorted(after - before)
+            gone += sorted(before - after)
+            come += sorted(after - before)
+        self.delete("waits", ("blocker_id", "task_id"), gone)
+        self.insert("waits", ("blocker_id", "task_id"), come)
+
+    def relate_tags(self, pairs: Iterable[tuple[Task | None, Task | None]]) -> None:
+        """Keep which tasks have a tag, as `_relate` keeps what they wait for."""
+        gone, come = [], []
+        for old, new in pairs:
             had, has = _tagged(old), _tagged(new)
-            gone_tagged += sorted(had - has)
-            tagged += sorted(has - had)
-        self.delete("waits", ("blocker_id", "task_id"), gone_waits)
-        self.insert("waits", ("blocker_id", "task_id"), waits)
-        self.delete("tagged", ("tag", "number"), gone_tagged)
-        self.insert("tagged", ("tag", "number"), tagged)
+            gone += sorted(had - has)
+            come += sorted(has - had)
+        self.delete("tagged", ("tag", "number"), gone)
+        self.insert("tagged", ("tag", "number"), come)
 
     def _count_blockers(self, changes: Changes) -> set[str]:
         """Count the open blockers anew, of tasks that changed theirs or whose blockers changed;

@@ -1,7 +1,5 @@
 """Conditions of a search that both databases look up alike."""
 
-# ruff: noqa: S608  statements are put together from this room's own constants; values are bound
-
 from typing import Any
 
 from ...model import Wanted
@@ -21,13 +19,21 @@ class Where:
         self._parts.append(part)
         self.values.extend(bound)
 
+    def add(self, other: "Where") -> None:
+        """Need all that another clause needs."""
+        self._parts += other._parts[1:]
+        self.values += other.values
+
+    def __bool__(self) -> bool:
+        """Whether anything is needed."""
+        return len(self._parts) > 1
+
     def __str__(self) -> str:
         return " AND ".join(self._parts)
 
 
-def common_conditions(wanted: Wanted, number: str) -> Where:
-    """Return the conditions that both databases look up alike; `number` names the column, with a +
-    where SQLite is not to look by it."""
+def common_conditions(wanted: Wanted) -> Where:
+    """Return the conditions that both databases look up alike."""
     where = Where()
     if wanted.status:
         where.need("status = ?", wanted.status.value)
@@ -54,12 +60,7 @@ def common_conditions(wanted: Wanted, number: str) -> Where:
     if wanted.waiting:
         where.need("status = 'pending' AND (open_blockers > 0 OR held_up = 1)")
     for tag in wanted.tags:
-        if number.startswith("+"):
-            # SQLite would list all that have the tag, however soon a page is full.
-            tagged = "SELECT 1 FROM tagged WHERE tag = ? AND tagged.number = tasks.number"
-            where.need(f"EXISTS ({tagged})", tag)
-        else:
-            where.need(f"{number} IN (SELECT number FROM tagged WHERE tag = ?)", tag)
+        where.need("number IN (SELECT number FROM tagged WHERE tag = ?)", tag)
     if wanted.priority:
         # As a range of the sort key, whose index has the order as well.
         level = str(5 - wanted.priority)

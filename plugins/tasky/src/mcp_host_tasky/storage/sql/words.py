@@ -40,7 +40,7 @@ def reworded(old: Task, new: Task) -> Reworded:
     gone, come = set(words_of(old.name)), set(words_of(new.name))
     if old.details == new.details:
         # Details can be long: what stands there is looked up, not listed.
-        text = fold(written(new.details))
+        text = fold(written(new.details)) if gone != come else ""
         standing = {word for word in gone ^ come if _stands_in(text, word)}
         gone, come = gone - come - standing, come - gone - standing
     else:

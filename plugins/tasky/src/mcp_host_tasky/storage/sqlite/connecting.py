@@ -15,6 +15,8 @@ from .trouble import WAIT_SECONDS, busy, corrupt, is_full
 Identity = tuple[int, int]
 _Connection = TypeVar("_Connection", bound=sqlite3.Connection)
 _BRIEFLY_MS = 250
+_MAPPED = 0x7FFF0000
+"""So much of a file is read as memory, without a call to the system: the most that SQLite maps."""
 _SHORTEST = 512  # bytes: one page of the smallest size
 
 
@@ -112,7 +114,7 @@ def connect(path: Path, kind: type[_Connection], options: str = "") -> _Connecti
         # The first of these opens the file and its log.
         connection.execute("PRAGMA synchronous = FULL")
         connection.execute("PRAGMA cache_size = -32000")
-        connection.execute("PRAGMA mmap_size = 268435456")
+        connection.execute(f"PRAGMA mmap_size = {_MAPPED}")
         # Copying pages back is left to `tidy`; only past 128 megabytes of log a writer does it.
         connection.execute("PRAGMA wal_autocheckpoint = 32000")
     except BaseException:

@@ -55,11 +55,9 @@ class SqliteFile:
     def read(self, guard: Guard = no_guard) -> Iterator[SqlView]:
         with self._connection() as connection, stoppable(connection, guard):
             connection.execute("BEGIN")
-            view = SqliteView(connection)
             try:
-                yield view
+                yield SqliteView(connection)
             finally:
-                view.close()
                 connection.rollback()
 
     @contextmanager
@@ -69,14 +67,12 @@ class SqliteFile:
         try:
             with self._connection() as connection, stoppable(connection, guard):
                 begin(connection, self._path, guard)
-                view = SqliteView(connection)
                 try:
-                    yield view
+                    yield SqliteView(connection)
                     guard()
                     connection.commit()
                     self._untidy += 1
                 finally:
-                    view.close()
                     connection.rollback()
         finally:
             self._one_writer.release()

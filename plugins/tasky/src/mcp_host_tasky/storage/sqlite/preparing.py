@@ -2,6 +2,7 @@
 
 # ruff: noqa: S608  statements are put together from this room's own constants
 
+import json
 import os
 import sqlite3
 import threading
@@ -13,6 +14,7 @@ from ..readiness import hold_up_all
 from ..sql import STEPS, TABLES, VERSION, steps_from
 from ..upgrade import Backup, refuse_foreign, upgrade_sqlite
 from .connecting import begin, connect
+from .texts import told
 from .trouble import explained
 from .view import SqliteView
 
@@ -20,26 +22,41 @@ _WORDS = """
 CREATE TABLE texts (number INTEGER PRIMARY KEY, folded TEXT NOT NULL);
 CREATE VIRTUAL TABLE words USING fts5 (folded, content = 'texts', content_rowid = 'number',
     tokenize = 'ascii', detail = none, columnsize = 0);
+CREATE VIRTUAL TABLE occurrences USING fts5vocab (words, row);
 INSERT INTO words (words, rank) VALUES ('automerge', 0), ('crisismerge', 64);
 """
-# Before format 5 the index of words had texts of its own.
-_TO_FORMAT_5 = (
-    """
+# Tags are words of the index. What else a search asks of a task stands in narrow rows, by number.
+_PLACED = "sort_key, status, open_blockers, held_up, unblocks, claimed_until, holder, claimant"
+_NEW = ", ".join(f"new.{name}" for name in _PLACED.split(", "))
+_PLACES = f"""
+DROP TABLE tagged;
+DROP INDEX tasks_order;
+DROP INDEX tasks_status_order;
+CREATE INDEX tasks_order ON tasks (sort_key, status);
+CREATE TABLE places (number INTEGER PRIMARY KEY, {_PLACED});
+INSERT INTO places SELECT number, {_PLACED} FROM tasks ORDER BY number;
+CREATE TRIGGER tasks_made AFTER INSERT ON tasks BEGIN
+    INSERT INTO places VALUES (new.number, {_NEW}); END;
+CREATE TRIGGER tasks_moved AFTER UPDATE OF {_PLACED} ON tasks BEGIN
+    UPDATE places SET ({_PLACED}) = ({_NEW}) WHERE number = new.number; END;
+CREATE TRIGGER tasks_deleted AFTER DELETE ON tasks BEGIN
+    DELETE FROM places WHERE number = old.number; END;
+"""
+# Before format 5 the index of words had texts of its own, before format 6 texts had words alone.
+_OLD_WORDS = """
 CREATE TABLE kept AS SELECT rowid AS number, folded FROM words;
 DROP TABLE words;
 """
-    + _WORDS
-    + """
-INSERT INTO texts SELECT number, folded FROM kept;
-DROP TABLE kept;
-INSERT INTO words (words) VALUES ('rebuild');
+_OLD_TEXTS = """
+DROP TABLE words;
+ALTER TABLE texts RENAME TO kept;
 """
-)
 _SCHEMA = (
     TABLES.format(text="TEXT").replace("BIGINT NOT NULL PRIMARY KEY", "INTEGER PRIMARY KEY")
     + """
 CREATE TABLE vocabulary (word TEXT NOT NULL PRIMARY KEY) WITHOUT ROWID;
 """
+    + _PLACES
     + _WORDS
 )
 
@@ -88,16 +105,31 @@ def prepare(connection: sqlite3.Connection, path: Path) -> None:
         found = connection.execute("PRAGMA user_version").fetchone()[0]
         if found in STEPS:
             Backup(path, str(found)).copy_database()
-            words = _TO_FORMAT_5 if found < 5 else ""
-            for statement in _statements(steps_from(found).format(text="TEXT") + words):
-                connection.execute(statement)
-            hold_up_all(SqliteView(connection))
+            _upgrade(connection, found)
         elif found < VERSION:
             upgrade_sqlite(connection, path, _statements(_SCHEMA), SqliteView(connection))
         connection.execute(f"PRAGMA user_version = {VERSION}")
         connection.commit()
     finally:
         connection.rollback()
+
+
+def _upgrade(connection: sqlite3.Connection, version: int) -> None:
+    """Bring the tables of an earlier format to the newest one."""
+    words = (_OLD_WORDS if version < 5 else _OLD_TEXTS) + _WORDS
+    for statement in _statements(steps_from(version).format(text="TEXT") + _PLACES + words):
+        connection.execute(statement)
+    kept = connection.execute(
+        "SELECT number, folded, tags FROM kept JOIN tasks USING (number) ORDER BY number"
+    )
+    connection.executemany(
+        "INSERT INTO texts VALUES (?, ?)",
+        ((number, told(folded.split(), json.loads(tags))) for number, folded, tags in kept),
+    )
+    connection.execute("DROP TABLE kept")
+    connection.execute("INSERT INTO words (words) VALUES ('rebuild')")
+    if version < 4:
+        hold_up_all(SqliteView(connection))
 
 
 def _statements(script: str) -> list[str]:

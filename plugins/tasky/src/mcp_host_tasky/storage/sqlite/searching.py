@@ -1,0 +1,363 @@
+"""How a search of the SQLite store goes: past which tasks, and by which index.
+
+The index of words (see `texts`) finds what has words, tags and a status, by number. Few are
+gathered: all other conditions, and the place in a list, stand in narrow rows by number (`places`),
+so that no task's row is read. Of many, the tasks are walked in the order asked
+for, and the text of each is looked at until the page is full.
+"""
+
+# ruff: noqa: S608  statements are put together from this room's own constants; values are bound
+
+import json
+from collections.abc import Collection, Generator, Iterator, Sequence
+from contextlib import closing
+from dataclasses import replace
+from typing import Any, NamedTuple, Protocol
+
+from ...model import Status, Wanted
+from ..sql import Where, common_conditions
+from ..store import COUNTED, EXAMINED
+from .asking import Asked, asked
+from .texts import fits, needles
+
+GATHERED = 18_000
+"""Up to so many tasks that may match are gathered and sorted; more are met soon on a walk."""
+NEW = 10_000
+"""What is new may stand at the end of every list, where a walk comes last: so much is gathered."""
+FEW = 2_000
+"""Of so many tasks each text is read where many more have the words."""
+LOOKED_UP = 4_000
+"""So many tasks are looked up by number to count those of them that match."""
+READ_AT_ONCE = 100
+READ = 4_000
+"""After so many texts in vain all that have the words are gathered, however many they are."""
+_READY = "status = 'pending' AND open_blockers = 0 AND held_up = 0"
+
+
+class View(Protocol):
+    """What this room needs of a view of the store."""
+
+    def rows(self, sql: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]: ...
+
+    def walk(
+        self, sql: str, values: Sequence[Any], size: int
+    ) -> Iterator[list[tuple[Any, ...]]]: ...
+
+    def among(self, values: Collection[Any]) -> tuple[str, Any]: ...
+
+    def texts(self, numbers: Collection[int]) -> dict[int, str]: ...
+
+    def known(self, word: str) -> list[str] | None: ...
+
+    def counted(self, status: Status | None) -> int: ...
+
+
+class Order(NamedTuple):
+    """An order of tasks, and the condition that they stand past a place in it."""
+
+    by: str
+    past: str
+    place: Sequence[Any]
+
+
+class Source(NamedTuple):
+    """A SELECT of the numbers of tasks among which all that match are."""
+
+    sql: str
+    values: Sequence[Any]
+
+
+def listed(after: str) -> Order:
+    """The order of every list, past a sort key."""
+    return Order("sort_key", "sort_key > ?", (after,))
+
+
+def unblocking(after: tuple[int, str] | None) -> Order:
+    """What unblocks most first, past one with so many and that sort key."""
+    by = "unblocks DESC, sort_key"
+    if after is None:
+        return Order(by, "true", ())
+    return Order(by, "(unblocks < ? OR (unblocks = ? AND sort_key > ?))", (after[0], *after))
+
+
+_NONE = Source("SELECT number FROM tasks WHERE false", ())
+
+
+class Searching:
+    """The tasks that a search finds in one moment of the plan.
+
+    Invariants: `_words` finds what has the words and tags, and `_some_words` some of it where that
+    is sooner found; `_words` is None where neither is asked for. All that match are in `_source`,
+    which has at most `GATHERED`; without one they are walked to. `_reads` says that texts tell
+    which tasks of the source or the walk have words and tags.
+    """
+
+    def __init__(self, view: View, wanted: Wanted) -> None:
+        self._view = view
+        self._wanted = wanted
+        self._asked = asked(view, wanted)
+        self._needles = needles(wanted)
+        self._words = _matching(self._asked.exact) if self._asked else None
+        self._some_words: Source | None = None
+        self._counted: int | None = None
+        self._where = self._conditions()
+        self._source = _NONE if _is_void(wanted) else self._choose()
+        self._reads = self._words is not None and self._source not in (self._words, _NONE)
+
+    def first(self, order: Order, limit: int) -> list[int]:
+        """Return the numbers of so many tasks, in an order past a place."""
+        if self._source and self._reads:
+            return self._saying(self._sorted(self._source, order, FEW))[:limit]
+        if self._source:
+            return self._sorted(self._source, order, limit)
+        found: list[int] = []
+        read = 0
+        with closing(self._walk(order, limit)) as parts:
+            for rows in parts:
+                found += [row[0] for row in rows if not self._reads or fits(row[1], self._needles)]
+                read += len(rows)
+                if len(found) >= limit:
+                    break
+                if self._words and read > READ:
+                    return self._sorted(self._words, order, limit)
+        return found[:limit]
+
+    def total(self) -> tuple[int, bool]:
+        """Return how many match, at most one more than are counted, and whether that is of those
+        that were looked at alone."""
+        if self._wanted.only_status:
+            return self._view.counted(self._wanted.status), False
+        if self._source and self._reads:
+            numbers = self._sorted(self._source, listed(""), FEW)
+            return len(self._saying(numbers)), False
+        if self._counted is not None:
+            return self._counted, False
+        if self._source:
+            return self._count(self._source), False
+        if self._words is None:
+            return self._total_of_walk()
+        some = self._some_words or self._words
+        if not self._where:
+            return self._size(some, COUNTED), some is not self._words
+        sql = f"SELECT number FROM ({some.sql}) LIMIT {LOOKED_UP}"
+        return self._count(Source(sql, some.values)), True
+
+    # What all that match are among
+
+    def _choose(self) -> Source | None:
+        if self._asked is None or self._words is None:
+            return next((one for one, most in self._others() if self._has_at_most(one, most)), None)
+        if (without := self._asked.without) and self._has_at_most(_matching(without), FEW):
+            return _matching(without)
+        count = self._count_words(self._asked)
+        # A text takes longer to read than a place to look up.
+        for one, most in self._others():
+            if self._has_at_most(one, min(most, FEW, count // 8)):
+                return one
+        return self._words if count <= GATHERED else None
+
+    def _count_words(self, asked: Asked) -> int:
+        """Return how many tasks have the words and tags, at most one more than are gathered."""
+        if asked.frequent is None:
+            return self._size(_matching(asked.exact), GATHERED)
+        frequent = _matching(asked.frequent)
+        if not self._has_at_most(frequent, GATHERED):
+            self._some_words = frequent
+            return GATHERED + 1
+        # To ask again would take as long again: what was found is kept.
+        exact = _matching(asked.exact)
+        sql = f"{exact.sql} LIMIT {GATHERED + 1}"
+        found = [row[0] for row in self._view.rows(sql, exact.values)]
+        kept = Source("SELECT value AS number FROM json_each(?)", (json.dumps(found),))
+        self._some_words = kept
+        if len(found) <= GATHERED:
+            self._words = kept
+        return len(found)
+
+    def _others(self) -> Iterator[tuple[Source, int]]:
+        """Give the sources that may be short, and how long each may be."""
+        wanted = self._wanted
+        if wanted.claimed_by is not None or wanted.held_by is not None or wanted.held:
+            sql = "SELECT number FROM tasks INDEXED BY tasks_claimed WHERE claimed_until > ?"
+            yield Source(sql, (wanted.now,)), GATHERED
+        if wanted.created_after:
+            sql = "SELECT number FROM tasks INDEXED BY tasks_created WHERE created_at > ?"
+            yield Source(sql, (wanted.created_after,)), NEW
+        if wanted.due_until and self._words:
+            sql = "SELECT number FROM tasks INDEXED BY tasks_due WHERE due_at <= ?"
+            yield Source(sql, (wanted.due_until,)), FEW
+
+    def _size(self, source: Source, most: int) -> int:
+        """Return how many tasks a source has, at most one more than so many."""
+        sql = f"SELECT count(*) FROM (SELECT 1 FROM ({source.sql}) LIMIT {most + 1})"
+        return int(self._view.rows(sql, source.values)[0][0])
+
+    def _has_at_most(self, source: Source, most: int) -> bool:
+        return self._size(source, most) <= most
+
+    def _count(self, source: Source) -> int:
+        """Return how many of a source match, at most one more than are counted."""
+        if not self._where:
+            return self._size(source, COUNTED)
+        sql = f"SELECT count(*) FROM (SELECT 1 FROM {self._joined(source)} LIMIT {COUNTED + 1})"
+        return int(self._view.rows(sql, (*source.values, *self._where.values))[0][0])
+
+    def _sorted(self, source: Source, order: Order, limit: int) -> list[int]:
+        """Return the first of a source, and note how many of it match."""
+        sql = (
+            "WITH found AS MATERIALIZED (SELECT places.number, sort_key, unblocks "
+            f"FROM {self._joined(source)}) SELECT number, (SELECT count(*) FROM found) FROM found "
+            f"WHERE {order.past} ORDER BY {order.by} LIMIT ?"
+        )
+        values = (*source.values, *self._where.values, *order.place, limit)
+        rows = self._view.rows(sql, values)
+        if rows:
+            self._counted = min(rows[0][1], COUNTED + 1)
+        return [row[0] for row in rows]
+
+    def _joined(self, source: Source) -> str:
+        """Return the FROM and WHERE of those of a source that fulfil the conditions."""
+        # The order of a CROSS JOIN is that of the loops: each of the source is looked up.
+        joined = f"({source.sql}) AS one CROSS JOIN places ON places.number = one.number"
+        return f"{joined} WHERE {self._where}"
+
+    def _saying(self, numbers: Sequence[int]) -> list[int]:
+        """Return those of the tasks whose texts have the words and tags, in their order."""
+        texts = self._view.texts(numbers)
+        return [number for number in numbers if fits(texts[number], self._needles)]
+
+    # Walking
+
+    def _walk(self, order: Order, limit: int) -> Generator[list[tuple[Any, ...]]]:
+        """Give the numbers of tasks that fulfil the conditions, in order, some at a time; with
+        their texts where these are to be looked at."""
+        size = READ_AT_ONCE if self._reads else limit
+        if "unblocks" in order.by:
+            where = self._in_key(self._wanted)
+            where.need(_READY)
+            where.need(order.past, *order.place)
+            yield from self._walked("tasks_unblocking", where, order.by, size)
+            return
+        for where in self._ranges(*order.place):
+            in_key = self._in_key(replace(self._wanted, priority=None, due_until=None))
+            where.add(in_key)
+            yield from self._walked(self._index, where, order.by, size)
+
+    def _walked(
+        self, index: str, where: Where, by: str, size: int
+    ) -> Iterator[list[tuple[Any, ...]]]:
+        rest = self._beside_index(index)
+        if rest:
+            where.need(_elsewhere(rest), *rest.values)
+        source = f"tasks INDEXED BY {index}"
+        sql = f"SELECT number FROM {source} WHERE {where} ORDER BY {by}"
+        if self._reads:
+            # The order of a CROSS JOIN is that of the loops.
+            sql = (
+                f"SELECT tasks.number, folded FROM {source} CROSS JOIN texts "
+                f"ON texts.number = tasks.number WHERE {where} ORDER BY {by}"
+            )
+        yield from self._view.walk(sql, where.values, size)
+
+    @property
+    def _index(self) -> str:
+        return "tasks_order" if self._wanted.ready_for is None else "tasks_ready"
+
+    def _ranges(self, after: str = "") -> list[Where]:
+        """Return the parts of the list that can match, past a place, each a range of its index: in
+        each priority what is due comes first."""
+        wanted = self._wanted
+        levels = [5 - wanted.priority] if wanted.priority else list(range(5))
+        ends = [(f"{level}", f"{level}{wanted.due_until or ''}~") for level in levels]
+        if not wanted.due_until:
+            ends = [(ends[0][0], ends[-1][1])]
+        found = []
+        for low, high in ends:
+            if after < high:
+                where = Where()
+                where.need("sort_key > ? AND sort_key < ?", max(low, after), high)
+                if wanted.ready_for is not None:
+                    ready = common_conditions(wanted.only(ready_for=wanted.ready_for))
+                    where.add(ready)
+                if wanted.status or wanted.waiting:
+                    where.need("status = ?", (wanted.status or Status.PENDING).value)
+                found.append(where)
+        return found
+
+    def _beside_index(self, index: str) -> Where:
+        """Return the conditions that the index of a walk knows nothing of."""
+        wanted = self._wanted
+        rest = replace(
+            wanted,
+            words=(),
+            tags=(),
+            status=None,
+            priority=None,
+            due_until=None,
+            created_after=None,
+        )
+        if index == "tasks_ready":
+            rest = replace(rest, ready_for=None)
+        return common_conditions(rest)
+
+    def _in_key(self, wanted: Wanted) -> Where:
+        """Return the conditions on times and priority, which are looked up in the sort key."""
+        where = common_conditions(wanted.only(priority=wanted.priority))
+        if wanted.due_until:
+            where.need("substr(sort_key, 2, 20) <= ?", wanted.due_until)
+        if wanted.created_after:
+            where.need("substr(sort_key, 22, 27) > ?", wanted.created_after)
+        return where
+
+    def _total_of_walk(self) -> tuple[int, bool]:
+        """Count what matches among the first tasks in list order; what the index of the walk has
+        is not of those."""
+        rest = self._beside_index(self._index)
+        fits = Where()
+        if created := self._wanted.created_after:
+            fits.need("substr(sort_key, 22, 27) > ?", created)
+        most = EXAMINED if fits else COUNTED
+        if rest:
+            fits.need(_elsewhere(rest), *rest.values)
+            most = LOOKED_UP
+        total = looked_at = 0
+        for where in self._ranges():
+            sql = (
+                f"SELECT number, sort_key FROM tasks INDEXED BY {self._index} WHERE {where} "
+                f"ORDER BY sort_key LIMIT {most + 1 - looked_at}"
+            )
+            counted = f"SELECT count(*), count(CASE WHEN {fits} THEN 1 END) FROM ({sql}) AS tasks"
+            ((looked, found),) = self._view.rows(counted, (*fits.values, *where.values))
+            looked_at += looked
+            total += found
+            if looked_at > most:
+                break
+        return total, bool(fits) and looked_at > most
+
+    # Conditions
+
+    def _conditions(self) -> Where:
+        """Return the conditions that places tell, but for what the index of words is asked."""
+        wanted = self._wanted
+        asked = replace(wanted, words=(), tags=())
+        if self._words:
+            asked = replace(asked, status=None)
+        where = common_conditions(replace(asked, priority=None))
+        in_key = self._in_key(wanted)
+        where.add(in_key)
+        return where
+
+
+def _matching(expression: str) -> Source:
+    return Source("SELECT rowid AS number FROM words WHERE words MATCH ?", (expression,))
+
+
+def _is_void(wanted: Wanted) -> bool:
+    """Whether nothing can match: what is ready, or waits, is pending."""
+    is_pending = wanted.ready_for is not None or wanted.waiting
+    return is_pending and wanted.status not in (None, Status.PENDING)
+
+
+def _elsewhere(rest: Where) -> str:
+    """Return the condition that a task's row of `places` fulfils others."""
+    return f"EXISTS (SELECT 1 FROM places WHERE places.number = tasks.number AND {rest})"

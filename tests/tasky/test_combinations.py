@@ -1,0 +1,164 @@
+"""Every combination of conditions has the same answers on SQLite as on JSON, by whichever way, and
+SQLite's own checks find nothing wrong after any edits."""
+
+import itertools
+import random
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from mcp_host_tasky.service import Caller, Search, Tasks
+from mcp_host_tasky.storage.sql import view as sql_view
+from mcp_host_tasky.storage.sqlite import asking, searching
+from tasky_lab import ME, Clock, Ids, Plans, edit, names
+
+COUNT = 1_200
+TAGS = ["home", "field work", "field-work", "a·b", "a-b", "§x", "Ärger", "工作", "rare"]
+WORDS = ["update", "server", "serve", "servant", "upset", "up", "grün", "任务列表", "rare"]
+
+# One worker makes the plans, for all of these.
+pytestmark = pytest.mark.xdist_group("tasky_combinations")
+
+
+@pytest.fixture(scope="module")
+def both(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[Tasks]]:
+    """The same plan on SQLite and on JSON."""
+    chance = random.Random(5)
+    items = [_item(number, chance) for number in range(COUNT)]
+    stores = []
+    clock = Clock()
+    for kind in ("sqlite", "json"):
+        tasks = Plans(tmp_path_factory.mktemp(kind), str, clock, Ids()).open(kind)
+        clock.now = Clock().now
+        ids: list[str] = []
+        for start in range(0, COUNT, 300):
+            made = tasks.create(items[start : start + 300], ME)
+            ids += [str(view["task_id"]) for view in made]
+            clock.forward(days=1)
+        tasks.edit([{"task_id": one, "action": "complete"} for one in ids[::4]], ME)
+        tasks.edit([{"task_id": one, "action": "cancel"} for one in ids[1::12]], ME)
+        waiting = [
+            {"task_id": one, "action": "update", "add_blockers": [ids[at // 7]]}
+            for at, one in enumerate(ids)
+            if at % 9 == 8
+        ]
+        tasks.edit(waiting, ME)
+        claims = [
+            {"task_id": one, "action": "claim", "lease_seconds": 86_400} for one in ids[2::16]
+        ]
+        tasks.edit(claims, Caller("ann"))
+        stores.append(tasks)
+    yield stores
+    for tasks in stores:
+        tasks.close()
+
+
+def _item(number: int, chance: random.Random) -> dict[str, Any]:
+    words = [word for at, word in enumerate(WORDS) if chance.random() < 0.8 / (at + 1)]
+    tags = [tag for at, tag in enumerate(TAGS) if chance.random() < 0.6 / (at + 1)]
+    item = {"name": " ".join([*words, f"task {number}"]), "tags": tags}
+    if chance.random() < 0.6:
+        item["due_date"] = f"2026-12-{chance.randint(1, 28):02}"
+    return {**item, "priority": chance.choice([1, 2, 3, 3, 3, 5])}
+
+
+CONDITIONS: dict[str, list[Any]] = {
+    "search": [None, "update", "upd", "serv", "up", "server upd", "rare", "任务列", "gru", "none"],
+    "tags": [(), ("home",), ("field work",), ("home", "a·b"), ("rare",), ("field-work", "home")],
+    "status": [None, None, "pending", "completed"],
+    "priority": [None, None, 1, 3],
+    "due_before": [None, None, "2026-12-01", "2026-12-20"],
+    "created_after": [None, None, "2026-11-22", "2026-11-24"],
+    "more": [
+        {},
+        {"ready": True},
+        {"ready": True, "sort": "unblocks"},
+        {"claimed_by": "ann"},
+        {"waiting": True},
+    ],
+}
+EVERY = list(itertools.product(*CONDITIONS.values()))
+WAYS: dict[str, dict[str, int]] = {
+    "as a plan of a million is searched": {},
+    "few are gathered": {"GATHERED": 40, "FEW": 10, "NEW": 20, "READ_AT_ONCE": 7},
+    "all are gathered after some texts": {"GATHERED": 40, "FEW": 10, "READ_AT_ONCE": 7, "READ": 7},
+    "texts of the few are read": {"GATHERED": 40, "FEW": 1_000},
+    "few beginnings are spelt out": {"EXPANSIONS": 1, "FEW": 20},
+    "few beginnings are spelt out, few are gathered": {"EXPANSIONS": 1, "FEW": 20, "GATHERED": 40},
+}
+
+
+@pytest.mark.parametrize("way", WAYS.values(), ids=WAYS)
+def test_any_combination_of_conditions_finds_the_same_pages_and_total(
+    both: list[Tasks], way: dict[str, int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Which way is gone is set for plans of a million; here for a thousand."""
+    for name, value in way.items():
+        for room in (asking, searching, sql_view):
+            if hasattr(room, name):
+                monkeypatch.setattr(room, name, value)
+    for chosen in random.Random(str(way)).sample(EVERY, 300):
+        *conditions, more = chosen
+        wanted = dict(zip(CONDITIONS, conditions, strict=False)) | more
+        cursors: list[str | None] = [None, None]
+        for _ in range(3):
+            found, expected = [
+                tasks.search(Search(**wanted, limit=20, cursor=cursor), Caller("ben"))
+                for tasks, cursor in zip(both, cursors, strict=True)
+            ]
+            assert found.rows == expected.rows, wanted
+            if found.has_more:
+                assert found.total <= expected.total, wanted
+            else:
+                assert found.total == expected.total, wanted
+            cursors = [found.next_cursor, expected.next_cursor]
+            if cursors[0] is None:
+                break
+        assert (cursors[0] is None) == (cursors[1] is None), wanted
+
+
+@pytest.mark.parametrize("longest", [5, 9_000])
+@pytest.mark.parametrize("seed", range(3))
+def test_sqlite_finds_no_damage_after_random_edits_of_words(
+    plans: Plans, seed: int, longest: int
+) -> None:
+    """The index of words is told of what differs, no more: SQLite compares it with the texts."""
+    chance = random.Random(seed)
+    both = [plans.open("sqlite"), plans.open("json")]
+    known: list[tuple[str, str]] = []
+    for _ in range(25):
+        new = [_worded(chance, longest) for _ in range(chance.randint(1, 2))]
+        made = [[view["task_id"] for view in tasks.create(new, ME)] for tasks in both]
+        known += zip(*made, strict=True)
+        for ids in chance.sample(known, min(len(known), 3)):
+            operation = _changed(chance, longest)
+            for tasks, task_id in zip(both, ids, strict=True):
+                edit(tasks, **operation, task_id=task_id)
+            if operation["action"] == "delete":
+                known.remove(ids)
+        while chance.random() < 0.5 and both[0].tidy():
+            pass
+        assert both[0].check() == []
+        for search in ("abc", "abd", "abcc", "äbc", "日本語", "aaaa"):
+            found, expected = [names(tasks, search=search) for tasks in both]
+            assert found == expected
+
+
+def _worded(chance: random.Random, longest: int) -> dict[str, Any]:
+    stems = ["abc", "abd", "äbc", "xyz", "q", "ab", "日本語", "aaaa"]
+    lengths = [0, 0, 1, 2, longest // 20, longest]
+    words = [
+        chance.choice(stems) + chance.choice("abc") * chance.choice(lengths)
+        for _ in range(chance.randint(0, 5))
+    ]
+    tags = chance.sample(TAGS, chance.randint(0, 3))
+    return {"name": f"task {chance.random()}", "details": " ".join(words)[:40_000], "tags": tags}
+
+
+def _changed(chance: random.Random, longest: int) -> dict[str, Any]:
+    fields = _worded(chance, longest)
+    name = chance.choice([*fields, "status", "delete"])
+    if name == "delete":
+        return {"action": "delete"}
+    fields["status"] = chance.choice(["pending", "completed"])
+    return {"action": "update", name: fields[name]}
