@@ -7,7 +7,7 @@ const COLUMNS = {
 };
 const FRESH_MS = 2500;
 const board = {};
-const drawn = {}; // what is shown: news that change nothing of a column draw nothing of it
+const drawn = {}; // what stands in each column, by key: what it was made of, and its element
 const most = {}; // how many rows somebody asked for in a column, so that news take none of them away
 
 export function query(more = {}) {
@@ -27,6 +27,7 @@ function card(row, column) {
     "data-key": row.task_id, "data-open": row.task_id,
   }, el("span", { class: "title" }, row.name));
   if (age < FRESH_MS) made.style.animationDelay = `${-age}ms`; // it goes on where it was
+  made.addEventListener("animationend", () => made.classList.remove("fresh")); // moved, it would begin again
   const line = el("span", { class: "line" }, el("span", { title: "Priority" }, `P${row.priority}`));
   if (row.due_date) line.append(el("span", { class: !done && isLate(row.due_date) ? "late" : "" }, `due ${row.due_date.replace("T", " ").slice(0, 16)}`));
   if (row.claimed_by && column === "held") line.append(el("span", { title: `until ${clock(row.claimed_until)}` }, row.claimed_since ? `since ${clock(row.claimed_since)}, ${ago(row.claimed_since)}` : ""));
@@ -36,28 +37,53 @@ function card(row, column) {
   return made;
 }
 
-function cardsOf(name, column) {
-  if (!column.rows.length) return [el("p", { class: "empty" }, "Nothing here.")];
-  if (name !== "held") return column.rows.map((row) => card(row, name));
-  const holders = new Map();
-  for (const row of column.rows) holders.set(row.claimed_by, [...(holders.get(row.claimed_by) ?? []), row]);
-  return [...holders].flatMap(([who, rows]) => [el("h3", {}, `${who} (${rows.length})`), ...rows.map((row) => card(row, name))]);
+function partsOf(name, column) {
+  // Each part has a key, what it is made of, and how: news leave standing what they do not change.
+  const cardOf = (row) => [row.task_id, JSON.stringify(row) + (row.claimed_since ? ago(row.claimed_since) : ""), () => card(row, name)];
+  const parts = [];
+  if (!column.rows.length) parts.push(["empty", "", () => el("p", { class: "empty" }, "Nothing here.")]);
+  else if (name !== "held") parts.push(...column.rows.map(cardOf));
+  else {
+    const holders = new Map();
+    for (const row of column.rows) holders.set(row.claimed_by, [...(holders.get(row.claimed_by) ?? []), row]);
+    for (const [who, rows] of holders) parts.push([`holder ${who}`, rows.length, () => el("h3", {}, `${who} (${rows.length})`)], ...rows.map(cardOf));
+  }
+  if (column.cursor) parts.push(["more", "", () => el("button", { class: "more", "data-key": `more ${name}`, onclick: () => moreOf(name) }, "Show more")]);
+  return parts;
+}
+
+function columnOf(name) {
+  const found = document.querySelector(`.column[data-name="${name}"]`);
+  if (found) return found;
+  const made = el("div", { class: "column", "data-name": name, role: "group", "aria-label": COLUMNS[name] },
+    el("h2", {}, COLUMNS[name], el("span", { class: "soft" })), el("div", { class: "cards" }));
+  $("board").append(made);
+  return made;
 }
 
 function drawColumn(name) {
   const column = board[name];
-  const shown = name === "held" ? "" : JSON.stringify(column); // what is held gets older by itself
-  if (shown && shown === drawn[name]) return;
-  drawn[name] = shown;
-  const cards = el("div", { class: "cards" }, cardsOf(name, column));
-  if (column.cursor) cards.append(el("button", { class: "more", "data-key": `more ${name}`, onclick: () => moreOf(name) }, "Show more"));
+  const place = columnOf(name);
   const total = `${column.total.toLocaleString()}${column.is_more ? "+" : ""}`;
-  const made = el("div", { class: "column", "data-name": name, role: "group", "aria-label": COLUMNS[name] },
-    el("h2", {}, COLUMNS[name], el("span", { class: "soft" }, total)), cards);
-  const place = document.querySelector(`.column[data-name="${name}"]`);
-  const scrolled = place?.querySelector(".cards").scrollTop ?? 0;
-  if (place) place.replaceWith(made); else $("board").append(made);
-  cards.scrollTop = scrolled;
+  const count = place.querySelector("h2 span");
+  if (count.textContent !== total) count.textContent = total;
+  const before = drawn[name];
+  const parts = (drawn[name] = new Map());
+  for (const [key, said, make] of partsOf(name, column)) {
+    const known = before?.get(key);
+    parts.set(key, known?.said === said ? known : { said, element: make() });
+  }
+  put(place.querySelector(".cards"), [...parts.values()].map((one) => one.element));
+}
+
+function put(place, wanted) {
+  const stays = new Set(wanted);
+  for (const child of [...place.children]) if (!stays.has(child)) child.remove();
+  let at = place.firstChild;
+  for (const one of wanted) {
+    if (one === at) at = at.nextSibling;
+    else place.insertBefore(one, at);
+  }
 }
 
 async function rest(name, column, asked) {
