@@ -49,9 +49,6 @@ class SqlView:
     values, and how it searches and keeps words.
     """
 
-    by_number = "tasks"
-    """Where tasks are looked up by a few numbers, and by no index of another condition."""
-
     def rows(self, sql: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         raise NotImplementedError
 
@@ -256,17 +253,6 @@ class SqlView:
         columns = f"{SUMMARY}, details" if wanted.words else SUMMARY
         sql = f"SELECT {columns} FROM tasks WHERE number {clause} ORDER BY sort_key"
         return [summary_of(row, wanted) for row in self.rows(sql, (value,))]
-
-    def from_few(
-        self, numbers: Collection[int], wanted: Wanted, where: Where, after: str, limit: int
-    ) -> Found:
-        """Return the page, and the total, of those among a few tasks that fulfil the conditions."""
-        clause, value = self.among(numbers)
-        # Sorted here: an ORDER BY could lead the database to walk all tasks in list order.
-        sql = f"SELECT sort_key, number FROM {self.by_number} WHERE number {clause} AND {where}"
-        found = sorted(self.rows(sql, (value, *where.values)))
-        page = [number for key, number in found if key > after][: limit + 1]
-        return Found(self.summaries(page, wanted), len(found))
 
     def with_tags(self, tags: Collection[str]) -> tuple[str, list[Any]] | None:
         """Return the SELECT of the numbers of tasks with all of several tags, the rarest one first;

@@ -16,6 +16,7 @@ from .texts import Retold, is_plain, retold, text_of
 
 class SqliteView(SqlView):
     by_number = "tasks NOT INDEXED"
+    """Where tasks are looked up by a few numbers, and by no index of another condition."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
