@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from mcp_host_tasky.service import Plan, Tasks
+from mcp_host_tasky.service import Plan, Search, Tasks
 from mcp_host_tasky.storage import Home, open_store
 from tasky_lab import ME, Person, create, edit, get, items, names, refusal
 
@@ -266,6 +266,73 @@ def test_an_edit_of_the_same_field_conflicts_and_resolving_keeps_both_sides(
     assert plan.info()["total"] == 4
     tracked.commit("merged")
     assert "no damage" in tracked.tasky("check")
+
+
+@pytest.mark.parametrize("deleted_by", ["ours", "theirs"])
+def test_what_one_side_deleted_and_the_other_changed_stays_until_git_is_told(
+    tracked: Place, deleted_by: str
+) -> None:
+    (task,) = create(tracked.tasks(), "Dig")
+
+    def change(plan: Tasks) -> None:
+        edit(plan, "update", task, priority=5)
+
+    def delete(plan: Tasks) -> None:
+        edit(plan, "delete", task)
+
+    ours, theirs = (delete, change) if deleted_by == "ours" else (change, delete)
+    assert "CONFLICT (modify/delete)" in merged(tracked, 3, ours, theirs)
+    assert "tasky resolve" in tracked.tasky("check", fails=True)
+
+    for _ in range(2):  # asked again, it says the same and notes nothing twice
+        said = tracked.tasky("resolve")
+        assert f"resolved: {tracked.folder}/.tasky/tasks/{task}.json" in said
+        command = said.partition("Tell git with: ")[2].split()
+    seen = get(tracked.tasks(), task)
+    assert (seen["name"], seen["priority"]) == ("Dig", 5)
+    (note,) = seen["notes"]
+    side = "Our side" if deleted_by == "ours" else "The other side"
+    assert note["text"].startswith(f"{side} of a merge deleted this task")
+
+    tracked.run(*command)
+    tracked.git("commit", "-q", "-m", "merged")
+    assert "nothing to resolve" in tracked.tasky("resolve")
+    assert "no damage" in tracked.tasky("check")
+
+
+def test_a_task_deleted_after_such_a_conflict_is_told_to_git_the_same_way(tracked: Place) -> None:
+    (task,) = create(tracked.tasks(), "Dig")
+    merged(
+        tracked,
+        3,
+        lambda plan: edit(plan, "update", task, priority=5),
+        lambda plan: edit(plan, "delete", task),
+    )
+    tracked.tasky("delete", task)
+
+    command = tracked.tasky("resolve").partition("Tell git with: ")[2].split()
+    tracked.run(*command)
+    tracked.git("commit", "-q", "-m", "merged")
+
+    assert tracked.tasks().info()["total"] == 3
+    assert "nothing to resolve" in tracked.tasky("resolve")
+
+
+@pytest.mark.parametrize("details", ["", "Where the beds are, and how deep. " * 20])
+def test_what_is_said_of_a_deleted_task_is_never_merged_into_a_new_one(
+    tracked: Place, details: str
+) -> None:
+    (task,) = create(tracked.tasks(), "Write the docs", details=details)
+
+    def replaced(plan: Tasks) -> None:
+        edit(plan, "delete", task)
+        create(plan, "Write the tests", details=details)
+
+    said = merged(tracked, 3, lambda plan: edit(plan, "complete", task), replaced)
+
+    assert "CONFLICT (modify/delete)" in said
+    (new,) = tracked.tasks().search(Search(search="tests"), ME).rows
+    assert new["status"] == "pending"
 
 
 def test_the_claims_of_a_tracked_plan_are_shared_and_git_sees_nothing_of_them(

@@ -1,5 +1,7 @@
 """The commands that look after a plan: check, backup, resolve."""
 
+import os
+import shlex
 from datetime import datetime
 from pathlib import Path
 from typing import Annotated
@@ -60,7 +62,8 @@ def backup(
 
 
 def resolve(folder: Folder = HERE, as_json: AsJson = False) -> None:
-    """Resolve what a merge left in a JSON plan: our side stays, theirs is kept in a note."""
+    """Resolve what a merge left in a JSON plan: our side stays, theirs is kept in a note; what one
+    side deleted and the other changed stays."""
     project = find_project(folder)
     location = project.location
     if location.kind != "json" or location.path is None:
@@ -68,10 +71,14 @@ def resolve(folder: Folder = HERE, as_json: AsJson = False) -> None:
             f"The plan of {project.folder} is not kept in JSON files, which alone git merges.",
             reason="not_json",
         )
-    files = [str(file) for file in JsonFile(location.path, location.shared).resolve()]
+    files = JsonFile(location.path, location.shared).resolve()
     if as_json:
-        print_json({"resolved": files})
+        print_json({"resolved": list(map(str, files))})
         return
     for file in files:
         typer.echo(plain(f"resolved: {file}"))
-    typer.echo("Tell git with: git add" if files else "nothing to resolve")
+    if not files:
+        typer.echo("nothing to resolve")
+        return
+    told = files[0] if len(files) == 1 else files[0].parent
+    typer.echo(plain(f"Tell git with: git add --all {shlex.quote(os.path.relpath(told))}"))

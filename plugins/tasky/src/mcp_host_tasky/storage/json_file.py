@@ -35,6 +35,7 @@ from .json_task import TaskState, corrupt, digest, read_task, task_text
 from .json_view import JsonView
 from .store import Guard, no_guard, read_only
 from .upgrade import Backup
+from .worktrees import unmerged
 
 _WAIT_SECONDS = 25
 _POLL_SECONDS = 0.003
@@ -166,11 +167,16 @@ class JsonFile:
             found.append(error.message)
         if not place.folder.exists():
             return [*found, without_tasks(place.folder).message]
+        left = unmerged(place.folder)
         for name, (_, text) in sorted(_files(place.folder, {}).items()):
             try:
                 read_task(text, place.folder / name, None, "")
             except TaskyError as error:
                 found.append(error.message)
+            else:
+                if name in left:
+                    told = "git was not told how it was merged; run: tasky resolve"
+                    found.append(f"{place.folder / name}: {told}")
         return found
 
     def resolve(self) -> list[Path]:

@@ -1,4 +1,4 @@
-"""The way out of a merge that left both sides of a task in its file: nothing of either is lost."""
+"""The way out of a merge that git left to people: nothing of either side is lost."""
 
 import json
 from collections.abc import Mapping
@@ -12,16 +12,25 @@ from .journal import put
 from .json_plan import VERSION
 from .json_task import corrupt, is_conflicted, sides, task_of, task_text
 from .upgrade import Backup
+from .worktrees import unmerged
 
+_AUTHOR = "merge"
 _JOINED = ("tags", "blockers", "notes")
-_OWN = ("updated_at", "revision", "last_event", "number", "claim", "claims", "due_at")
+_OWN = ("updated_at", "revision", "last_event", "number", "claim", "claims", "due_at", "mark")
+_DELETED = {
+    frozenset((1, 2)): "The other side of a merge deleted this task; ours changed it: it stays.",
+    frozenset((1, 3)): "Our side of a merge deleted this task; the other changed it: it stays.",
+}
+"""What is noted at a task that one side deleted, by the versions that git has of its file."""
 
 
 def resolve_files(path: Path) -> list[Path]:
-    """Bring both sides together in every file of the plan that holds two; return those files.
+    """Bring both sides together in every file of the plan that git left to people; return those
+    files, also where all that is missing is that git is told.
 
     Our side's fields stay; tags, blockers and notes of both are joined; where theirs says anything
-    else otherwise, a note of the task says so. The caller holds the plan's lock.
+    else otherwise, a note of the task says so. What one side deleted and the other changed stays,
+    with a note. The caller holds the plan's lock.
     """
     text = _text(path)
     if is_conflicted(text):
@@ -33,18 +42,36 @@ def resolve_files(path: Path) -> list[Path]:
     data = _parsed(text, path)
     if data.get("version") != VERSION:
         return []
+    folder = path.parent / data["tasks"]
+    left = unmerged(folder)
     resolved = []
-    for file in sorted((path.parent / data["tasks"]).glob("*.json")):
+    for file in sorted(folder.glob("*.json")):
         text = _text(file)
         if is_conflicted(text):
             ours, theirs = (_parsed(side, file) for side in sides(text))
-            try:
-                task = task_of(joined(ours, theirs))
-            except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-                raise corrupt(file, str(error)) from error
-            put(file, task_text(task), path)
-            resolved.append(file)
-    return resolved
+            _write(joined(ours, theirs), file, path)
+        elif note := _DELETED.get(left.get(file.name, frozenset())):
+            _write(_noted(_parsed(text, file), note), file, path)
+        elif file.name not in left:
+            continue
+        resolved.append(file)
+    return resolved + [folder / name for name in left if not (folder / name).exists()]
+
+
+def _write(data: Mapping[str, Any], file: Path, path: Path) -> None:
+    try:
+        task = task_of(dict(data))
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise corrupt(file, str(error)) from error
+    put(file, task_text(task), path)
+
+
+def _noted(data: Mapping[str, Any], text: str) -> dict[str, Any]:
+    """Return a task with a note of a merge, which it has once."""
+    notes = list(data.get("notes") or ())
+    if not any(note["author"] == _AUTHOR and note["text"] == text for note in notes):
+        notes.append({"at": micros(datetime.now(UTC)), "author": _AUTHOR, "text": text})
+    return {**data, "notes": notes}
 
 
 def joined(ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> dict[str, Any]:
@@ -60,8 +87,7 @@ def joined(ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> dict[str, Any]
         if name not in (*_JOINED, *_OWN) and theirs[name] != ours.get(name)
     ]
     if said:
-        text = f"The other side of a merge said: {'; '.join(said)}"
-        both["notes"].append({"at": micros(datetime.now(UTC)), "author": "merge", "text": text})
+        return _noted(both, f"The other side of a merge said: {'; '.join(said)}")
     return both
 
 

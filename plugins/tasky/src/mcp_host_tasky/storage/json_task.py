@@ -1,9 +1,12 @@
 """A task of a JSON plan as a file of its own, laid out so that git can merge what two branches did.
 
 Each field stands on a line, with an empty line to the next, so that changes of different fields are
-apart; what every change touches (revision, times, events) is kept elsewhere.
+apart; what every change touches (revision, times, events) is kept elsewhere. The last line is like
+no other task's: two files that are alike git may take for one that was renamed, where a branch
+deletes a task and adds another, and what is said of the one would be merged into the other.
 """
 
+import base64
 import hashlib
 import json
 from dataclasses import replace
@@ -13,6 +16,7 @@ from typing import Any, NamedTuple
 from ..errors import UnavailableError
 from ..model import Note, Source, Status, Task
 
+_MARK_BYTES = 750
 _MARKS = ("<<<<<<< ", "=======", ">>>>>>> ")
 
 
@@ -61,8 +65,14 @@ def task_text(task: Task) -> str:
         "source": task.source._asdict() if task.source else None,
     }
     fields |= {name: value for name, value in rare.items() if value}
+    fields["mark"] = mark_of(task.task_id)
     lines = (f"{dumps(name)}: {_value(value)}" for name, value in fields.items())
     return "{\n" + ",\n\n".join(lines) + "\n}\n"
+
+
+def mark_of(task_id: str) -> str:
+    """Return letters that are a task's own, and more of them than what tasks have alike."""
+    return base64.b64encode(hashlib.shake_256(task_id.encode()).digest(_MARK_BYTES)).decode()
 
 
 def read_task(text: str, path: Path, state: TaskState | None, changed_at: str) -> Task:

@@ -90,6 +90,17 @@ def is_tracked(folder: Path, data: str) -> bool:
     return bool(_git(folder, "ls-files", "--", data)) or _git(folder, "check-ignore", data) is None
 
 
+def unmerged(folder: Path) -> dict[str, frozenset[int]]:
+    """Return the files of a folder whose merge git was not told the end of, by their names, with
+    the versions that it has of each: 1 is the common one, 2 ours, 3 theirs."""
+    found: dict[str, frozenset[int]] = {}
+    for line in (_git(folder, "ls-files", "--unmerged", "-z", "--", ".") or "").split("\0"):
+        version, _, name = line.partition("\t")
+        if name:
+            found[name] = found.get(name, frozenset()) | {int(version.rpartition(" ")[2])}
+    return found
+
+
 def _linked(folder: Path) -> tuple[Path, Path, Path] | None:
     """Return the top of the linked worktree that a folder is in, git's own folder of it and the
     common one, as its files have them."""
