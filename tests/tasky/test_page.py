@@ -90,6 +90,20 @@ def test_the_timeline_puts_news_on_top_and_draws_nothing_again(
     assert tab.find("!document.querySelector('#timeline .more')")
 
 
+def test_news_of_what_stands_further_down_are_told(plan: Tasks, address: str, tab: Tab) -> None:
+    ids = create(plan, *(f"T{n:03}" for n in range(70)), "The last one")
+    opened(tab, address)
+    latest = "document.querySelector('#latest')"
+    assert tab.find(f"{latest}.innerText") == ""
+
+    plan.edit([{"action": "note", "task_id": ids[-1], "note": "Seen?"}], Caller("codex"))
+
+    tab.wait(f"{latest}.innerText === 'codex left a note at The last one'")
+    assert not tab.find("document.querySelector('#board').innerText.includes('The last one')")
+    tab.click(latest)
+    tab.wait(f"{DETAIL}.includes('Seen?')")
+
+
 def test_news_take_nothing_from_who_is_at_work(plan: Tasks, address: str, tab: Tab) -> None:
     ids = create(plan, *(f"T{n:03}" for n in range(130)))
     rows = "document.querySelectorAll('[data-name=ready] .task').length"

@@ -138,6 +138,36 @@ def test_ids_are_whole_at_any_width(ann: Person, width: str) -> None:
     assert f"task_id{task}" in "".join(whole.replace("│", " ").split())
 
 
+def test_paths_are_whole_at_any_width(ann: Person) -> None:
+    ann("project", "init")
+    for words in (["project", "info"], ["project", "list"]):
+        shown = ann.apart(*words, more_environment={"COLUMNS": "40"}).stdout
+        cells = [line.split("│")[2].strip() for line in shown.splitlines() if "│" in line]
+        assert str(ann.folder.resolve()) in "".join(cells), words
+
+
+def test_names_are_offered_to_shells_without_what_shells_would_run(ann: Person) -> None:
+    ann("project", "init")
+    ann("add", "Dig \\$(touch run) `touch run` \"a\" 'b'")
+
+    asked = {"_TASKY_COMPLETE": "complete_zsh", "_TYPER_COMPLETE_ARGS": "tasky show "}
+    offered = ann.apart(more_environment=asked).stdout
+
+    name = offered.partition('":"')[2].partition('"')[0]
+    assert name.startswith("Dig ")
+    assert "touch run" in name
+    assert not set(name) & set("\\$`'")
+
+
+def test_the_log_of_what_is_gone_says_no_more_than_that(ann: Person) -> None:
+    ann("project", "init")
+    task = ann.data("add", "Dig")["task_id"]
+    ann("delete", task)
+
+    assert "–" not in ann("log")
+    assert "history of tasks" in ann.run("undo", "99").stderr
+
+
 def test_a_folder_without_letters_can_be_a_project(ann: Person, tmp_path: Path) -> None:
     folder = os.fsdecode(bytes(tmp_path) + b"/od\xff")
     try:

@@ -15,7 +15,7 @@ import pytest
 from mcp_host import PageServer
 from mcp_host_tasky.cli.ui import server
 from mcp_host_tasky.cli.ui.server import serve
-from mcp_host_tasky.service import Caller, Tasks
+from mcp_host_tasky.service import Caller, Search, Tasks
 from tasky_lab import ME, Person, Plans, create, edit, get, refusal
 
 NODE = shutil.which("node")
@@ -165,6 +165,57 @@ def test_a_column_goes_on_by_its_cursor(plan: Tasks, page: Browser) -> None:
 
     assert (len(first["rows"]), len(rest["rows"]), first["total"]) == (60, 30, 90)
     assert rest["cursor"] is None
+
+
+def test_what_was_finished_last_stands_first(plan: Tasks, page: Browser) -> None:
+    ids = create(plan, *(f"T{n:02}" for n in range(70)), priority=5)
+    plan.edit([{"action": "complete", "task_id": one} for one in ids], ME)
+    late, early, again = create(plan, "Late", "Early", "Again", priority=1, tags=["garden"])
+    for task in (again, early):
+        edit(plan, "complete", task)
+    edit(plan, "update", late, status="completed")
+    edit(plan, "reopen", again)
+    edit(plan, "complete", again)
+    edit(plan, "note", early, note="A change that finishes nothing")
+
+    def column(**query: str) -> list[str]:
+        found = page.api("board", **query)
+        return [row["name"] for row in found.get("completed", found)["rows"]]
+
+    shown = column() if page.open() else []
+    assert shown[:4] == ["Again", "Late", "Early", "T69"]
+    assert column(tag="garden") == ["Again", "Late", "Early"]
+    assert column(priority="1") == ["Again", "Late", "Early"]
+    assert column(q="early") == ["Early"]
+    cursor = page.api("board", column="completed")["cursor"]
+    edit(plan, "reopen", ids[0])
+    edit(plan, "complete", ids[0])
+    rest = page.api("board", column="completed", cursor=cursor)
+    assert rest["cursor"] is None
+    names_of_rest = [row["name"] for row in rest["rows"]]
+    assert sorted([*shown, *names_of_rest]) == sorted(
+        [*(f"T{n:02}" for n in range(70)), "Late", "Early", "Again"]
+    )
+    assert page.ask("/api/board?column=completed&cursor=f1x.")[0] == 422
+
+
+def test_what_no_event_tells_of_follows_in_the_plans_order(plans: Plans) -> None:
+    plan = plans.open("sqlite")
+    ids = create(plan, *(f"T{n}" for n in range(1_000)))
+    first, *others = ids
+    edit(plan, "complete", first)
+    plan.edit([{"action": "note", "task_id": one, "note": "x"} for one in ids[1:]], ME)
+    edit(plan, "note", first, note="Now its end is out of sight")
+    plan.edit([{"action": "complete", "task_id": one} for one in others[:3]], ME)
+
+    seen: list[str] = []
+    cursor = None
+    while cursor or not seen:
+        page = plan.finished(Search(status="completed", limit=2, cursor=cursor), ME)
+        assert page.total == 4
+        seen += [str(row["name"]) for row in page.rows]
+        cursor = page.next_cursor
+    assert seen == ["T3", "T2", "T0", "T1"]
 
 
 def test_a_page_that_only_shows_changes_nothing(plan: Tasks, reading_page: Browser) -> None:

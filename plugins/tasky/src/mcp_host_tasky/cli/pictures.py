@@ -36,10 +36,13 @@ def board(
     folder: Folder = HERE,
     as_json: AsJson = False,
 ) -> None:
-    """Show the plan as a board: in work and by whom, ready, waiting, completed."""
+    """Show the plan as a board: in work and by whom, ready, waiting, and completed, the last
+    first."""
     with opened(folder) as tasks:
         pages = {
-            name: tasks.search(asked._replace(tags=tuple(tag or ()), limit=limit), _READER)
+            name: (tasks.finished if asked.status == "completed" else tasks.search)(
+                asked._replace(tags=tuple(tag or ()), limit=limit), _READER
+            )
             for name, asked in _COLUMNS.items()
         }
     if as_json:

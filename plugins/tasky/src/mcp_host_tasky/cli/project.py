@@ -81,7 +81,9 @@ def list_projects(as_json: AsJson = False) -> None:
     if as_json:
         print_json(entries)
         return
-    table = Table("name", "path", "")
+    table = Table()
+    for title in ("name", "path", ""):
+        table.add_column(title, overflow="fold")  # a path that is cut is of no use
     for entry in entries:
         gone = "" if entry["is_there"] else "is gone"
         table.add_row(Text(plain(entry["name"])), Text(plain(entry["path"])), gone)
@@ -102,6 +104,8 @@ def info(folder: Folder = HERE, as_json: AsJson = False) -> None:
         print_json(about)
         return
     table = Table(show_header=False)
+    table.add_column(no_wrap=True)
+    table.add_column(overflow="fold")
     for name in ("name", "description", "path", "place", "store", "time_zone", "total"):
         table.add_row(name, Text(plain(about[name])))
     counts = about["task_counts"]

@@ -110,11 +110,13 @@ def tell(did: str, views: Sequence[dict[str, Any]], as_json: bool) -> None:
             typer.echo(plain(warning))
 
 
-def changes_line(changes: Any) -> str:
-    """Return what changed on one line, long texts cut."""
+def changes_line(event: Mapping[str, Any]) -> str:
+    """Return what changed on one line, long texts cut; of what is gone nothing more is said."""
+    if event["action"] == "delete":
+        return ""
     return "; ".join(
         f"{name}: {_short(_cell(after)) if after is not None else '–'}"
-        for name, (_, after) in changes.items()
+        for name, (_, after) in event["changes"].items()
         if name not in ("due_at", "source")
     )
 

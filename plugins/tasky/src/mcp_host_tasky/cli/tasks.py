@@ -16,14 +16,21 @@ from .plan import HERE, AsJson, Folder, local_time, opened, person, plain, print
 from .showing import NARROW, changes_line, event_line, row_line, show_task, tell
 
 _COMPLETED = 30
+_MEANT = "\\$`\"'\n"
 
 
 def _ids(incomplete: str) -> list[tuple[str, str]]:
     """Return ids that begin so, with the names of their tasks, for the shell's completion."""
     with suppress(TaskyError), opened(HERE) as tasks:
         known = tasks.known(tasks.ids_from(incomplete, _COMPLETED))
-        return [(task_id[:8], plain(task["name"])) for task_id, task in known.items()]
+        return [(task_id[:8], _for_shells(task["name"])) for task_id, task in known.items()]
     return []
+
+
+def _for_shells(name: object) -> str:
+    """Return a name without the letters that shells give a meaning: zsh evaluates what it is given
+    to show, and names are written by agents."""
+    return "".join("�" if one in _MEANT else one for one in plain(name))
 
 
 TaskIds = Annotated[
@@ -340,7 +347,7 @@ def log(
             str(event["caller"]),
             f"{event['action']}{undone}",
             f"{str(event['task_id'])[:8]} {event['name']}",
-            changes_line(event["changes"]),
+            changes_line(event),
         )
         table.add_row(*(Text(plain(cell)) for cell in cells))
     console.print(table)

@@ -14,6 +14,7 @@ from ..storage import Changes, Guard, Reading, Store, Writing, no_guard
 from . import budget, creation, edits, graph as graphs, inputs, queries, relations, values
 from .draft import Draft
 from .exports import taken_out
+from .finished import Place, last_finished
 from .formats import Format, Record
 from .ids import refuse_too_many, resolve, resolve_past, unknown
 from .imports import Report, bring_in
@@ -133,6 +134,29 @@ class Tasks:
             cursor = queries.to_cursor(rows[fit - 1].sort_key, total, asked)
         dates = queries.echoed(asked, meant)
         return Page(views, total.number, cursor, dates, total.has_more)
+
+    def finished(self, asked: Search, caller: Caller) -> Page:
+        """Search one status, by tags and priority: what became so last comes first, as far as the
+        last events tell, then the rest in the plan's order. A page may be shorter than asked."""
+        limit = queries.page_size(asked.limit)
+        with self._store.read() as reading:
+            place = Place.of(asked.cursor) if asked.cursor else Place(reading.last_event(), None)
+            wanted = queries.wanted(asked, {}, caller, self._now(reading))
+            last = last_finished(reading, wanted, place.event)[:limit]
+        rows = [] if asked.cursor else [row_view(row, ()) for row in last]
+        known = {row.task_id for row in last}
+        room = max(1, limit - len(rows))
+        page = self.search(asked._replace(cursor=place.cursor, limit=room), caller)
+        if len(rows) < limit:
+            rows += [row for row in page.rows if row["task_id"] not in known]
+            while page.next_cursor and not rows:  # the first page showed them
+                page = self.search(asked._replace(cursor=page.next_cursor), caller)
+                rows += [row for row in page.rows if row["task_id"] not in known]
+            place = Place(place.event, page.next_cursor)
+            cursor = str(place) if page.next_cursor else None
+        else:
+            cursor = str(place) if page.has_more or page.total > limit else None
+        return Page(rows, page.total, cursor, {}, page.has_more)
 
     def _most_unblocking(
         self, asked: Search, limit: int, caller: Caller, guard: Guard, *, brief: bool

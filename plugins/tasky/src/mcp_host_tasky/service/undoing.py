@@ -72,7 +72,11 @@ def _to_undo(reading: Reading, event_id: int | None, actor: Actor) -> list[Event
     else:
         event = reading.events_by_id([event_id]).get(event_id)
         if event is None:
-            raise NotFoundError(f"There is no event {event_id}.", reason="event_not_found")
+            raise NotFoundError(
+                f"There is no event {event_id}.",
+                reason="event_not_found",
+                suggestions=["Event ids stand in answers of writes and in the history of tasks."],
+            )
         _refuse_not_undoable(event)
         same_batch = reading.batch(event.batch)
         events = [other for other in same_batch if other.item == event.item]

@@ -83,7 +83,8 @@ class PlanPage:
         if query.get("priority", "").isdecimal():
             said["priority"] = int(query["priority"])
         asked = Search(**said, limit=_ROWS, cursor=query.get("cursor") or None)
-        page = self._tasks.search(asked, _READER)
+        is_recent = name in ("completed", "cancelled") and not asked.search
+        page = (self._tasks.finished if is_recent else self._tasks.search)(asked, _READER)
         rows = page.rows
         if name == "held":
             rows = [self._with_claim(row) for row in rows]

@@ -4,7 +4,7 @@ import { $, ask, el, guarded, state, tell } from "./base.js";
 import { loadBoard, move as moveOnBoard, search } from "./board.js";
 import { loadGraph, move as moveInGraph } from "./graph.js";
 import { act, change, closeTask, focusNote, openTask, refreshTask } from "./task.js";
-import { addEvents, loadTimeline, move as moveInTimeline } from "./timeline.js";
+import { addEvents, loadTimeline, move as moveInTimeline, told } from "./timeline.js";
 
 const KEYS = [
   ["1 2 3", "Board, graph, timeline"], ["/", "Search"], ["← ↑ ↓ → or h j k l", "Move among tasks"],
@@ -105,8 +105,16 @@ async function follow() {
 function news(events) {
   if (!events.length) { anew(); return; } // the plan is another one: it went back
   for (const event of events) state.fresh.set(event.task_id, Date.now());
+  tellLatest(events);
   if (state.view === "timeline") addEvents(events);
   follow();
+}
+
+function tellLatest(events) {
+  // Also what no card on the board shows, because it stands further down than the rows that are there.
+  const last = events.at(-1);
+  $("latest").textContent = `${told(last)}${events.length > 1 ? ` (and ${events.length - 1} more)` : ""}`;
+  $("latest").dataset.open = last.task_id;
 }
 
 function anew() {

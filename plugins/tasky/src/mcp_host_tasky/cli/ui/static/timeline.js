@@ -19,6 +19,9 @@ let missed = []; // what happened while the timeline was asked for
 
 const shown = (value) => (value === null || value === "" ? "–" : short(Array.isArray(value) ? value.map(String).join(", ") : String(value), 90));
 
+/** Return an event as a sentence. */
+export const told = (event) => `${event.caller} ${VERBS[event.action] ?? event.action} ${event.name}`;
+
 /** Return a row for an event; in the history of one task it need not say which. */
 export function eventRow(event, isOfOne = false) {
   const mayUndo = state.plan.writes && !event.undone_by && !["claim", "release", "note", "undo"].includes(event.action);
