@@ -216,6 +216,7 @@ def test_what_no_event_tells_of_follows_in_the_plans_order(plans: Plans) -> None
         seen += [str(row["name"]) for row in page.rows]
         cursor = page.next_cursor
     assert seen == ["T3", "T2", "T0", "T1"]
+    assert len(plan.finished(Search(status="completed", limit=3), ME).rows) == 3
 
 
 def test_a_page_that_only_shows_changes_nothing(plan: Tasks, reading_page: Browser) -> None:

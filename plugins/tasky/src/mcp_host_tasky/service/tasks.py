@@ -137,7 +137,7 @@ class Tasks:
 
     def finished(self, asked: Search, caller: Caller) -> Page:
         """Search one status, by tags and priority: what became so last comes first, as far as the
-        last events tell, then the rest in the plan's order. A page may be shorter than asked."""
+        last events tell, then the rest in the plan's order. A page may be shorter or longer than asked."""
         limit = queries.page_size(asked.limit)
         with self._store.read() as reading:
             place = Place.of(asked.cursor) if asked.cursor else Place(reading.last_event(), None)
@@ -149,7 +149,7 @@ class Tasks:
         page = self.search(asked._replace(cursor=place.cursor, limit=room), caller)
         if len(rows) < limit:
             rows += [row for row in page.rows if row["task_id"] not in known]
-            while page.next_cursor and not rows:  # the first page showed them
+            while asked.cursor and page.next_cursor and len(rows) < limit:  # some were shown before
                 page = self.search(asked._replace(cursor=page.next_cursor), caller)
                 rows += [row for row in page.rows if row["task_id"] not in known]
             place = Place(place.event, page.next_cursor)
