@@ -6,7 +6,7 @@ from ..model import Summary, Task, Wanted
 from ..storage import Reading
 from .queries import foreign_cursor
 
-LOOKED_AT = 1_000
+LOOKED_AT = 300
 """So many of the last events are looked at."""
 _MARK = "f"
 

@@ -137,7 +137,8 @@ class Tasks:
 
     def finished(self, asked: Search, caller: Caller) -> Page:
         """Search one status, by tags and priority: what became so last comes first, as far as the
-        last events tell, then the rest in the plan's order. A page may be shorter or longer than asked."""
+        last events tell, then the rest in the plan's order. A page may be shorter or longer than
+        what was asked."""
         limit = queries.page_size(asked.limit)
         with self._store.read() as reading:
             place = Place.of(asked.cursor) if asked.cursor else Place(reading.last_event(), None)
