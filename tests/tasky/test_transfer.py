@@ -708,6 +708,8 @@ def test_an_undo_takes_an_import_back(plan: Tasks) -> None:
         ("backlog", "---\nid: [\n---\n", "is not YAML"),
         ("github", '[{"number": 1}]', "has an issue without a title"),
         ("csv", "a,b\n1,2", "has no column for a task's name"),
+        ("csv", 'name,details\nA,"cut sho', "ends within a cell in quotes"),
+        ("csv", "name,details\nA,b,c", "has more cells than columns in row 1"),
         ("tasky", "7", "holds no tasks"),
         ("beads", '{"id": "a", "title": "b", "comments": 5}', "is not as beads writes it"),
         ("beads", '{"id": "a", "title": "b", "dependencies": ["c"]}', "is not as beads writes"),
@@ -720,6 +722,71 @@ def test_a_file_that_is_wrong_is_named_with_what_is_wrong(form: str, text: str, 
 
     assert isinstance(error, InvalidError)
     assert says in error.message
+
+
+def test_the_task_of_a_file_that_is_wrong_is_named(plan: Tasks) -> None:
+    error = refusal(lambda: bring(plan, "csv", {"t.csv": "name,due\nDig,\nSow,someday\n"}))
+
+    assert "“Sow”: due_date 'someday' is not a date" in error.message
+    assert plan.info()["total"] == 0
+
+
+def test_a_table_of_excel_says_its_delimiter_and_has_cells_of_any_length(plan: Tasks) -> None:
+    long = "x" * 200_000
+    text = f'sep=|\nname|details|tags|\nDig|"one\ntwo; ""three"""|a, b|\nSow|{long}||\n'
+
+    report = bring(plan, "csv", {"t.csv": text})
+
+    found = by_name(plan)
+    assert found["Dig"]["details"] == 'one\ntwo; "three"'
+    assert report.warnings == [
+        "“Sow” has details of 200,000 characters; those past 50,000 are kept with the source."
+    ]
+    assert bring(plan, "csv", taken_out(plan, "csv")).unchanged == 2
+    bring(plan, "csv", {"t.csv": 'name,details\nIt is 5" long,a "b" c\n'})
+    assert by_name(plan)['It is 5" long']["details"] == 'a "b" c'
+
+
+def test_an_issue_that_nobody_changed_keeps_its_body_and_one_that_is_done_says_so(
+    plan: Tasks,
+) -> None:
+    issues = [
+        {"number": n, "title": f"T{n}", "body": body, "state": "OPEN", "stateReason": "",
+         "closed": False, "closedAt": None, "url": f"https://github.com/o/r/issues/{n}"}
+        for n, body in enumerate(("Steps:\r\n- [ ] one\r\n", None, ""), 1)
+    ]  # fmt: skip
+    bring(plan, "github", {"issues.json": json.dumps(issues)})
+    assert json.loads(taken_out(plan, "github")[""]) == issues
+
+    edit(plan, "complete", by_name(plan)["T1"]["task_id"])
+    edit(plan, "update", by_name(plan)["T2"]["task_id"], details="More")
+
+    first, second, _ = json.loads(taken_out(plan, "github")[""])
+    assert (first["state"], first["stateReason"], first["closed"]) == ("CLOSED", "COMPLETED", True)
+    assert first["closedAt"] == by_name(plan)["T1"]["updated_at"]
+    assert second["body"] == "More"
+
+
+@pytest.mark.parametrize("form", ["markdown", "openspec"])
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("```\nsay ``` here\n- [ ] no\n```\n- [ ] yes\n", ["yes"]),
+        ("````\n```\n- [ ] no\n```\n````\n- [ ] yes\n", ["yes"]),
+        ("~~~~ md\n- [ ] no\n~~~~~\n- [ ] yes\n", ["yes"]),
+        ("``` not `a fence`\n- [ ] yes\n", ["yes"]),
+        ("- [ ] yes\n  ```\n  - [ ] no\n  ```\n\n\n", ["yes"]),
+    ],
+)
+def test_what_stands_in_a_fence_is_no_item(
+    plan: Tasks, form: str, text: str, found: list[str]
+) -> None:
+    files = {"change/tasks.md": text}
+    bring(plan, form, files)
+
+    assert [view["name"] for view in everything(plan)] == found
+    assert taken_out(plan, form) == {"": text}
+    assert bring(plan, form, files).unchanged == 1
 
 
 def test_people_name_a_file_or_a_folder(ann: Person, tmp_path: Path) -> None:
@@ -744,3 +811,9 @@ def test_people_name_a_file_or_a_folder(ann: Person, tmp_path: Path) -> None:
     refused = ann.run("import", str(tree / "tasks.md"), "--format", "nope")
     assert "Formats: tasky, beads" in refused.stderr
     assert "cannot be read" in ann.run("import", "missing.json").stderr
+    (tmp_path / "old.csv").write_bytes("name\nÜber\n".encode("cp1252"))
+    assert (
+        "In Excel: CSV UTF-8".lower() in ann.run("import", str(tmp_path / "old.csv")).stderr.lower()
+    )
+    no_list = ann.run("import", str(tmp_path / "wide.csv"), "--format", "markdown")
+    assert (no_list.returncode, "- [ ] Buy seeds" in no_list.stderr) == (1, True)

@@ -39,6 +39,12 @@ def import_tasks(
         raise InvalidError(f"{file} holds no tasks.", reason="bad_file")
     kind = named(found) if found else found_in(*next(iter(files.items())))
     records = records_of(kind, files)
+    if not records and kind.name in ("markdown", "openspec"):
+        raise InvalidError(
+            f"{file} holds no item of a check list.",
+            reason="bad_file",
+            suggestions=["An item is a line such as: - [ ] Buy seeds"],
+        )
     with opened(folder) as tasks:
         report = tasks.bring_in(records, kind.name, person(), dry_run=dry_run)
     if as_json:

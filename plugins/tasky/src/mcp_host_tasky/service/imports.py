@@ -9,12 +9,13 @@ import json
 import re
 import uuid
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from graphlib import CycleError, TopologicalSorter
 from typing import Any
 
-from ..errors import InvalidError
+from ..errors import InvalidError, TaskyError
 from ..model import LIMITS, NO_DETAILS, Note, Source, Task
 from . import inputs
 from .formats import NATIVE, Record
@@ -22,7 +23,7 @@ from .formats.record import fitting_tags, moment, pieces
 from .write import Work
 
 _SPACE = uuid.UUID("6f3d2c1e-5f0b-5a57-9d0e-7a1f1b0c4a11")
-_TOLD = 5
+_SHOWN = 60
 _PREFIX = re.compile(r"^[A-Za-z][\w]*-(?=\d)")
 
 
@@ -64,7 +65,7 @@ def bring_in(work: Work, records: Sequence[Record], form: str, report: Report) -
     work.draft.load(ids.values())
     contents: dict[int, dict[str, Any]] = {}
     for index, record in enumerate(records):
-        with work.item(index):
+        with work.item(index), _told_of(record):
             contents[index] = _content(now, index, record)
     relations = _relations(now, [records[index] for index in contents])
     for index, content in contents.items():
@@ -81,6 +82,16 @@ def bring_in(work: Work, records: Sequence[Record], form: str, report: Report) -
         report.warnings.append(
             f"{now.unknown} relations name tasks that are not there; they are kept with the source."
         )
+
+
+@contextmanager
+def _told_of(record: Record) -> Iterator[None]:
+    """Say which task of the file is wrong: nobody counts them."""
+    try:
+        yield
+    except TaskyError as error:
+        error.message = f"“{(record.name or record.id)[:_SHOWN]}”: {error.message}"
+        raise
 
 
 def _loose(ids: Mapping[str, str]) -> dict[str, str]:

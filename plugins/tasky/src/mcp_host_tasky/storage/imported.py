@@ -109,5 +109,12 @@ def _decoded(content: bytes, name: str) -> str:
     try:
         said = content.decode("utf-16" if is_wide else "utf-8-sig")
     except UnicodeDecodeError as error:
-        raise InvalidError(f"{name} is not UTF-8.", reason="bad_file") from error
+        raise InvalidError(
+            f"{name} is not UTF-8.",
+            reason="bad_file",
+            suggestions=[
+                "Save it as UTF-8 (in Excel: CSV UTF-8), or convert it: iconv -f WINDOWS-1252 "
+                "-t UTF-8 FILE"
+            ],
+        ) from error
     return said.replace("\r\n", "\n").replace("\r", "\n")

@@ -18,7 +18,7 @@ from .record import Record, marked, unmarked
 
 _ITEM = re.compile(r"^(\s*)(?:[-*+]|\d{1,9}[.)])\s+\[\s*([^\s\]]?)\s*\](?![(\[])\s*(.*)$")
 _HEADING = re.compile(r"^(#{1,6})\s+(.+?)\s*#*\s*$")
-_FENCE = re.compile(r"^\s*(`{3,}|~{3,})")
+_FENCE = re.compile(r"^\s*(`{3,}(?=[^`]*$)|~{3,})")
 _NUMBER = re.compile(r"^(\d+(?:\.\d+)+)\.?\s+")
 _ESCAPED = re.compile(r"(?m)^(\s*(?:[-*+]|\d{1,9}[.)])\s+)\\\[")
 _GROUP = re.compile(r"^(\d+)\.\s+")
@@ -103,15 +103,15 @@ def _read(content: str, scope: str) -> list[Record]:
     open_items: list[_Item] = []
     found: list[_Item] = []
     between: list[str] = []
-    closing: str | None = None
+    closing: re.Pattern[str] | None = None
     for line in content.replace("\r\n", "\n").removesuffix("\n").split("\n"):
         is_plain = closing is not None
         if closing is not None:
-            closing = None if closing in line else closing
+            closing = None if closing.search(line) else closing
         elif fence := _FENCE.match(line):
-            is_plain, closing = True, fence[1]
+            is_plain, closing = True, re.compile(rf"^\s*{fence[1]}{fence[1][0]}*\s*$")
         elif line.lstrip().startswith("<!--"):
-            is_plain, closing = True, None if "-->" in line else "-->"
+            is_plain, closing = True, None if "-->" in line else re.compile("-->")
         if title := None if is_plain else _HEADING.match(line):
             level = len(title[1])
             headings = [*((n, t) for n, t in headings if n < level), (level, title[2])]
@@ -174,7 +174,7 @@ def _title_in(record: Record) -> str | None:
 
 
 def _joined(lines: Sequence[str]) -> str:
-    return "\n".join(lines).lstrip("\n").rstrip("\n") + "\n"
+    return "\n".join(lines).lstrip("\n") + "\n"
 
 
 def _no_item(line: str) -> str:

@@ -104,7 +104,7 @@ def _record(data: dict[str, Any], position: int) -> Record:
     return Record(
         id=f"{repository}#{number}",
         name=str(data["title"]),
-        details=body.replace("\r\n", "\n").strip("\n"),
+        details=_plain(body),
         status=_status(data),
         due_date=due,
         tags=_names(data.get("labels")),
@@ -121,10 +121,14 @@ def _record(data: dict[str, Any], position: int) -> Record:
         created_at=data.get("createdAt") or data.get("created_at"),
         updated_at=data.get("updatedAt") or data.get("updated_at"),
         rest={k: v for k, v in data.items() if k not in _TOLD or isinstance(v, int)}
-        | {"_comments": comments},
+        | {"_comments": comments, "_body": data.get("body")},
         task_id=own,
         fields=fields | {"blockers"} if "blockedBy" in data else fields,
     )
+
+
+def _plain(body: str) -> str:
+    return body.replace("\r\n", "\n").strip("\n")
 
 
 def _issue(record: Record) -> dict[str, Any]:
@@ -132,6 +136,9 @@ def _issue(record: Record) -> dict[str, Any]:
     is_theirs = bool(was)
     data: dict[str, Any] = {**was, "title": record.name}
     data["body"] = record.details if is_theirs else marked(record.details, record).lstrip()
+    said = record.rest.get("_body", "")
+    if _plain(unmarked(text(said))[0]) == data["body"]:
+        data["body"] = said
     closed = kept(record.status, was or None, _status, lambda _: None)
     if closed is None:
         is_open = record.status is Status.PENDING
@@ -141,6 +148,11 @@ def _issue(record: Record) -> dict[str, Any]:
         reason = "NOT_PLANNED" if record.status is Status.CANCELLED else "COMPLETED"
         name = "state_reason" if is_rest else "stateReason"
         data[name] = "" if is_open else (reason.lower() if is_rest else reason)
+        if "closed" in was:
+            data["closed"] = not is_open
+        for name in ("closedAt", "closed_at"):
+            if name in was:
+                data[name] = None if is_open else record.updated_at
     if not has_labels(record.tags, _names(was.get("labels"))):
         data["labels"] = [{"name": tag} for tag in record.tags]
     if record.notes:

@@ -63,6 +63,8 @@ _TIMES = (
     "%a %b %d %Y %H:%M:%S GMT%z",
     *("%d.%m.%Y", "%d.%m.%Y %H:%M"),
 )
+_SAID = re.compile(r"sep=(.)[^\n]*\n", re.IGNORECASE)
+"""How Excel is told the delimiter, in a line before the table."""
 _ZONE_NAME = re.compile(r"\s+\([^)]*\)$")
 _SLASHED = re.compile(r"(\d{1,2})/(\d{1,2})/\d{4}\b")
 _MEMBER = re.compile(r'\s*(?:("(?:[^"]|"")*")\s*(?=[,;|]|$)|([^,;|]+))(?:[,;|]|$)')
@@ -77,11 +79,9 @@ class Table:
         path, content = single(files)
         content = content.removeprefix("\ufeff")
         delimiter = max(",;\t", key=content.partition("\n")[0].count)
-        reader = csv.reader(io.StringIO(content, newline=""), delimiter=delimiter)
-        try:
-            head, *lines = [*reader] or [[]]
-        except csv.Error as error:
-            raise wrong(path, f"is not CSV: {error}") from error
+        if said := _SAID.match(content):
+            content, delimiter = content[said.end() :], said[1]
+        head, *lines = _lines(path, content, delimiter) or [[]]
         names = {name.strip().lower(): name for name in reversed(head) if name}
         columns: dict[str, str] = {}
         for field, ways in _COLUMNS.items():
@@ -90,6 +90,10 @@ class Table:
                 columns[field] = names[known]
         if "name" not in columns:
             raise wrong(path, "has no column for a task's name")
+        for line, cells in enumerate(lines, 1):
+            if any(cells[len(head) :]):
+                told = "a cell that holds a delimiter or a quote stands in quotes"
+                raise wrong(path, f"has more cells than columns in row {line}: {told}")
         rows = [(line, _row_of(head, cells)) for line, cells in enumerate(lines, 1) if any(cells)]
         dates = _dates([row for _, row in rows], columns)
         records = [_record(row, columns, line, dates) for line, row in rows]
@@ -117,6 +121,21 @@ class Table:
 
     def new_id(self, number: int, task_id: str) -> str:
         return task_id
+
+
+def _lines(path: str, content: str, delimiter: str) -> list[list[str]]:
+    """Return the rows of a table, the first with the columns' names. Quotes may stand within a
+    cell, as some tools write them, but a file that ends in quotes was cut short."""
+    csv.field_size_limit(max(csv.field_size_limit(), len(content)))
+    try:
+        return [*csv.reader(io.StringIO(content, newline=""), delimiter=delimiter, strict=True)]
+    except csv.Error as error:
+        if "unexpected end" in str(error):
+            raise wrong(path, "ends within a cell in quotes: it was cut short") from error
+    try:
+        return [*csv.reader(io.StringIO(content, newline=""), delimiter=delimiter)]
+    except csv.Error as error:
+        raise wrong(path, f"is not CSV: {error}") from error
 
 
 def _by_ids(records: Sequence[Record], others: Mapping[str, str]) -> list[Record]:
