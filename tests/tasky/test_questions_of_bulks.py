@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import pytest
+from mcp_host_tasky.errors import TaskyError
 from mcp_host_tasky.service import Plan, Tasks
 from mcp_host_tasky.storage import Guard, no_guard, open_store
 from tasky_lab import ME, Plans
@@ -157,3 +158,42 @@ def test_an_undo_of_many_edits_asks_for_them_together(
     few, many = few_and_many(store, work)
 
     assert len(many) <= len(few) + 2
+
+
+def test_what_a_task_waits_for_already_is_not_walked_once_more(
+    tasks: Tasks, store: CountedStore
+) -> None:
+    ids = made(tasks)
+    waiting = ids[MANY + 1 :: 2]
+
+    store.questions.clear()
+    tasks.edit(
+        [{"action": "update", "task_id": one, "subtask_of": ids[0]} for one in waiting]
+        + [{"action": "update", "task_id": one, "remove_blockers": [ids[1]]} for one in waiting],
+        ME,
+    )
+
+    assert not {"upstream", "downstream"} & {*store.questions}
+
+
+def test_a_relation_that_is_put_back_in_one_bulk_is_looked_at_anew(tasks: Tasks) -> None:
+    first, second = (
+        str(view["task_id"])
+        for view in tasks.create(
+            [{"name": "first"}, {"name": "second", "ref": "2", "blockers": []}], ME
+        )
+    )
+    tasks.edit([{"action": "update", "task_id": second, "add_blockers": [first]}], ME)
+
+    with pytest.raises(TaskyError) as refused:
+        tasks.edit(
+            [
+                {"action": "update", "task_id": second, "remove_blockers": [first]},
+                {"action": "update", "task_id": first, "add_blockers": [second]},
+                {"action": "update", "task_id": second, "add_blockers": [first]},
+            ],
+            ME,
+        )
+
+    assert "wait for itself" in str(refused.value)
+    assert tasks.get([first])[0]["blockers"] == []

@@ -19,9 +19,10 @@ class DraftRelations:
     question for each would take longer than all of them, where the store is far away.
 
     Invariants: `_kept_…` are as the reading has them; `_waiting` and `_parts` have every task that
-    came to wait for another, or to be part of it, in the draft, and may have more. Tasks of
-    `_nests_in_line` are in no tree that is tied into a circle: without these a plan of n tasks
-    would be walked n times.
+    came to wait for another, or to be part of it, in the draft, and may have more. A circle that is
+    new leads through a task of `_newly_waiting` or `_newly_nested`, which came to wait for others,
+    or to be part of another, and were not looked at since. Tasks of `_nests_in_line` are in no tree
+    that is tied into a circle: without these a plan of n tasks would be walked n times.
     """
 
     def __init__(
@@ -39,6 +40,8 @@ class DraftRelations:
         self._parts: dict[str, set[str]] = {}
         self._circles = Circles(reading, before, now, self._waiting)
         self._nests_in_line: set[str] = set()
+        self._newly_waiting: set[str] = set()
+        self._newly_nested: set[str] = set()
         self._kept_waiting: dict[str, list[str]] = {}
         self._kept_parts: dict[str, list[str]] = {}
         self._kept_parent: dict[str, str | None] = {}
@@ -46,10 +49,12 @@ class DraftRelations:
 
     def follow(self, task_id: str, old: Task | None, task: Task | None) -> None:
         """Take note of what a task relates to from now on."""
-        if task and not (old and old.blockers == task.blockers):
+        if task and (old is None or not {*task.blockers} <= {*old.blockers}):
             self._circles.forget()
-        if task and not (old and old.subtask_of == task.subtask_of):
+            self._newly_waiting.add(task_id)
+        if task and (old is None or task.subtask_of not in (None, old.subtask_of)):
             self._nests_in_line.clear()
+            self._newly_nested.add(task_id)
         for blocker in task.blockers if task else ():
             self._waiting.setdefault(blocker, set()).add(task_id)
         if task and task.subtask_of:
@@ -62,11 +67,17 @@ class DraftRelations:
         others, from now on."""
         found = list(tasks)
         waiting = [task for task in found if task.blockers]
-        self._circles.foresee(waiting)
+        self._circles.foresee([task for task in waiting if self._comes_to_wait(task)])
         self._learn_parts([task.task_id for task in found])
         parents = {task.subtask_of for task in found if task.subtask_of}
         beside = {one for task in waiting if self._has_parts(task.task_id) for one in task.blockers}
         self._learn_parents(parents | beside)
+
+    def _comes_to_wait(self, task: Task) -> bool:
+        """Whether a task, as it would be, waits for others than it did."""
+        kept = self._now.get(task.task_id)
+        is_known = kept is not None and {*task.blockers} <= {*kept.blockers}
+        return task.task_id in self._newly_waiting or not is_known
 
     def foresee_ends(self, tasks: Collection[Task]) -> None:
         """Ask at once for what is looked at where these tasks are completed."""
@@ -244,15 +255,19 @@ class DraftRelations:
     # Circles
 
     def refuse_cycles(self, task: Task) -> None:
-        """Raise when the task waits for itself, or is part of itself, with the path shown."""
-        if task.blockers:
+        """Raise when the task came to wait for itself, or to be part of itself, with the path
+        shown."""
+        if task.task_id in self._newly_waiting and task.blockers:
             path = self._circles.way(task.blockers, task.task_id)
             if path:
                 raise self._cycle([task.task_id, *path], "wait for itself", "blockers")
         # A task that nothing is part of is in no circle: most that are moved are spared the walk
         # up a plan that may be thousands of levels deep.
-        if task.subtask_of and self._has_known_parts(task.task_id):
+        is_nested = task.task_id in self._newly_nested and task.subtask_of is not None
+        if is_nested and self._has_known_parts(task.task_id):
             self._refuse_nesting(task)
+        self._newly_waiting.discard(task.task_id)
+        self._newly_nested.discard(task.task_id)
 
     def _refuse_nesting(self, task: Task) -> None:
         chain = dict.fromkeys([task.task_id])
