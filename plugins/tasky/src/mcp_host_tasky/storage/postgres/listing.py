@@ -102,8 +102,6 @@ class Listing:
         met = self._conditions.by_key()
         if numbers is not None:
             met.need(_IN_LIST, array(numbers))
-        elif wanted.words:
-            met.need(HAS_WORDS.format("tasks"), self._query)
         if wanted.priority:
             level = common_conditions(wanted.only(priority=wanted.priority))
             met.need(str(level), *level.values)
@@ -111,6 +109,8 @@ class Listing:
             if self._conditions.can_be_listed(tag):
                 met.need(LISTED_TAG, tag)
         self._need_other_tags(met)
+        if numbers is None and wanted.words:  # last, as a text takes the longest to look up
+            met.need(HAS_WORDS.format("tasks"), self._query)
         claims = common_conditions(replace(wanted, tags=(), priority=None))
         if after:
             met.need("(unblocks < ? OR (unblocks = ? AND sort_key > ?))", after[0], *after)

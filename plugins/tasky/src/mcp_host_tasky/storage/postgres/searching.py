@@ -220,8 +220,7 @@ class Searching:
         words, where they can be sorted sooner than all tasks can be walked."""
         counts = []
         for sql, values, _ in self._probes():
-            limited = f"{sql} LIMIT {limits.CANDIDATES + 1}"
-            ((count,),) = self._view.rows(f"SELECT count(*) FROM ({limited}) AS one", values)
+            count = self._count_at_most(sql, values, limits.CANDIDATES)
             counts.append((count, sql, list(values)))
         count, sql, bound = min(counts, default=(limits.CANDIDATES + 1, "", []))
         return (sql, bound) if count <= limits.CANDIDATES else None
@@ -323,10 +322,16 @@ class Searching:
             if len(found) <= SOME:
                 return [row[0] for row in found]
         for sql, values, few in self._probes():
-            found = self._view.rows(f"{sql} LIMIT {few + 1}", values)
-            if len(found) <= few:
-                return [row[0] for row in found]
+            # To count them, an index is enough: no task is read where they are many.
+            if self._count_at_most(sql, values, few) <= few:
+                return [row[0] for row in self._view.rows(sql, values)]
         return None
+
+    def _count_at_most(self, sql: str, values: Sequence[Any], most: int) -> int:
+        """Return how many a SELECT gives, at most one more than so many."""
+        limited = f"{sql} LIMIT {most + 1}"
+        ((count,),) = self._view.rows(f"SELECT count(*) FROM ({limited}) AS one", values)
+        return int(count)
 
     def _probes(self) -> Iterator[tuple[str, Sequence[Any], int]]:
         """Return the SELECTs of numbers that may be few, with their values, and how few."""

@@ -29,6 +29,8 @@ class Asked(NamedTuple):
     """What finds some of that: those with the most frequent words that begin so."""
     without: str | None = None
     """What finds more than that: as though such beginnings were not asked for."""
+    merged: int = 0
+    """How many entries those lists have."""
 
 
 def asked(view: View, wanted: Wanted) -> Asked | None:
@@ -43,17 +45,20 @@ def asked(view: View, wanted: Wanted) -> Asked | None:
     at_least = len(plain)
     plain += [f'"{tag_word(tag)}"' for tag in wanted.tags]
     prefixes, frequent = [], []
+    merged = 0
     for word in wanted.words:
         if spelt := _spelt(view, word):
             plain.append(spelt)
         else:
             prefixes.append(f'"{word}" *')
-            frequent.append(_most_frequent(view, word))
+            often, entries = _most_frequent(view, word)
+            frequent.append(often)
+            merged += entries
     exact = " AND ".join([*plain, *prefixes])
     if not prefixes:
         return Asked(exact)
     without = " AND ".join(plain) if len(plain) > at_least else None
-    return Asked(exact, " AND ".join([*plain, *frequent]), without)
+    return Asked(exact, " AND ".join([*plain, *frequent]), without, merged)
 
 
 def _spelt(view: View, word: str) -> str | None:
@@ -68,12 +73,14 @@ def _spelt(view: View, word: str) -> str | None:
     return _one_of(known or [word])
 
 
-def _most_frequent(view: View, word: str) -> str:
+def _most_frequent(view: View, word: str) -> tuple[str, int]:
+    """Return what finds the most frequent words that begin so, and how many entries all have."""
     found = view.rows(
-        "SELECT term FROM occurrences WHERE term >= ? AND term < ? ORDER BY doc DESC LIMIT ?",
+        "SELECT term, sum(doc) OVER () FROM occurrences WHERE term >= ? AND term < ? "
+        "ORDER BY doc DESC LIMIT ?",
         (word, word + "\U0010ffff", EXPANSIONS),
     )
-    return _one_of([row[0] for row in found] or [word])
+    return _one_of([row[0] for row in found] or [word]), found[0][1] if found else 0
 
 
 def _one_of(words: Sequence[str]) -> str:

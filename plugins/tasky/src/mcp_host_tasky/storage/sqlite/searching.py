@@ -26,11 +26,14 @@ NEW = 10_000
 """What is new may stand at the end of every list, where a walk comes last: so much is gathered."""
 FEW = 2_000
 """Of so many tasks each text is read where many more have the words."""
+MERGED = 250
+"""A text is read in the time in which FTS5 merges so many entries of its lists."""
 LOOKED_UP = 4_000
 """So many tasks are looked up by number to count those of them that match."""
 READ_AT_ONCE = 100
 READ = 4_000
-"""After so many texts in vain all that have the words are gathered, however many they are."""
+"""After so many texts in vain all that have the words are gathered, however many they are; no more
+than so many that were gathered have their texts read."""
 _READY = "status = 'pending' AND open_blockers = 0 AND held_up = 0"
 
 
@@ -107,10 +110,13 @@ class Searching:
     def first(self, order: Order, limit: int) -> list[int]:
         """Return the numbers of so many tasks, in an order past a place."""
         if self._source and self._reads:
-            return self._saying(self._sorted(self._source, order, FEW))[:limit]
+            found = self._saying(self._sorted(self._source, order, READ))
+            is_all = order in (listed(""), unblocking(None))
+            self._counted = len(found) if is_all else None
+            return found[:limit]
         if self._source:
             return self._sorted(self._source, order, limit)
-        found: list[int] = []
+        found = []
         read = 0
         with closing(self._walk(order, limit)) as parts:
             for rows in parts:
@@ -127,11 +133,11 @@ class Searching:
         that were looked at alone."""
         if self._wanted.only_status:
             return self._view.counted(self._wanted.status), False
-        if self._source and self._reads:
-            numbers = self._sorted(self._source, listed(""), FEW)
-            return len(self._saying(numbers)), False
         if self._counted is not None:
             return self._counted, False
+        if self._source and self._reads:
+            numbers = self._sorted(self._source, listed(""), READ)
+            return len(self._saying(numbers)), False
         if self._source:
             return self._count(self._source), False
         if self._words is None:
@@ -147,8 +153,11 @@ class Searching:
     def _choose(self) -> Source | None:
         if self._asked is None or self._words is None:
             return next((one for one, most in self._others() if self._has_at_most(one, most)), None)
-        if (without := self._asked.without) and self._has_at_most(_matching(without), FEW):
-            return _matching(without)
+        if self._asked.without:
+            # A text takes longer to read than many entries of the lists that FTS5 would merge.
+            most = min(READ, self._asked.merged // MERGED)
+            if self._has_at_most(without := _matching(self._asked.without), most):
+                return without
         count = self._count_words(self._asked)
         # A text takes longer to read than a place to look up.
         for one, most in self._others():
