@@ -58,6 +58,13 @@ GOALS = {
     "search, common words never together": 50,
     "search, a beginning": 50,
     "search, tag, date and status": 50,
+    "search, a word and a tag": 50,
+    "search, a common word and a tag": 50,
+    "search, a word and ready": 50,
+    "search, a word and a priority": 50,
+    "search, a word and a date": 50,
+    "search, a word, what unblocks most": 50,
+    "search, a word, a tag, what unblocks most": 50,
     "created after, few": 50,
     "due before, many": 50,
     "ready and a priority": 50,
@@ -202,6 +209,7 @@ class _Calls:
                 "due_before": "2027-06-01",
                 "status": "pending",
             },
+            "search, a common word and a tag": {"search": "even", "tags": ["t1"]},
             "created after, few": {"created_after": "2026-11-01T00:00:00Z"},
             "due before, many": {"due_before": "2027-12-31", "status": "pending"},
             "ready and a priority": {"ready": True, "priority": 4},
@@ -209,7 +217,19 @@ class _Calls:
             "claimed by me": {"claimed_by": "me"},
         }.items():
             self._time(name, "search_tasks", lambda wanted=wanted: wanted)  # type: ignore[misc]
-        self._time("search, rare word", "search_tasks", lambda: {"search": self._word()})
+        most = {"ready": True, "sort": "unblocks"}
+        for name, wanted in {
+            "search, rare word": {},
+            "search, a word and a tag": {"tags": ["t1"]},
+            "search, a word and ready": {"ready": True},
+            "search, a word and a priority": {"priority": 4},
+            "search, a word and a date": {"due_before": "2027-06-01"},
+            "search, a word, what unblocks most": most,
+            "search, a word, a tag, what unblocks most": {"tags": ["t1"], **most},
+        }.items():
+            self._time(
+                name, "search_tasks", lambda wanted=wanted: {"search": self._word(), **wanted}
+            )  # type: ignore[misc]
 
     def _write(self) -> None:
         self._time("create one", "create_tasks", lambda: {"tasks": [self._new()]})

@@ -1,9 +1,11 @@
 """What the raw databases take for the dearest work of a plan: bare statements on the same tables.
 
 Nothing of Tasky runs here. A write changes the rows, indexes, words and events that the tool's call
-changes, in one transaction that is made durable; a search asks the index of words alone. All that
-runs on a copy of the plan, which is removed: bare rows without what Tasky keeps beside them, such
-as its counters, are damage, and a plan that is kept is used again.
+changes, in one transaction that is made durable. A search asks the index of words, and the
+narrowest rows that have its other conditions, for the numbers of all that match: it sorts nothing,
+and reads no task to show it. All that runs on a copy of the plan, which is removed: bare rows
+without what Tasky keeps beside them, such as its counters, are damage, and a plan that is kept is
+used again.
 """
 
 import json
@@ -12,17 +14,20 @@ import sqlite3
 import tempfile
 import time
 import uuid
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import psycopg
 from psycopg import sql
 from psycopg.conninfo import conninfo_to_dict
 
-WORDS_APART = ("even", "odd")
 MANY = 50
+READY = "status = 'pending' AND open_blockers = 0 AND held_up = 0"
+# A sort key begins with 5 less the priority, and goes on with the day.
+PRIORITY = "sort_key >= '1' AND sort_key < '1~'"
+DUE = "substr(sort_key, 2, 20) <= '2027-06-01~'"
 AT = "2026-11-01T00:00:00.000000Z"
 TASK = (
     "number, task_id, sort_key, name, status, priority, created_at, updated_at, revision,"
@@ -31,6 +36,14 @@ TASK = (
 EVENT = "event_id, batch, item, at, caller, action, task_id, name, revision, changes, previous"
 EDITED = "name, priority, sort_key, updated_at, number"
 CLAIMED = "claimant, claim_token, claimed_until, holder, number"
+
+
+class Asked(NamedTuple):
+    """A search: words that all stand in a task, a tag, and a condition on its place in the list."""
+
+    words: Sequence[str]
+    tag: str | None = None
+    where: str | None = None
 
 
 class _Database(Protocol):
@@ -45,9 +58,12 @@ class _Database(Protocol):
     def add_words(self, rows: list[tuple[str, int]]) -> None:
         """Have tasks found by further words, which is the least that an edit changes."""
 
+    def add_tags(self, rows: list[tuple[str, int]]) -> None: ...
     def rows(self, numbers: list[int]) -> None: ...
     def one(self, statement: str) -> int: ...
-    def having(self, words: Iterable[str]) -> None: ...
+    def all(self, statement: str) -> None: ...
+    def found(self, asked: Asked) -> None:
+        """Have the numbers of all tasks that a search finds."""
 
 
 class _SQLite:
@@ -81,6 +97,9 @@ class _SQLite:
         self._connection.executemany(statement, [(f" {text}", number) for text, number in rows])
         self.insert("words", "folded, rowid", rows)
 
+    def add_tags(self, rows: list[tuple[str, int]]) -> None:
+        self.add_words([(f"§{tag}", number) for tag, number in rows])
+
     def rows(self, numbers: list[int]) -> None:
         marks = ", ".join("?" * len(numbers))
         statement = f"SELECT * FROM tasks WHERE number IN ({marks})"
@@ -89,8 +108,16 @@ class _SQLite:
     def one(self, statement: str) -> int:
         return int(self._connection.execute(statement).fetchone()[0])
 
-    def having(self, words: Iterable[str]) -> None:
+    def all(self, statement: str) -> None:
+        self._connection.execute(statement).fetchall()
+
+    def found(self, asked: Asked) -> None:
+        words = [*asked.words, *([f'"§{asked.tag}"'] if asked.tag else [])]
         statement = "SELECT rowid FROM words WHERE words MATCH ?"
+        if asked.where:
+            # The order of a CROSS JOIN is that of the loops.
+            joined = "AS one CROSS JOIN places ON places.number = one.rowid"
+            statement = f"SELECT places.number FROM ({statement}) {joined} WHERE {asked.where}"
         self._connection.execute(statement, (" AND ".join(words),)).fetchall()
 
 
@@ -131,6 +158,9 @@ class _PostgreSQL:
         )
         self._send(statement, "text, number", rows)
 
+    def add_tags(self, rows: list[tuple[str, int]]) -> None:
+        self.insert("tagged", "tag, number", rows)
+
     def _send(self, statement: str, columns: str, rows: Sequence[tuple[Any, ...]]) -> None:
         names = columns.split(", ")
         data = json.dumps([dict(zip(names, row, strict=True)) for row in rows])
@@ -144,9 +174,27 @@ class _PostgreSQL:
         row = self._connection.execute(statement.encode()).fetchone()
         return int(row[0]) if row else 0
 
-    def having(self, words: Iterable[str]) -> None:
-        statement = "SELECT number FROM words WHERE words @@ %s::tsquery"
-        self._connection.execute(statement, (" & ".join(f"'{word}'" for word in words),)).fetchall()
+    def all(self, statement: str) -> None:
+        self._connection.execute(statement.encode()).fetchall()
+
+    def found(self, asked: Asked) -> None:
+        query = " & ".join(
+            f"'{word.removesuffix('*')}'{':*' * word.endswith('*')}" for word in asked.words
+        )
+        conditions, values = [], []
+        if asked.words:
+            conditions.append("words.words @@ %s::tsquery")
+            values.append(query)
+        if asked.tag:
+            conditions.append("number IN (SELECT number FROM tagged WHERE tag = %s)")
+            values.append(asked.tag)
+        if asked.where:
+            conditions.append(f"({asked.where})")
+        source = "words" if asked.words else "tasks"
+        if asked.words and asked.where:
+            source = "words JOIN tasks USING (number)"
+        statement = f"SELECT number FROM {source} WHERE {' AND '.join(conditions)}"
+        self._connection.execute(statement.encode(), values).fetchall()
 
 
 def of_sqlite(file: Path, rounds: int, word: Callable[[], str]) -> dict[str, list[float]]:
@@ -186,14 +234,40 @@ def _measured(database: _Database, rounds: int, word: Callable[[], str]) -> dict
     event = database.one("SELECT max(event_id) FROM events") + 1
     writes = _Writes(database, chance, word, last, event)
     kinds: dict[str, Callable[[], None]] = {
+        "page of 50": lambda: database.all("SELECT * FROM tasks ORDER BY sort_key LIMIT 51"),
         "get 50": lambda: database.rows(chance.sample(range(1, last + 1), MANY)),
-        "search, rare word": lambda: database.having([word()]),
-        "search, common words never together": lambda: database.having(WORDS_APART),
-        "create 50": writes.create,
-        "edit 50": writes.edit,
+        **{name: _search(database, asked) for name, asked in _searches(word).items()},
+        "create one": lambda: writes.create(1),
+        "create 50": lambda: writes.create(MANY),
+        "edit one": lambda: writes.edit(1),
+        "edit 50": lambda: writes.edit(MANY),
+        "edit 50, their tags": writes.tag,
         "claim": writes.claim,
     }
     return {name: [_timed(work) for _ in range(rounds)] for name, work in kinds.items()}
+
+
+def _search(database: _Database, asked: Callable[[], Asked]) -> Callable[[], None]:
+    return lambda: database.found(asked())
+
+
+def _searches(word: Callable[[], str]) -> dict[str, Callable[[], Asked]]:
+    """Return the searches of the benchmark by their names; words differ from call to call."""
+    return {
+        "search, rare word": lambda: Asked([word()]),
+        "search, one common word": lambda: Asked(["update"]),
+        "search, two common words": lambda: Asked(["update", "server"]),
+        "search, common words never together": lambda: Asked(["even", "odd"]),
+        "search, a beginning": lambda: Asked(["serv*"]),
+        "search, a word and a tag": lambda: Asked([word()], tag="t1"),
+        "search, a common word and a tag": lambda: Asked(["even"], tag="t1"),
+        "search, a word and ready": lambda: Asked([word()], where=READY),
+        "search, a word and a priority": lambda: Asked([word()], where=PRIORITY),
+        "search, a word and a date": lambda: Asked([word()], where=DUE),
+        "search, a word, what unblocks most": lambda: Asked([word()], where=READY),
+        "search, a word, a tag, what unblocks most": lambda: Asked([word()], "t1", READY),
+        "three words and ready": lambda: Asked(["update", "server", "even"], where=READY),
+    }
 
 
 def _timed(work: Callable[[], None]) -> float:
@@ -218,9 +292,9 @@ class _Writes:
         self._last = last
         self._event = event
 
-    def create(self) -> None:
-        numbers = range(self._last + 1, self._last + MANY + 1)
-        self._last += MANY
+    def create(self, count: int) -> None:
+        numbers = range(self._last + 1, self._last + count + 1)
+        self._last += count
         rows, words = [], []
         for number in numbers:
             name = f"update server {self._word()}"
@@ -234,8 +308,8 @@ class _Writes:
             self._database.put_words(words)
             self._note("create", [row[1] for row in rows])
 
-    def edit(self) -> None:
-        numbers = self._chance.sample(range(1, self._there + 1), MANY)
+    def edit(self, count: int) -> None:
+        numbers = self._chance.sample(range(1, self._there + 1), count)
         rows, words = [], []
         for number in numbers:
             word, priority = self._word(), self._chance.randint(1, 5)
@@ -245,6 +319,15 @@ class _Writes:
         with self._database.write():
             self._database.update("tasks", EDITED, rows)
             self._database.add_words(words)
+            self._note("update", [str(number) for number in numbers])
+
+    def tag(self) -> None:
+        numbers = self._chance.sample(range(1, self._there + 1), MANY)
+        tag = f"{self._word()}{self._event}"
+        with self._database.write():
+            rows = [(f'["{tag}"]', AT, number) for number in numbers]
+            self._database.update("tasks", "tags, updated_at, number", rows)
+            self._database.add_tags([(tag, number) for number in numbers])
             self._note("update", [str(number) for number in numbers])
 
     def claim(self) -> None:
