@@ -168,10 +168,10 @@ class Tasks:
             now = self._now(reading)
             meant = queries.dates(asked, self.plan, now)
             wanted = queries.wanted(asked, meant, caller, now)
-            if total is None:
-                found = reading.search(wanted, "", 1, True)
-                total = queries.Total(found.total, found.has_more)
             rows, unblocks = queries.by_unblocks(reading, wanted, after, limit)
+            if total is None:  # after the rows: a store may know by then how many match
+                found = reading.search(wanted, "", 0, True)
+                total = queries.Total(found.total, found.has_more)
             short = reading.short_ids([row.task_id for row in rows]) if brief else {}
         views = []
         for row in rows[:limit]:

@@ -105,7 +105,8 @@ class Reading(Protocol):
         """What waits for these tasks, for that, and so on, as `upstream` has their blockers."""
 
     def search(self, wanted: Wanted, after: str, limit: int, count: bool) -> Found:
-        """The first `limit + 1` matches past the sort key `after`; with `count`, their total."""
+        """The first `limit + 1` matches past the sort key `after`; with `count`, their total. Who
+        needs the total alone says a limit of 0, and may get no match at all."""
 
     def most_unblocking(
         self, wanted: Wanted, after: tuple[int, str] | None, limit: int

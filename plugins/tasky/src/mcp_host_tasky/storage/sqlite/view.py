@@ -89,7 +89,7 @@ class SqliteView(SqlView):
 
     def search(self, wanted: Wanted, after: str, limit: int, count: bool) -> Found:
         searching = self._searching(wanted)
-        numbers = searching.first(listed(after), limit + 1)
+        numbers = searching.first(listed(after), limit + 1) if limit else []
         total, is_part = searching.total() if count else (0, False)
         return self.found(self.summaries(numbers, wanted), total, wanted, is_part=is_part)
 
