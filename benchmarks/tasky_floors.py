@@ -178,21 +178,14 @@ class _PostgreSQL:
         self._connection.execute(statement.encode()).fetchall()
 
     def found(self, asked: Asked) -> None:
-        query = " & ".join(
-            f"'{word.removesuffix('*')}'{':*' * word.endswith('*')}" for word in asked.words
-        )
-        conditions, values = [], []
-        if asked.words:
-            conditions.append("words.words @@ %s::tsquery")
-            values.append(query)
+        query = " & ".join(f"'{word}'" for word in asked.words)
+        conditions, values = ["words.words @@ %s::tsquery"], [query]
         if asked.tag:
             conditions.append("number IN (SELECT number FROM tagged WHERE tag = %s)")
             values.append(asked.tag)
         if asked.where:
             conditions.append(f"({asked.where})")
-        source = "words" if asked.words else "tasks"
-        if asked.words and asked.where:
-            source = "words JOIN tasks USING (number)"
+        source = "words JOIN tasks USING (number)" if asked.where else "words"
         statement = f"SELECT number FROM {source} WHERE {' AND '.join(conditions)}"
         self._connection.execute(statement.encode(), values).fetchall()
 
@@ -252,13 +245,11 @@ def _search(database: _Database, asked: Callable[[], Asked]) -> Callable[[], Non
 
 
 def _searches(word: Callable[[], str]) -> dict[str, Callable[[], Asked]]:
-    """Return the searches of the benchmark by their names; words differ from call to call."""
+    """Return searches of the benchmark by their names; words differ from call to call. Those that
+    all or half of the tasks match are left out: to list them takes a database a second."""
     return {
         "search, rare word": lambda: Asked([word()]),
-        "search, one common word": lambda: Asked(["update"]),
-        "search, two common words": lambda: Asked(["update", "server"]),
         "search, common words never together": lambda: Asked(["even", "odd"]),
-        "search, a beginning": lambda: Asked(["serv*"]),
         "search, a word and a tag": lambda: Asked([word()], tag="t1"),
         "search, a common word and a tag": lambda: Asked(["even"], tag="t1"),
         "search, a word and ready": lambda: Asked([word()], where=READY),
@@ -266,7 +257,6 @@ def _searches(word: Callable[[], str]) -> dict[str, Callable[[], Asked]]:
         "search, a word and a date": lambda: Asked([word()], where=DUE),
         "search, a word, what unblocks most": lambda: Asked([word()], where=READY),
         "search, a word, a tag, what unblocks most": lambda: Asked([word()], "t1", READY),
-        "three words and ready": lambda: Asked(["update", "server", "even"], where=READY),
     }
 
 
