@@ -163,7 +163,11 @@ class Searching:
         for one, most in self._others():
             if self._has_at_most(one, min(most, FEW, count // 8)):
                 return one
-        return self._words if count <= GATHERED else None
+        if count > GATHERED:
+            return None
+        if not count or not self._where:
+            self._counted = count  # FTS5 need not intersect the same lists once more for the total
+        return self._words if count else _NONE
 
     def _count_words(self, asked: Asked) -> int:
         """Return how many tasks have the words and tags, at most one more than are gathered."""
