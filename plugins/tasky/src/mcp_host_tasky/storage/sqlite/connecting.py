@@ -115,18 +115,23 @@ def connect(path: Path, kind: type[_Connection], options: str = "") -> _Connecti
         connection.execute("PRAGMA synchronous = FULL")
         connection.execute("PRAGMA cache_size = -32000")
         connection.execute(f"PRAGMA mmap_size = {_MAPPED}")
-        # Copying pages back is left to `tidy`; only past 128 megabytes of log a writer does it.
-        connection.execute("PRAGMA wal_autocheckpoint = 32000")
+        # Copying pages back is left to `tidy`, which keeps writers out meanwhile.
+        connection.execute("PRAGMA wal_autocheckpoint = 0")
     except BaseException:
         connection.close()
         raise
     return connection
 
 
-def begin(connection: sqlite3.Connection, path: Path, guard: Guard = no_guard) -> None:
-    """Begin to write; `BusyError` where another process has been writing for too long."""
+def begin(
+    connection: sqlite3.Connection,
+    path: Path,
+    guard: Guard = no_guard,
+    wait: float = WAIT_SECONDS,
+) -> None:
+    """Begin to write; `BusyError` where another process has been writing for so many seconds."""
     # SQLite itself waits in C, where no signal and no guard reaches it: so it waits briefly, often.
-    end = time.monotonic() + WAIT_SECONDS
+    end = time.monotonic() + wait
     connection.execute(f"PRAGMA busy_timeout = {_BRIEFLY_MS}")
     try:
         while not _begun(connection):

@@ -6,10 +6,10 @@ import struct
 import threading
 from bisect import bisect_left
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from ...errors import UnavailableError
+from ...errors import BusyError, UnavailableError
 from ..sql import SqlView, miscounted
 from ..store import WRITES_TOGETHER, Guard, no_guard
 from .connecting import AtRest, Identity, begin, identity, opened, refuse_other_files, stoppable
@@ -22,7 +22,9 @@ MERGED_PAGES = 200
 MERGED_MEANWHILE = 32
 """So much of it is merged for each write that others follow closely."""
 LONG_LOG = 16_000
-"""From so many pages of log on, they are copied into the file while others write as well."""
+"""From so many pages of log on, they are copied into the file among writes as well."""
+LONGEST_LOG = 32_000
+"""From so many pages of log on, a writer copies them whom nobody tidies up after."""
 _LOG_HEAD, _FRAME_HEAD = 32, 24
 
 
@@ -62,16 +64,30 @@ class SqliteFile:
 
     @contextmanager
     def write(self, guard: Guard = no_guard) -> Iterator[SqliteView]:
-        if not self._one_writer.acquire(timeout=WAIT_SECONDS):
+        with self._alone(guard) as connection:
+            yield SqliteView(connection)
+            guard()
+            connection.commit()
+            self._untidy += 1
+        if self._untidy >= WRITES_TOGETHER and self._pages_of_log() > LONGEST_LOG:
+            with suppress(BusyError):  # whoever writes now finds it as long
+                self._copy_log()
+
+    @contextmanager
+    def _alone(
+        self, guard: Guard = no_guard, wait: float = WAIT_SECONDS
+    ) -> Iterator[sqlite3.Connection]:
+        """Have a transaction of the only writer, among all processes; it is rolled back at the end.
+
+        Raises `BusyError` where another has been writing for so many seconds.
+        """
+        if not self._one_writer.acquire(timeout=wait):
             raise busy(self._path)
         try:
             with self._connection() as connection, stoppable(connection, guard):
-                begin(connection, self._path, guard)
+                begin(connection, self._path, guard, wait)
                 try:
-                    yield SqliteView(connection)
-                    guard()
-                    connection.commit()
-                    self._untidy += 1
+                    yield connection
                 finally:
                     connection.rollback()
         finally:
@@ -80,13 +96,25 @@ class SqliteFile:
     def tidy(self, *, is_pause: bool = True) -> bool:
         """Merge a part of the index of words, and copy the log's pages into the file, so that no
         writer has to do either at once; readers go on. Among writes it is done for many at once."""
-        has_merged = False
-        if is_pause or self._untidy >= WRITES_TOGETHER:
-            has_merged = self._merge(max(MERGED_PAGES, self._untidy * MERGED_MEANWHILE))
-        if is_pause or self._pages_of_log() > LONG_LOG:
-            with self._connection() as connection:
-                connection.execute("PRAGMA wal_checkpoint(PASSIVE)")
+        try:
+            has_merged = False
+            if is_pause or self._untidy >= WRITES_TOGETHER:
+                has_merged = self._merge(max(MERGED_PAGES, self._untidy * MERGED_MEANWHILE))
+            if is_pause or self._pages_of_log() > LONG_LOG:
+                self._copy_log()
+        except BusyError:
+            return True  # another writes, and is not waited for
         return has_merged
+
+    def _copy_log(self) -> None:
+        """Copy the log's pages into the file, by one connection while another keeps writers out.
+
+        Until 3.51.3 SQLite loses pages where a writer begins the log anew in the moment in which it
+        is begun to be copied once more (https://sqlite.org/wal.html#walresetbug), as often happens
+        to who copies it in each pause.
+        """
+        with self._alone(wait=0), self._connection() as copying:
+            copying.execute("PRAGMA wal_checkpoint(PASSIVE)")
 
     def _pages_of_log(self) -> int:
         """Return how many pages were written since the log was last begun anew. Its size does not
@@ -108,8 +136,9 @@ class SqliteFile:
 
     def _merge(self, pages: int) -> bool:
         """Merge so many pages of the index of words, and return whether there were any."""
-        with self.write() as view:
-            has_merged = view.merge_words(pages)
+        with self._alone(wait=0) as connection:
+            has_merged = SqliteView(connection).merge_words(pages)
+            connection.commit()
         self._untidy = 0
         return has_merged
 
