@@ -9,7 +9,7 @@ from mcp_host_tasky.errors import InvalidError
 from mcp_host_tasky.service import Search, Tasks
 from mcp_host_tasky.service.formats import FORMATS, found_in, named, records_of
 from mcp_host_tasky.service.imports import Report
-from tasky_lab import ME, Person, create, edit, everything, get, refusal
+from tasky_lab import ME, Person, Plans, create, edit, everything, get, refusal
 
 T1, T2 = "2026-01-12T02:16:51Z", "2026-02-28T03:54:42Z"
 BEADS = [
@@ -787,6 +787,44 @@ def test_what_stands_in_a_fence_is_no_item(
     assert [view["name"] for view in everything(plan)] == found
     assert taken_out(plan, form) == {"": text}
     assert bring(plan, form, files).unchanged == 1
+
+
+@pytest.mark.parametrize("kind", ["json", "sqlite", "postgresql"])
+@pytest.mark.parametrize("count", [2_000, pytest.param(20_000, marks=pytest.mark.torture)])
+def test_a_large_table_comes_goes_and_is_taken_back_whole(
+    plans: Plans, kind: str, count: int
+) -> None:
+    plan = plans.open(kind)
+    rows = ["id,name,details,status,priority,tags,blockers,parent,due"]
+    for n in range(count):
+        state = ("open", "done", "cancelled")[n % 3]
+        after = f"T-{n - 1}" if n % 7 == 1 else ""
+        parent = f"T-{n // 10 * 10}" if n % 10 else ""
+        details = f'"Line {n}\nand ""more"" {"words " * (n % 90)}"'
+        due = "2026-12-01" if n % 4 == 0 else ""
+        rows.append(
+            f'T-{n},Task {n},{details},{state},{n % 5 + 1},"a, t{n % 30}",{after},{parent},{due}'
+        )
+    files = {"table.csv": "\n".join(rows) + "\n"}
+
+    report = bring(plan, "csv", files)
+    assert (report.created, report.warnings) == (count, [])
+    found = plan.search(Search(status="cancelled", tags=("t2",), search="line"), ME)
+    assert found.total == len([n for n in range(count) if n % 3 == 2 and n % 30 == 2])
+    assert bring(plan, "csv", files).unchanged == count
+
+    written = taken_out(plan, "csv")
+    assert bring(plan, "csv", written).unchanged == count
+    changed = {"table.csv": files["table.csv"].replace("Task 1999,", "Another,")}
+    assert bring(plan, "csv", changed).updated == 1
+    other = plans.open(kind, "other")
+    assert bring(other, "tasky", taken_out(plan, "tasky")).created == count
+    assert taken_out(other, "csv") == taken_out(plan, "csv")
+
+    plan.edit([{"action": "undo"}], ME)
+    plan.edit([{"action": "undo"}], ME)
+    assert plan.info()["total"] == 0
+    assert plan.check() == []
 
 
 def test_people_name_a_file_or_a_folder(ann: Person, tmp_path: Path) -> None:
