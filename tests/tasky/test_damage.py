@@ -134,6 +134,21 @@ def test_a_sqlite_plan_whose_index_of_words_is_cut_is_damaged_and_can_be_copied(
     assert ann("check").strip() == "no damage found"
 
 
+def test_a_backup_for_which_a_disk_has_no_room_leaves_no_file(ann: Person, tmp_path: Path) -> None:
+    ann("project", "init")
+    (tmp_path / "long.csv").write_text("name,details\nDig," + "many words " * 90_000 + "\n" * 2)
+    ann("import", str(tmp_path / "long.csv"))
+    folder = tmp_path / "copies"
+    folder.mkdir()
+
+    with small_disk(folder, 1):
+        refused = ann.run("backup", str(folder / "copy.db"))
+        left = list(folder.iterdir())
+
+    assert refused.returncode == 1
+    assert left == []
+
+
 def test_the_server_takes_a_home_for_a_project_only_where_it_has_a_plan(
     ann: Person, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,5 +1,6 @@
 """The commands that look after a plan: check, backup, resolve."""
 
+import glob
 import os
 import shlex
 from datetime import datetime
@@ -9,6 +10,7 @@ from typing import Annotated
 import typer
 
 from ..errors import InvalidError
+from ..service import Tasks
 from ..storage import JsonFile, Location, open_store
 from .plan import HERE, AsJson, Folder, find_project, opened, plain, print_json
 
@@ -50,15 +52,27 @@ def backup(
             suggestions=["Name a file that is not there yet."],
         )
     with opened(folder) as tasks:
-        copy = open_store(Location("sqlite", file))
-        try:
-            count = tasks.back_up(copy)
-        finally:
-            copy.close()
+        count = _copied(tasks, file)
     if as_json:
         print_json({"tasks": count, "file": str(file)})
         return
     typer.echo(plain(f"{count} tasks copied to {file}"))
+
+
+def _copied(tasks: Tasks, file: Path) -> int:
+    """Copy a plan into a new file, which is there only once it is whole; return how many tasks."""
+    part = file.with_name(f"{file.name}.{os.getpid()}.part")
+    try:
+        copy = open_store(Location("sqlite", part))
+        try:
+            count = tasks.back_up(copy)
+        finally:
+            copy.close()
+        part.rename(file)
+    finally:
+        for left in part.parent.glob(f"{glob.escape(part.name)}*"):
+            left.unlink(missing_ok=True)
+    return count
 
 
 def resolve(folder: Folder = HERE, as_json: AsJson = False) -> None:
