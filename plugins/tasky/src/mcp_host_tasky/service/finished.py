@@ -1,10 +1,14 @@
 """What was finished last stands first in lists of what is done, as far as events tell."""
 
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from ..model import Summary, Task, Wanted
 from ..storage import Reading
+from .page import Page
 from .queries import foreign_cursor
+from .requests import Search
+from .views import row_view
 
 LOOKED_AT = 300
 """So many of the last events are looked at."""
@@ -40,6 +44,31 @@ def last_finished(reading: Reading, wanted: Wanted, until: int) -> list[Summary]
     )
     found = reading.tasks(ids)
     return [_summary(found[one]) for one in ids if one in found and _fits(found[one], wanted)]
+
+
+def page_of_finished(
+    asked: Search,
+    place: Place,
+    last: Sequence[Summary],
+    limit: int,
+    search: Callable[[Search], Page],
+) -> Page:
+    """Return the page at a place: what was finished `last`, on the first one, then the rest as
+    `search` finds it."""
+    rows = [] if asked.cursor else [row_view(row, ()) for row in last]
+    known = {row.task_id for row in last}
+    room = max(1, limit - len(rows))
+    page = search(asked._replace(cursor=place.cursor, limit=room))
+    if len(rows) < limit:
+        rows += [row for row in page.rows if row["task_id"] not in known]
+        while asked.cursor and page.next_cursor and len(rows) < limit:  # some were shown before
+            page = search(asked._replace(cursor=page.next_cursor))
+            rows += [row for row in page.rows if row["task_id"] not in known]
+        place = Place(place.event, page.next_cursor)
+        cursor = str(place) if page.next_cursor else None
+    else:
+        cursor = str(place) if page.has_more or page.total > limit else None
+    return Page(rows, page.total, cursor, {}, page.has_more)
 
 
 def _fits(task: Task, wanted: Wanted) -> bool:

@@ -8,10 +8,11 @@ from pathlib import Path
 from ..errors import TaskyError, UnavailableError
 from ..storage import Guard, Home, Location, Project, no_guard, no_project, open_store
 from . import budget, values
+from .page import Page
 from .plan import Plan
 from .requests import Caller, Search
 from .running import RunningEdits
-from .tasks import Page, Tasks
+from .tasks import Tasks
 from .views import View
 from .write import Write
 

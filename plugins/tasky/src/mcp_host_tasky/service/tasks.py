@@ -2,7 +2,6 @@
 
 import uuid
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 from typing import Protocol
@@ -14,10 +13,11 @@ from ..storage import Changes, Guard, Reading, Store, Writing, no_guard
 from . import budget, creation, edits, graph as graphs, inputs, queries, relations, values
 from .draft import Draft
 from .exports import taken_out
-from .finished import Place, last_finished
+from .finished import Place, last_finished, page_of_finished
 from .formats import Format, Record
 from .ids import refuse_too_many, resolve, resolve_past, unknown
 from .imports import Report, bring_in
+from .page import Page
 from .plan import Plan
 from .proofs import Proofs, UnprovenError
 from .requests import Caller, Search
@@ -25,17 +25,6 @@ from .views import View, event_view, full_views, only_fields, row_view, status_c
 from .write import Work, Write, kept_rows
 
 _HISTORY = 20
-
-
-@dataclass(frozen=True, slots=True)
-class Page:
-    rows: list[View]
-    total: int
-    next_cursor: str | None
-    dates: dict[str, str]
-    """The dates searched by, as they were understood, where they were said in other words."""
-    has_more: bool = False
-    """Whether there are more than `total`, at which the count ended."""
 
 
 class Clock(Protocol):
@@ -144,20 +133,7 @@ class Tasks:
             place = Place.of(asked.cursor) if asked.cursor else Place(reading.last_event(), None)
             wanted = queries.wanted(asked, {}, caller, self._now(reading))
             last = last_finished(reading, wanted, place.event)[:limit]
-        rows = [] if asked.cursor else [row_view(row, ()) for row in last]
-        known = {row.task_id for row in last}
-        room = max(1, limit - len(rows))
-        page = self.search(asked._replace(cursor=place.cursor, limit=room), caller)
-        if len(rows) < limit:
-            rows += [row for row in page.rows if row["task_id"] not in known]
-            while asked.cursor and page.next_cursor and len(rows) < limit:  # some were shown before
-                page = self.search(asked._replace(cursor=page.next_cursor), caller)
-                rows += [row for row in page.rows if row["task_id"] not in known]
-            place = Place(place.event, page.next_cursor)
-            cursor = str(place) if page.next_cursor else None
-        else:
-            cursor = str(place) if page.has_more or page.total > limit else None
-        return Page(rows, page.total, cursor, {}, page.has_more)
+        return page_of_finished(asked, place, last, limit, lambda other: self.search(other, caller))
 
     def _most_unblocking(
         self, asked: Search, limit: int, caller: Caller, guard: Guard, *, brief: bool
