@@ -324,7 +324,7 @@ class Searching:
         for sql, values, few in self._probes():
             # To count them, an index is enough: no task is read where they are many.
             if self._count_at_most(sql, values, few) <= few:
-                return [row[0] for row in self._view.rows(sql, values)]
+                return [row[0] for row in self._view.rows(f"{sql} LIMIT {few}", values)]
         return None
 
     def _count_at_most(self, sql: str, values: Sequence[Any], most: int) -> int:
