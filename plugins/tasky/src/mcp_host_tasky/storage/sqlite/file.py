@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from ...errors import BusyError, UnavailableError
+from ...errors import BusyError, TaskyError, UnavailableError
 from ..sql import SqlView, miscounted
 from ..store import WRITES_TOGETHER, Guard, no_guard
 from .connecting import AtRest, Identity, begin, identity, opened, refuse_other_files, stoppable
@@ -70,7 +70,8 @@ class SqliteFile:
             connection.commit()
             self._untidy += 1
         if self._untidy >= WRITES_TOGETHER and self._pages_of_log() > LONGEST_LOG:
-            with suppress(BusyError):  # whoever writes now finds it as long
+            # What was written is kept, whatever comes of this; the next write finds it as long.
+            with suppress(TaskyError, sqlite3.Error):
                 self._copy_log()
 
     @contextmanager
