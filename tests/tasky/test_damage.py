@@ -6,7 +6,9 @@ from pathlib import Path
 
 import pytest
 from mcp_host_tasky.settings.environment import tables_of
-from tasky_lab import Person, small_disk
+from mcp_host_tasky.storage.sqlite import file
+from mcp_host_tasky.storage.store import WRITES_TOGETHER
+from tasky_lab import ME, Person, Plans, create, names, small_disk
 
 
 @pytest.fixture
@@ -147,6 +149,34 @@ def test_a_backup_for_which_a_disk_has_no_room_leaves_no_file(ann: Person, tmp_p
 
     assert refused.returncode == 1
     assert left == []
+
+
+def test_a_write_that_is_kept_is_confirmed_where_its_log_cannot_be_copied(
+    plans: Plans, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(file, "LONGEST_LOG", 200)
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    with small_disk(folder, 6):
+        plan = Plans(folder, plans.url, plans.clock, plans.ids).open("sqlite")
+        plan.create([{"name": "long", "details": "many words " * 4_000} for _ in range(40)], ME)
+        for number in range(WRITES_TOGETHER - 2):
+            create(plan, f"task {number}")
+        fill(folder)
+        with (folder / "filler").open("r+b") as filler:
+            filler.truncate(max(0, (folder / "filler").stat().st_size - 400_000))
+
+        create(plan, "kept")
+
+        assert plan.info()["total"] == 40 + WRITES_TOGETHER - 1
+        assert names(plan, search="kept") == ["kept"]
+        plan.close()
+
+
+def test_a_plan_whose_name_is_a_pattern_leaves_nothing_beside_it(plans: Plans) -> None:
+    create(plans.open("sqlite", "[1]"), "Dig")
+
+    assert not [path.name for path in plans.folder.iterdir() if ".tmp" in path.name]
 
 
 def test_the_server_takes_a_home_for_a_project_only_where_it_has_a_plan(

@@ -1,8 +1,8 @@
 """The commands that look after a plan: check, backup, resolve."""
 
-import glob
 import os
 import shlex
+from contextlib import closing
 from datetime import datetime
 from pathlib import Path
 from typing import Annotated
@@ -11,7 +11,7 @@ import typer
 
 from ..errors import InvalidError
 from ..service import Tasks
-from ..storage import JsonFile, Location, open_store
+from ..storage import JsonFile, Location, made_whole, open_store
 from .plan import HERE, AsJson, Folder, find_project, opened, plain, print_json
 
 
@@ -46,33 +46,31 @@ def backup(
         stamp = datetime.now().astimezone().strftime("%Y-%m-%d-%H%M%S")
         file = project.folder / ".tasky" / f"backup-{stamp}.db"
     if file.exists():
-        raise InvalidError(
-            f"{file} is there already.",
-            reason="file_exists",
-            suggestions=["Name a file that is not there yet."],
-        )
+        raise _is_there(file)
     with opened(folder) as tasks:
-        count = _copied(tasks, file)
+        try:
+            with made_whole(file) as new:
+                count = _copied(tasks, new)
+        except FileExistsError as error:
+            raise _is_there(file) from error
     if as_json:
         print_json({"tasks": count, "file": str(file)})
         return
     typer.echo(plain(f"{count} tasks copied to {file}"))
 
 
+def _is_there(file: Path) -> InvalidError:
+    return InvalidError(
+        f"{file} is there already.",
+        reason="file_exists",
+        suggestions=["Name a file that is not there yet."],
+    )
+
+
 def _copied(tasks: Tasks, file: Path) -> int:
-    """Copy a plan into a new file, which is there only once it is whole; return how many tasks."""
-    part = file.with_name(f"{file.name}.{os.getpid()}.part")
-    try:
-        copy = open_store(Location("sqlite", part))
-        try:
-            count = tasks.back_up(copy)
-        finally:
-            copy.close()
-        part.rename(file)
-    finally:
-        for left in part.parent.glob(f"{glob.escape(part.name)}*"):
-            left.unlink(missing_ok=True)
-    return count
+    """Copy a plan into a file, and return how many tasks it has."""
+    with closing(open_store(Location("sqlite", file))) as copy:
+        return tasks.back_up(copy)
 
 
 def resolve(folder: Folder = HERE, as_json: AsJson = False) -> None:

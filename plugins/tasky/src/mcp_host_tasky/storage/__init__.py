@@ -5,6 +5,7 @@ from .home import Home
 from .imported import files_of, write_files
 from .json_file import JsonFile
 from .location import Location, open_store
+from .new_file import made_whole
 from .project import Project, no_project
 from .store import Changes, Guard, Reading, Store, Writing, no_guard
 
@@ -20,6 +21,7 @@ __all__ = [
     "Store",
     "Writing",
     "files_of",
+    "made_whole",
     "no_guard",
     "no_project",
     "open_store",

@@ -3,13 +3,12 @@
 # ruff: noqa: S608  statements are put together from this room's own constants
 
 import json
-import os
 import sqlite3
-import threading
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 
 from ...errors import UnavailableError
+from ..new_file import made_whole
 from ..readiness import hold_up_all
 from ..sql import STEPS, TABLES, VERSION, steps_from
 from ..upgrade import Backup, refuse_foreign, upgrade_sqlite
@@ -64,26 +63,19 @@ CREATE TABLE vocabulary (word TEXT NOT NULL PRIMARY KEY) WITHOUT ROWID;
 def make(path: Path) -> None:
     """Make a plan beside its place and put it there whole, unless another process was sooner: an
     empty file is damage, and never a plan that somebody begins."""
-    new = path.with_name(f"{path.name}.{os.getpid()}-{threading.get_ident()}.tmp")
     try:
-        with closing(connect(new, sqlite3.Connection)) as connection:
+        with (
+            suppress(FileExistsError),
+            made_whole(path) as new,
+            closing(connect(new, sqlite3.Connection)) as connection,
+        ):
             prepare(connection, new)
-        try:
-            os.link(new, path)
-        except FileExistsError:
-            pass
-        except OSError:  # a file system without links
-            if not path.exists():
-                new.rename(path)
     except (OSError, sqlite3.DatabaseError) as error:
         told = explained(error, path) if isinstance(error, sqlite3.DatabaseError) else None
         if told is None:
             reason = getattr(error, "strerror", None) or str(error)
             told = UnavailableError(f"{path} cannot be used: {reason}.", reason="store_unusable")
         raise told from error
-    finally:
-        for left in new.parent.glob(f"{new.name}*"):
-            left.unlink(missing_ok=True)
 
 
 def prepare(connection: sqlite3.Connection, path: Path) -> None:
