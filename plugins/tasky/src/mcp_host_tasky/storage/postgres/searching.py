@@ -36,7 +36,7 @@ class View(KnownWords, Protocol):
 
     def counted(self, status: Status | None) -> int: ...
 
-    def count(self, matches: str, values: Sequence[Any]) -> int: ...
+    def count(self, matches: str, values: Sequence[Any], most: int = COUNTED) -> int: ...
 
     def found(
         self, rows: list[Summary], total: int, wanted: Wanted, *, is_part: bool = False
@@ -220,7 +220,7 @@ class Searching:
         words, where they can be sorted sooner than all tasks can be walked."""
         counts = []
         for sql, values, _ in self._probes():
-            count = self._count_at_most(sql, values, limits.CANDIDATES)
+            count = self._view.count(sql, values, limits.CANDIDATES)
             counts.append((count, sql, list(values)))
         count, sql, bound = min(counts, default=(limits.CANDIDATES + 1, "", []))
         return (sql, bound) if count <= limits.CANDIDATES else None
@@ -323,15 +323,9 @@ class Searching:
                 return [row[0] for row in found]
         for sql, values, few in self._probes():
             # To count them, an index is enough: no task is read where they are many.
-            if self._count_at_most(sql, values, few) <= few:
+            if self._view.count(sql, values, few) <= few:
                 return [row[0] for row in self._view.rows(f"{sql} LIMIT {few}", values)]
         return None
-
-    def _count_at_most(self, sql: str, values: Sequence[Any], most: int) -> int:
-        """Return how many a SELECT gives, at most one more than so many."""
-        limited = f"{sql} LIMIT {most + 1}"
-        ((count,),) = self._view.rows(f"SELECT count(*) FROM ({limited}) AS one", values)
-        return int(count)
 
     def _probes(self) -> Iterator[tuple[str, Sequence[Any], int]]:
         """Return the SELECTs of numbers that may be few, with their values, and how few."""

@@ -259,8 +259,8 @@ class SqlView:
         None where too many have that one."""
         if len(tags) < 2:
             return None
-        sql = f"SELECT count(*) FROM (SELECT 1 FROM tagged WHERE tag = ? LIMIT {LISTED + 1}) AS one"
-        counts = sorted((self.rows(sql, (tag,))[0][0], tag) for tag in tags)
+        sql = "SELECT 1 FROM tagged WHERE tag = ?"
+        counts = sorted((self.count(sql, (tag,), LISTED), tag) for tag in tags)
         if counts[0][0] > LISTED:
             return None
         also = "EXISTS (SELECT 1 FROM tagged AS two WHERE two.tag = ? AND two.number = one.number)"
@@ -274,9 +274,9 @@ class SqlView:
             return None
         return f"SELECT number FROM tagged AS one WHERE {where}", values
 
-    def count(self, matches: str, values: Sequence[Any]) -> int:
-        """Return how many rows a SELECT has, at most one more than are counted."""
-        sql = f"SELECT count(*) FROM ({matches} LIMIT {COUNTED + 1}) AS matches"
+    def count(self, matches: str, values: Sequence[Any], most: int = COUNTED) -> int:
+        """Return how many rows a SELECT has, at most one more than so many."""
+        sql = f"SELECT count(*) FROM ({matches} LIMIT {most + 1}) AS matches"
         return int(self.rows(sql, values)[0][0])
 
     def found(
