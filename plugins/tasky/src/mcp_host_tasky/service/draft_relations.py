@@ -49,7 +49,7 @@ class DraftRelations:
 
     def follow(self, task_id: str, old: Task | None, task: Task | None) -> None:
         """Take note of what a task relates to from now on."""
-        if task and (old is None or not {*task.blockers} <= {*old.blockers}):
+        if task and _waits_for_more(task, old):
             self._circles.forget()
             self._newly_waiting.add(task_id)
         if task and (old is None or task.subtask_of not in (None, old.subtask_of)):
@@ -67,17 +67,16 @@ class DraftRelations:
         others, from now on."""
         found = list(tasks)
         waiting = [task for task in found if task.blockers]
-        self._circles.foresee([task for task in waiting if self._comes_to_wait(task)])
+        self._circles.foresee([task for task in waiting if self._is_newly_waiting(task)])
         self._learn_parts([task.task_id for task in found])
         parents = {task.subtask_of for task in found if task.subtask_of}
         beside = {one for task in waiting if self._has_parts(task.task_id) for one in task.blockers}
         self._learn_parents(parents | beside)
 
-    def _comes_to_wait(self, task: Task) -> bool:
-        """Whether a task, as it would be, waits for others than it did."""
+    def _is_newly_waiting(self, task: Task) -> bool:
+        """Whether a task, as it would be, is to be looked at for a circle."""
         kept = self._now.get(task.task_id)
-        is_known = kept is not None and {*task.blockers} <= {*kept.blockers}
-        return task.task_id in self._newly_waiting or not is_known
+        return task.task_id in self._newly_waiting or _waits_for_more(task, kept)
 
     def foresee_ends(self, tasks: Collection[Task]) -> None:
         """Ask at once for what is looked at where these tasks are completed."""
@@ -294,3 +293,8 @@ class DraftRelations:
             if len(path) <= _SHOWN_PATH
             else {"path": path[:_SHOWN_PATH], "path_length": len(path)},
         )
+
+
+def _waits_for_more(task: Task, before: Task | None) -> bool:
+    """Whether a task waits for others than it did."""
+    return before is None or not {*task.blockers} <= {*before.blockers}
