@@ -167,6 +167,7 @@ class Session:
             "XDG_DATA_HOME": str(self.home / ".local/share"),
             "XDG_CACHE_HOME": str(self.home / ".cache"),
             "MCP_HOST_WARM": "0",
+            "PYTEST_DEBUG_TEMPROOT": str(self.home),  # what other runs left is not warned of here
             "PIP_NO_INDEX": "1",
             "PIP_NO_DEPS": "1",
             "PIP_NO_BUILD_ISOLATION": "0",  # pip reads it so: 0 switches isolation off

@@ -37,8 +37,10 @@ def small_disk(place: Path, megabytes: int) -> Iterator[Path]:
             pytest.skip("no disk can be mounted here")
     except FileNotFoundError:
         pytest.skip("there is no mount")
-    yield place
-    subprocess.run(["umount", "-l", str(place)], check=True)
+    try:
+        yield place
+    finally:
+        subprocess.run(["umount", "-l", str(place)], check=True)
 
 
 @dataclass
