@@ -1,6 +1,7 @@
 """A pack's loop is woken on the processor of who wakes it, and runs wherever there is room."""
 
 import os
+import queue
 import sys
 import threading
 from collections.abc import Iterator
@@ -10,6 +11,7 @@ from types import ModuleType
 import pytest
 from core_home import Hosting
 from mcp_host import hookimpl, tool
+from mcp_host.runtime.interval import LONG
 
 if sys.platform == "linux":
     from mcp_host.runtime.affinity import WakeAffinity
@@ -23,31 +25,38 @@ pytestmark = [
 
 
 class Waiting:
-    """A thread that waits until it is let on, and what processors it may have afterwards."""
+    """A thread that waits until it is let on, and says what processors it may have then."""
 
     def __init__(self) -> None:
         self.affinity = WakeAffinity()
         self.thread = 0
-        self.afterwards: set[int] = set()
-        self._may_go_on = threading.Event()
-        self._waits = threading.Event()
+        self._lets_on = queue.SimpleQueue[bool]()
+        self._says = queue.SimpleQueue[set[int]]()
         self._runs = threading.Thread(target=self._run)
         self._runs.start()
-        self._waits.wait()
+        self._says.get()
 
     def _run(self) -> None:
         self.thread = threading.get_native_id()
         self.affinity.begin()
-        self.affinity.wait()
-        self._waits.set()
-        self._may_go_on.wait()
-        self.affinity.go_on()
-        self.afterwards = os.sched_getaffinity(0)
+        once_more = True
+        while once_more:
+            self.affinity.wait()
+            self._says.put(os.sched_getaffinity(0))
+            once_more = self._lets_on.get()
+            self.affinity.go_on()
+        self._says.put(os.sched_getaffinity(0))
+
+    def wait_again(self) -> set[int]:
+        """Let it go on and wait once more; return on which processors."""
+        self._lets_on.put(True)
+        return self._says.get()
 
     def end(self) -> set[int]:
-        self._may_go_on.set()
+        """Let it go on for good; return on which processors."""
+        self._lets_on.put(False)
         self._runs.join()
-        return self.afterwards
+        return self._says.get()
 
 
 @contextmanager
@@ -75,15 +84,35 @@ async def test_a_thread_that_waits_is_drawn_to_the_processor_of_who_wakes_it(her
     assert waiting.end() == PROCESSORS
 
 
+@pytest.mark.parametrize(("interval", "stays"), [(LONG, True), (LONG / 10, False)])
+async def test_among_many_calls_a_thread_waits_where_it_was_drawn_last(
+    interval: float, stays: bool
+) -> None:
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(interval)
+    try:
+        for here in sorted(PROCESSORS)[:2]:
+            waiting = Waiting()
+            with on({here}):
+                waiting.affinity.draw_here()
+
+            assert waiting.wait_again() == ({here} if stays else PROCESSORS)
+            assert waiting.end() == PROCESSORS
+    finally:
+        sys.setswitchinterval(before)
+
+
 async def test_what_somebody_else_decides_meanwhile_stays() -> None:
     first, second = sorted(PROCESSORS)[:2]
     bound, drawn = Waiting(), Waiting()
     with on({first}):
         os.sched_setaffinity(bound.thread, {second})
         bound.affinity.draw_here()
+        bound.affinity.draw_here()
         drawn.affinity.draw_here()
         os.sched_setaffinity(drawn.thread, {second})
 
+    assert os.sched_getaffinity(0) == PROCESSORS
     assert (bound.end(), drawn.end()) == ({second}, {second})
 
 

@@ -26,7 +26,7 @@ class Crossing:
     this was made. `_is_woken` says that `_take` will still run. The loop is woken by `_event` where
     the system has such descriptors, which takes half of what the loop's own way takes; it is None
     from `close` on, and changes in the hands of `_waking` alone. `before_waking` is called in a
-    thread that is about to wake the loop for one function.
+    thread that is about to wake the loop.
     """
 
     def __init__(
@@ -64,11 +64,9 @@ class Crossing:
             return
         self._is_woken = True
         if after is None:
-            if self._before_waking is not None:
-                self._before_waking()
-            self._wake()
+            self._draw_and_wake()
         else:
-            after.call_soon(self._wake)
+            after.call_soon(self._draw_and_wake)
 
     def close(self) -> None:
         """Wake the loop by its own way from now on; on the loop, or once it has stopped."""
@@ -78,6 +76,11 @@ class Crossing:
             with suppress(OSError):  # a pack has closed it
                 self._loop.remove_reader(event)
                 os.close(event)
+
+    def _draw_and_wake(self) -> None:
+        if self._before_waking is not None:
+            self._before_waking()
+        self._wake()
 
     def _wake(self) -> None:
         with self._waking:
