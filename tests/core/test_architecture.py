@@ -186,6 +186,7 @@ BEFORE_THE_FIRST_ANSWER = {
     "os", "pathlib", "select", "signal", "stat", "sys", "tempfile", "time", "typing",
     "importlib",  # for its `metadata`, where the import path has more than folders
     "_json", "_signal",  # what `json` and `signal` are made of
+    "re",  # only once a line is too long to be kept
     "platformdirs",  # where the user's folders are elsewhere than on an ordinary Linux
 }  # fmt: skip
 

@@ -1,5 +1,6 @@
 """Whatever a client writes is answered clearly, or ignored where the protocol says so."""
 
+import asyncio
 import json
 from collections.abc import AsyncIterator
 from typing import TYPE_CHECKING, Any
@@ -80,6 +81,42 @@ async def test_broken_lines_are_refused_one_by_one_and_the_rest_is_served(
             assert words in message, line[:80]
         assert await client.end_input() == 0
         assert len(client.other_frames) == len(BROKEN)
+
+
+LONG = {
+    # lines over the limit, each with the id that its answer has
+    "the id first": ('{"jsonrpc":"2.0","id":70,"method":"tools/call","params":{"x":"%s"}}', 70),
+    "the id last": ('{"method":"tools/call","params":{"x":"%s"},"jsonrpc":"2.0","id":"é"}', "é"),
+    "others inside": ('{"method":"a","params":{"id":1,"x":"\\"id\\":2,%s"},"id":73}', 73),
+    "an answer": ('{"jsonrpc":"2.0","id":74,"result":{"x":"%s"}}', None),
+    "a notification": ('{"jsonrpc":"2.0","method":"a","params":{"id":75,"x":"%s"}}', None),
+    "no JSON": ('{"jsonrpc":"2.0","id":76,"method":"a","params":{"x":"%s"}', None),
+}
+
+
+@pytest.mark.parametrize("when", ["at once", "later"])
+@ERAS
+async def test_a_request_that_is_too_long_is_told_so_by_its_id_while_others_are_served(
+    machine: "Machine", protocol: str, when: str
+) -> None:
+    limited = f"[host]\nmax_message_bytes = {LIMIT}\n[packs.sample]\n"
+    async with machine.serve(limited, protocol=protocol) as client:
+        if when == "later":
+            await client.value("sample_echo")
+        running = asyncio.create_task(client.value("sample_hold", gate="open"))
+        lines = [(line % ("y" * 3 * LIMIT)).encode() for line, _ in LONG.values()]
+
+        await client.send_bytes(b"\n".join([*lines, b""]))
+
+        found = await refusals(client, len(LONG))
+        assert [(answer, code) for answer, code, _ in found] == [
+            (answer, INVALID_REQUEST) for _, answer in LONG.values()
+        ]
+        for line, (_, _, message) in zip(lines, found, strict=True):
+            assert f"{len(line)} bytes, of {LIMIT} that max_message_bytes of [host]" in message
+        await client.value("sample_let_go", gate="open")
+        await running
+        assert await client.end_input() == 0
 
 
 NESTED = b"[" * 1000 + b"]" * 1000

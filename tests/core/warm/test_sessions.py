@@ -556,3 +556,26 @@ async def test_a_pack_knows_what_all_sessions_watch_until_each_of_them_ends(
         await asyncio.to_thread(eventually, lambda: has_ended(host["process"]))
 
         assert await one.value("papers_watched") == ["paper://one"]
+
+
+@pytest.mark.parametrize("protocol", ERAS)
+async def test_a_request_that_is_too_long_is_told_so_by_its_id(
+    warm: WarmHome, protocol: str
+) -> None:
+    await warm.learn()
+    arguments = {"length": 1, "fill": "x" * 5_000_000}
+
+    async with warm.stdio(protocol=protocol) as client:
+        first = await client.raw_request(
+            "tools/call", {"name": "probe_large", "arguments": arguments}
+        )
+        await client.value("probe_process")
+        later = await client.raw_request(
+            "tools/call", {"name": "probe_large", "arguments": arguments}
+        )
+        served_by = await client.value("probe_process")
+
+    for answer in (first, later):
+        assert answer["error"]["code"] == -32600
+        assert "of 4194304 that max_message_bytes of [host] allows" in answer["error"]["message"]
+    assert [host["process"] for host in warm.hosts()] == [served_by]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Final
+    from .long_lines import LongLine
 
 
 Id = tuple[type, str | int]
@@ -12,10 +12,24 @@ Id = tuple[type, str | int]
 
 
 class TooLong:
-    """Stands for a line over the limit, which was skipped to its end."""
+    """Stands for a line over the limit, which was skipped to its end.
+
+    `length` is how many bytes it had. `request_id` is the id of the request that it was; None where
+    it was none, or where that is not certain.
+    """
+
+    def __init__(self, length: int, request_id: str | int | None) -> None:
+        self.length = length
+        self.request_id = request_id
+
+    @classmethod
+    def of(cls, line: bytes) -> TooLong:
+        """What stands for a line that is there whole."""
+        long = _long_line()
+        long.feed(line)
+        return cls(long.length, long.request_id)
 
 
-TOO_LONG: Final = TooLong()
 Line = bytes | TooLong
 
 
@@ -26,6 +40,8 @@ class Splitter:
         self._limit = limit
         self._parts: list[bytes] = []
         self._length = 0
+        self.long: LongLine | None = None
+        """What passes of a line that is too long and has not ended."""
 
     def feed(self, chunk: bytes) -> list[Line]:
         """The lines that end in this chunk; blank ones are left out."""
@@ -42,8 +58,13 @@ class Splitter:
         return self._line(b"")
 
     @property
+    def has_begun(self) -> bool:
+        """Whether a line has begun and not ended."""
+        return self._length > 0 or self.long is not None
+
+    @property
     def unfinished(self) -> bytes:
-        """What came of a line that has not ended; of one that is too long, nothing is kept."""
+        """What came of a line that has not ended; of one that is too long, `long` is kept."""
         return b"".join(self._parts)
 
     def limit_to(self, limit: int) -> None:
@@ -52,17 +73,29 @@ class Splitter:
 
     def _keep(self, part: bytes) -> None:
         self._length += len(part)
-        if self._length > self._limit:
-            self._parts.clear()
-        else:
+        if self.long is None:
             self._parts.append(part)
+            if self._length <= self._limit:
+                return
+            self.long = _long_line()
+            part = b"".join(self._parts)
+            self._parts.clear()
+        self.long.feed(part)
 
     def _line(self, end: bytes) -> list[Line]:
-        line, length = end, len(end)
-        if self._length:  # some of it came before
+        line: Line = end
+        if self.has_begun:
             self._keep(end)
-            line, length = b"".join(self._parts), self._length
-            self._parts, self._length = [], 0
-        if length > self._limit:
-            return [TOO_LONG]
-        return [line] if line.strip() else []
+            line = b"".join(self._parts)
+            if self.long is not None:
+                line = TooLong(self.long.length, self.long.request_id)
+            self._parts, self._length, self.long = [], 0, None
+        elif len(end) > self._limit:
+            line = TooLong.of(end)
+        return [line] if isinstance(line, TooLong) or line.strip() else []
+
+
+def _long_line() -> LongLine:
+    from .long_lines import LongLine  # and `re`, which hardly anybody needs
+
+    return LongLine()

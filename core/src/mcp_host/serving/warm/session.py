@@ -46,7 +46,7 @@ class WarmSession:
         self._streams = descriptors[:3]
         self._journal = JournalWriter(descriptors[3], (descriptors[4], descriptors[5]))
         source, sink, _ = self._streams
-        self._journaled = JournaledStreams(source, sink, self._journal)
+        self._journaled = JournaledStreams(source, sink, self._journal, request.skipped)
         self._stopping = asyncio.Event()
         self._is_moving = False
 

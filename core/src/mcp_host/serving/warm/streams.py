@@ -18,20 +18,21 @@ HEAD = 128
 class JournaledStreams(Streams):
     """As `Streams`, with everything noted in a journal.
 
-    `_open` is how many requests came that have no answer, as far as a quick look tells. Nothing is
+    `skipped` are the requests that came before and were too long for the journal. `_open` is how
+    many requests came that have no answer, as far as a quick look tells. Nothing is
     forgotten while it is not 0; when the journal is long, it is looked at closely. `_noting` is
     held while the journal turns or something is noted in it, also in another thread. `_sending` is
     held while something is on its way to the client: no descriptor may be closed then, since
     another session's would get its number.
     """
 
-    def __init__(self, source: int, sink: int, journal: JournalWriter) -> None:
+    def __init__(self, source: int, sink: int, journal: JournalWriter, skipped: int = 0) -> None:
         super().__init__(source, sink)
         self._journal = journal
         self._noting = threading.Lock()
         self._sending = threading.Lock()
         self._is_over = False
-        self._open = len(unfinished(journal).waiting) if journal.is_used else 0
+        self._open = skipped + (len(unfinished(journal).waiting) if journal.is_used else 0)
 
     def read(self) -> bytes:
         with self._noting:
@@ -49,6 +50,8 @@ class JournaledStreams(Streams):
                     self._open += b'"id"' in line and b'"method"' in line
                     if is_kept(line):
                         self._journal.keep(line)
+                else:
+                    self._open += line.request_id is not None
 
     def tell(self, data: bytes) -> None:
         with self._noting:

@@ -11,7 +11,7 @@ import _socket
 import os
 import sys
 
-from ..frames import TOO_LONG
+from ..frames import TooLong
 from ..handover import Handover
 from ..json_text import dumps, loads
 from ..records import Record
@@ -47,7 +47,8 @@ class Request(Record):
     is that of its saved catalogue: program, source, root and profile. `apart` are the packs that
     this session shares with no other. `code` is a digest of the code that the host must load.
     `stale` says that the client has seen lists that may be others now. `lines` and what follows is
-    what came before, as in `Handover`; of a line that was too long, None is left.
+    what came before, as in `Handover`; of a line that was too long, its length and id are left, and
+    `long` is the state of one that has not ended.
     """
 
     server: str
@@ -60,31 +61,50 @@ class Request(Record):
     apart: tuple[str, ...] = ()
     code: str = ""
     stale: bool = False
-    lines: tuple[str | None, ...] = ()
+    lines: tuple[str | tuple[int, str | int | None], ...] = ()
     answered: tuple[str | int, ...] = ()
     rest: str = ""
+    long: Mapping[str, Any] | None = None
     ended: bool = False
     listed: bool = False
 
+    @property
+    def skipped(self) -> int:
+        """How many requests among the lines were too long."""
+        return sum(not isinstance(line, str) and line[1] is not None for line in self.lines)
+
     def before(self, limit: int) -> Handover:
         """What came before, for the host."""
+        made = splitter(self.rest.encode("latin-1"), limit)
+        if self.long is not None:
+            from ..long_lines import LongLine
+
+            made.long = LongLine.of(self.long)
         return Handover(
-            lines=[TOO_LONG if line is None else line.encode("latin-1") for line in self.lines],
+            lines=[
+                line.encode("latin-1") if isinstance(line, str) else TooLong(*line)
+                for line in self.lines
+            ],
             answered=[(type(each), each) for each in self.answered],
             ended=self.ended,
-            splitter=splitter(self.rest.encode("latin-1"), limit),
+            splitter=made,
             listed=self.listed,
         )
 
 
 def handed_over(before: Handover) -> dict[str, Any]:
     """The fields of a request that tell what came before."""
-    lines = [line.decode("latin-1") if isinstance(line, bytes) else None for line in before.lines]
+    lines = [
+        line.decode("latin-1") if isinstance(line, bytes) else (line.length, line.request_id)
+        for line in before.lines
+    ]
     rest = before.splitter.unfinished if before.splitter is not None else b""
+    long = before.splitter.long if before.splitter is not None else None
     return {
         "lines": tuple(lines),
         "answered": tuple(each for _, each in before.answered),
         "rest": rest.decode("latin-1"),
+        "long": long.state if long is not None else None,
         "ended": before.ended,
         "listed": before.listed,
     }

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from mcp_types import INVALID_REQUEST, PARSE_ERROR
 
+from ....startup.frames import TooLong
 from ....startup.protocol import is_id
 
 DEEPEST = 190
@@ -35,6 +36,16 @@ def fault(line: bytes) -> Fault:
     request_id = data.get("id") if isinstance(data, dict) else None
     known = request_id if is_id(request_id) else None
     return Fault(known, INVALID_REQUEST, f"Invalid request: {_fault_of(data)}")
+
+
+def too_long(line: TooLong, limit: int) -> Fault:
+    """What is wrong with a line over the limit."""
+    said = f"The message is too long: {line.length} bytes, of {limit} that"
+    if line.length > limit:
+        said += " max_message_bytes of [host] allows. Send less at once, or raise that setting"
+    else:
+        said += " will be taken soon: it came before the settings were read. Send it again"
+    return Fault(line.request_id, INVALID_REQUEST, said)
 
 
 def has_id(line: bytes) -> bool:

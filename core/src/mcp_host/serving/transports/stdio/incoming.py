@@ -6,7 +6,7 @@ import asyncio
 import threading
 from collections.abc import Callable
 
-from ....startup.frames import TOO_LONG, Line, Splitter, TooLong
+from ....startup.frames import Line, Splitter, TooLong
 from .streams import Streams
 
 
@@ -36,7 +36,7 @@ class Incoming:
     @property
     def is_settled(self) -> bool:
         """Whether nothing that was read waits to be looked at."""
-        return self.lines.empty() and not self._splitter.unfinished
+        return self.lines.empty() and not self._splitter.has_begun
 
     def begin(self, lines: list[Line], *, has_ended: bool) -> None:
         """Begin to read, after lines that were read before the settings told how long one may be.
@@ -134,4 +134,6 @@ class Incoming:
                 self.lines.put_nowait(line)
 
     def _limited(self, line: Line) -> Line:
-        return TOO_LONG if isinstance(line, bytes) and len(line) > self._limit else line
+        if isinstance(line, bytes) and len(line) > self._limit:
+            return TooLong.of(line)
+        return line

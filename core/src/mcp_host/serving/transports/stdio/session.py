@@ -18,7 +18,7 @@ from ....startup.protocol import MODERN_VERSION
 from ...adapter import Adapter
 from ...borrowed.sdk import serve_modern_stream
 from ...lane.stdio import StdioLane
-from .faults import Fault, fault, has_id
+from .faults import Fault, fault, has_id, too_long
 from .link import StdioLink
 from .sdk_stream import SdkStream
 
@@ -88,7 +88,7 @@ class StdioSession(SdkStream):
             if not line:
                 continue  # it told that the SDK is there, and came after another reason for it
             if isinstance(line, TooLong):
-                self._refuse(Fault(None, types.INVALID_REQUEST, "The message is too long"))
+                self._refuse(too_long(line, self._adapter.host.settings.host.max_message_bytes))
                 continue
             if self._lane is not None and not is_first and self._lane.takes(line):
                 continue
