@@ -97,15 +97,21 @@ def test_an_expired_holder_that_shows_its_token_is_refused(plan: Tasks, plans: P
     plans.clock.forward(seconds=60)
 
     late: dict[str, dict[str, Any]] = {"complete": {}, "cancel": {}, "delete": {}, "renew": {}}
-    late["update"] = {"priority": 5}
+    late |= {"update": {"priority": 5}, "release": {}}
     for action, more in late.items():
         assert reason(plan, ANN, action, task, token=token, **more) == "not_claimant"
     theirs = one(plan, BEN, "claim", task)["claim_token"]
     for action, more in late.items():
         assert reason(plan, ANN, action, task, token=token, **more) == "not_claimant"
     assert reason(plan, ANN, "claim", task, token=token) == "not_claimant"
+    one(plan, BEN, "release", task, token=theirs)
+    for action, more in late.items():  # nobody holds it now
+        assert reason(plan, ANN, action, task, token=token, **more) == "not_claimant"
+    assert one(plan, ANN, "release", task)["status"] == "pending"  # without it that is already so
+    theirs = one(plan, BEN, "claim", task)["claim_token"]
     assert one(plan, BEN, "complete", task, token=theirs)["status"] == "completed"
     assert one(plan, BEN, "complete", task, token=theirs)["status"] == "completed"  # a repetition
+    assert one(plan, BEN, "release", task, token=theirs)["status"] == "completed"
 
 
 def test_after_a_restart_an_agent_takes_its_claim_up_again_with_its_token(plan: Tasks) -> None:

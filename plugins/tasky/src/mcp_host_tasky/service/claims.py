@@ -57,8 +57,11 @@ def take_next(work: Work, operation: Operation, stamp: Stamp) -> None:
 
 
 def release(work: Work, task: Task, operation: Operation, stamp: Stamp) -> None:
-    """Give a claim back; where there is none that lives, that is already so."""
+    """Give a claim back. Where there is none that lives, that is already so, but whoever shows the
+    token of one that ended is told: the task may have been another's since."""
     claim = task.claim
+    if operation.token is not None and task.is_open and not work.force:
+        check_fence(work, task, operation, stamp)
     if claim is None:
         return
     if work.force or _is_holder(claim, operation, stamp):
