@@ -60,12 +60,16 @@ class Splitter:
     @property
     def has_begun(self) -> bool:
         """Whether a line has begun and not ended."""
-        return self._length > 0 or self.long is not None
+        return self._length > 0
 
     @property
     def unfinished(self) -> bytes:
         """What came of a line that has not ended; of one that is too long, `long` is kept."""
         return b"".join(self._parts)
+
+    def skip(self, long: LongLine) -> None:
+        """Go on within a line that is too long."""
+        self.long, self._length = long, long.length
 
     def limit_to(self, limit: int) -> None:
         """Take another limit from now on."""
@@ -83,16 +87,16 @@ class Splitter:
         self.long.feed(part)
 
     def _line(self, end: bytes) -> list[Line]:
-        line: Line = end
-        if self.has_begun:
+        line = end
+        if self._length:  # some of it came before
             self._keep(end)
-            line = b"".join(self._parts)
-            if self.long is not None:
-                line = TooLong(self.long.length, self.long.request_id)
+            line, long = b"".join(self._parts), self.long
             self._parts, self._length, self.long = [], 0, None
+            if long is not None:
+                return [TooLong(long.length, long.request_id)]
         elif len(end) > self._limit:
-            line = TooLong.of(end)
-        return [line] if isinstance(line, TooLong) or line.strip() else []
+            return [TooLong.of(end)]
+        return [line] if line.strip() else []
 
 
 def _long_line() -> LongLine:

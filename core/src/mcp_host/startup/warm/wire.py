@@ -79,7 +79,7 @@ class Request(Record):
         if self.long is not None:
             from ..long_lines import LongLine
 
-            made.long = LongLine.of(self.long)
+            made.skip(LongLine.of(self.long))
         return Handover(
             lines=[
                 line.encode("latin-1") if isinstance(line, str) else TooLong(*line)
