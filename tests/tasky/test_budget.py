@@ -185,6 +185,7 @@ def test_errors_list_twenty_items_and_a_count(service: Service) -> None:
         ({"name": "x", "depends_on": []}, "Did you mean blockers?"),
         ({"title": "x"}, "Did you mean name?"),
         ({"name": "x", "due": "friday"}, "Did you mean due_date?"),
+        ({"name": "x", "label": "a"}, "Did you mean tags?"),
         ({"name": "x", "priority": "4"}, "without quotes: 4"),
         ({"name": "x", "tags": "a"}, 'tags: ["…"]'),
         ({"name": "x", "zzz": 1}, "It takes: name"),

@@ -285,6 +285,40 @@ def test_an_unknown_name_is_answered_with_the_nearest_known_one_also_deep_inside
     assert in_list["suggestions"] == ["Did you mean 'x' instead of 'xx'?"]
 
 
+@pytest.mark.parametrize(
+    ("arguments", "hint"),
+    [
+        ({"ids": ["a"]}, "Did you mean 'task_ids' instead of 'ids'?"),
+        ({"id": "a"}, "Did you mean 'task_ids' instead of 'id'?"),
+        ({"todo": ["a"]}, "Did you mean 'task_ids' instead of 'todo'?"),  # the one that is missing
+        ({"field": "a"}, "Did you mean 'fields' instead of 'field'?"),
+        ({"task_ids": [], "due_after": "a"}, "Did you mean 'due_before' instead of 'due_after'?"),
+        ({"task_ids": "abcd"}, "Give 'task_ids' as an array, as in [\"…\"]."),
+        ({"task_ids": [], "limit": "20"}, "Give 'limit' as a number, without quotes."),
+        ({"task_ids": [], "ready": "yes"}, "Give 'ready' as true or false, without quotes."),
+    ],
+)
+async def test_a_hint_names_the_argument_that_is_meant_and_how_to_give_it(
+    arguments: dict[str, Any], hint: str
+) -> None:
+    @tool
+    def find(
+        task_ids: list[str],
+        fields: list[str] | None = None,
+        created_after: str | None = None,
+        due_before: str | None = None,
+        limit: int = 5,
+        ready: bool = False,
+    ) -> str:
+        return ""
+
+    async with hosted({"plan": pack_of(find)}) as host:
+        error = await host.error("plan_find", **arguments)
+
+    assert error["suggestions"] == [hint]
+    assert "abcd" not in json.dumps(error)
+
+
 def test_an_error_repeats_neither_the_values_nor_a_thousand_findings(tools: Family) -> None:
     error = tools.error("wholes", ["not-to-be-repeated"] * 1000)
 

@@ -11,6 +11,7 @@ from itertools import islice
 from typing import Any
 
 from pydantic import ValidationError
+from pydantic_core import ErrorDetails
 
 from ..errors import InvalidInput, nearest
 from .json_schema import Schema, alternatives
@@ -29,17 +30,32 @@ _WORDS = {
     "json_invalid": "is not valid JSON",
     "path_type": "must be a path, as a string",
 }
+_IN_QUOTES = {
+    "list_type": 'as an array, as in ["…"]',
+    "int_type": "as a number, without quotes",
+    "float_type": "as a number, without quotes",
+    "bool_type": "as true or false, without quotes",
+}
+"""How to give what came as a string, by pydantic's type of the problem."""
 
 
 def explain(error: ValidationError, schema: Schema) -> InvalidInput:
     """pydantic's findings in our words, with the nearest known name for each unknown one."""
     problems: list[dict[str, str]] = []
     suggestions: list[str] = []
-    for item in error.errors(include_url=False, include_input=False, include_context=False):
+    found = error.errors(include_url=False, include_context=False)
+    missing, unknown = _names_of("missing", found), _names_of("extra_forbidden", found)
+    for item in found:
         problem = _WORDS.get(item["type"], item["msg"].removeprefix("Value error, "))
+        place = item["loc"][:-1]
         if item["type"] == "extra_forbidden":
-            problem, near = _unknown(str(item["loc"][-1]), _names_at(item["loc"][:-1], schema))
+            name, needed = str(item["loc"][-1]), missing.get(place, [])
+            is_one_for_one = len(needed) == len(unknown[place]) == 1
+            known = _names_at(place, schema)
+            problem, near = _unknown(name, known, needed, needed[0] if is_one_for_one else None)
             suggestions += near
+        elif item["type"] in _IN_QUOTES and isinstance(item["input"], str) and item["loc"]:
+            suggestions.append(f"Give '{item['loc'][-1]}' {_IN_QUOTES[item['type']]}.")
         problems.append({"argument": ".".join(map(str, item["loc"])), "problem": problem})
     return _invalid(problems, suggestions)
 
@@ -74,14 +90,41 @@ def _invalid(
     )
 
 
-def _unknown(name: str, known: Sequence[str]) -> tuple[str, list[str]]:
-    """What to say of an unknown argument, and what to suggest."""
-    near = nearest(name, known)
+def _names_of(kind: str, found: Sequence[ErrorDetails]) -> dict[tuple[int | str, ...], list[str]]:
+    """The names with a problem of this kind, by the place that they are missed or found at."""
+    names: dict[tuple[int | str, ...], list[str]] = {}
+    for item in found:
+        if item["type"] == kind and item["loc"]:
+            names.setdefault(item["loc"][:-1], []).append(str(item["loc"][-1]))
+    return names
+
+
+def _unknown(
+    name: str, known: Sequence[str], needed: Sequence[str], instead: str | None
+) -> tuple[str, list[str]]:
+    """What to say of an unknown argument, and what to suggest: what is like it, else what is
+    missing `instead` of it."""
+    near = _meant(name, needed) or _meant(name, known) or instead
     if near:
         return "is not a known argument", [f"Did you mean '{near}' instead of '{name}'?"]
     if known:
         return f"is not a known argument; known are {', '.join(known)}", []
     return "is not a known argument", []
+
+
+def _meant(name: str, known: Sequence[str]) -> str | None:
+    """The known name that holds all words of a wrong one (`task_ids` for `ids`), begins with the
+    same word (`due_before` for `due_after`), or is like it."""
+    words = _words(name)
+    whole = [one for one in known if {*words} <= {*_words(one)}]
+    akin = [one for one in known if _words(one)[0] == words[0]]
+    near = nearest(name, whole) or next(iter(whole), None)
+    return near or nearest(name, akin) or nearest(name, known)
+
+
+def _words(name: str) -> list[str]:
+    """The words of a name, each in the singular."""
+    return [word.removesuffix("s") for word in name.lower().split("_")]
 
 
 def _names_at(keys: Sequence[int | str], whole: Schema) -> list[str]:

@@ -62,6 +62,7 @@ _TAKES = {
 ACTIONS = tuple(_TAKES)
 # What other tools call these fields.
 _MEANT = {
+    "ids": "task_id",
     "title": "name",
     "summary": "name",
     "description": "details",
@@ -71,6 +72,7 @@ _MEANT = {
     "depends_on": "blockers",
     "dependencies": "blockers",
     "blocked_by": "blockers",
+    "label": "tags",
     "labels": "tags",
     "parent": "subtask_of",
     "parent_id": "subtask_of",
@@ -83,6 +85,7 @@ _MEANT = {
     "claim_token": "token",
     "assignee": "agent",
     "event": "event_id",
+    "lease": "lease_seconds",
 }
 _NEAR = 0.7
 
