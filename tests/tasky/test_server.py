@@ -195,7 +195,7 @@ async def test_claude_learns_the_projects_scope(call: Call) -> None:
         ("search_tasks", {"priority": 9}, "invalid_priority", "1 to 5"),
         ("create_tasks", {"tasks": []}, "no_items", ""),
         ("get_tasks", {"ids": ["abcd"]}, "invalid_arguments", "'task_ids' instead of 'ids'"),
-        ("get_tasks", {"task_ids": "abcd"}, "invalid_arguments", "'task_ids' as an array"),
+        ("get_tasks", {"task_ids": "abcd"}, "invalid_arguments", "as an array, as in"),
         ("search_tasks", {"due_after": "friday"}, "invalid_arguments", "'due_before' instead"),
         ("search_tasks", {"limit": "20"}, "invalid_arguments", "'limit' as a number"),
         (
