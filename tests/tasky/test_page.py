@@ -156,6 +156,105 @@ def test_a_click_counts_though_news_come_while_the_button_is_down(
     tab.wait(f"{card}.dataset.open === '{urgent}'")
 
 
+def test_arrows_in_the_graph_lead_to_where_they_point(plan: Tasks, address: str, tab: Tab) -> None:
+    first, second = create(plan, "First", "Second")
+    (third,) = create(plan, "Third", blockers=[first, second])
+    at = "document.activeElement.dataset.open"
+    opened(tab, address)
+    tab.press("2")
+    tab.wait("document.querySelectorAll('#graph .node').length === 3")
+
+    tab.press("j")
+    above = tab.find(at)
+    tab.press("ArrowDown")
+    below = tab.find(at)
+    tab.press("l")
+    right = tab.find(at)
+    tab.press("j")
+    still = tab.find(at)
+    tab.press("h")
+
+    assert {above, below} == {first, second}
+    assert (right, still) == (third, third)
+    assert tab.find(at) in (first, second)
+
+
+def test_the_task_that_the_graph_is_drawn_around_is_in_sight_and_has_the_focus(
+    plan: Tasks, address: str, tab: Tab
+) -> None:
+    before = create(plan, *(f"Before {n}" for n in range(60)))
+    (middle,) = create(plan, "Middle", blockers=before)
+    create(plan, "Last", blockers=[middle, *before])
+    opened(tab, address)
+    tab.press("/")
+    tab.type("Before 59")
+    tab.wait("document.querySelectorAll('[data-name=ready] .task').length === 1")
+    tab.press("Enter")
+    tab.click("document.querySelector('[data-name=ready] .task')")
+    tab.wait(f"{DETAIL}.includes('Before 59')")
+
+    tab.press("g")
+
+    tab.wait("document.activeElement.classList.contains('around')")
+    assert tab.find("document.activeElement.dataset.open") == before[59]
+    assert tab.find(
+        "(() => { const box = document.activeElement.getBoundingClientRect(), view ="
+        " document.querySelector('#graph').getBoundingClientRect(); return box.top > view.top"
+        " && box.bottom < view.bottom; })()"
+    )
+
+
+def test_a_name_that_its_box_has_no_room_for_ends_in_dots(
+    plan: Tasks, address: str, tab: Tab
+) -> None:
+    wide, thin = create(plan, "W" * 40, "i" * 30)
+    create(plan, "Next", blockers=[wide, thin])
+    opened(tab, address)
+    tab.press("2")
+    tab.wait("document.querySelectorAll('#graph .node').length === 3")
+
+    shown = tab.find(
+        "[...document.querySelectorAll('#graph .node text:not(.small)')]"
+        ".map((one) => [one.textContent, one.getComputedTextLength()])"
+    )
+
+    assert {name for name, _ in shown if not name.startswith("W")} == {"i" * 30, "Next"}
+    assert [name[-1] for name, _ in shown if name.startswith("W")] == ["…"]
+    assert all(width < 202 for _, width in shown)
+
+
+def test_on_a_narrow_screen_what_a_search_found_comes_into_sight(
+    plan: Tasks, address: str, tab: Tab
+) -> None:
+    create(plan, "Dig", "Sow")
+    tab.size(400, 800)
+    opened(tab, address)
+    left = "document.querySelector('[data-name=ready]').getBoundingClientRect().left"
+    assert tab.find(left) > 300
+
+    tab.press("/")
+    tab.type("Dig")
+
+    tab.wait(f"{left} < 50")
+
+
+def test_the_timeline_says_whose_claim_was_given_back_and_repeats_no_verb(
+    plan: Tasks, address: str, tab: Tab
+) -> None:
+    (task,) = create(plan, "Dig")
+    plan.edit([{"action": "claim", "task_id": task}], Caller("codex"))
+    plan.edit([{"action": "release", "task_id": task}], Caller("ann"), force=True)
+    plan.edit([{"action": "complete", "task_id": task}], Caller("ann"))
+    opened(tab, address)
+    tab.press("3")
+    rows = "[...document.querySelectorAll('#timeline > .event')]"
+    tab.wait(f"{rows}.length === 4")
+
+    said = tab.find(f"{rows}.map((row) => row.querySelector('.changes')?.innerText ?? '')")
+
+    assert said == ["", "claimed by: codex → –", "", ""]
+
+
 def test_a_deleted_task_is_read_in_the_timeline_and_brought_back_by_a_click(
     plan: Tasks, address: str, tab: Tab
 ) -> None:

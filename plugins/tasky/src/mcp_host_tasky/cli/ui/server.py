@@ -68,11 +68,12 @@ class Door:
         if asked.path == "/" and asked.method == "GET" and self._trade(said):
             value = f"{self.cookie}={self._session}; Path=/; HttpOnly; SameSite=Strict"
             return PageResponse("", 303, headers={"location": "/", "set-cookie": value})
-        why = (
-            "This address was used already"
-            if said
-            else "This page needs the address with its token"
-        )
+        if not said:
+            why = "This page needs the address with its token"
+        elif self.token is None:
+            why = "The address of this page was used already"
+        else:
+            why = "This is not the address of this page"
         return PageResponse(f"{why}; run tasky ui again for a new one.", 403)
 
     def _trade(self, said: str | None) -> bool:

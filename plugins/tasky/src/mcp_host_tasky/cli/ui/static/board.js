@@ -41,7 +41,7 @@ function partsOf(name, column) {
   // Each part has a key, what it is made of, and how: news leave standing what they do not change.
   const cardOf = (row) => [row.task_id, JSON.stringify(row) + (row.claimed_since ? ago(row.claimed_since) : ""), () => card(row, name)];
   const parts = [];
-  if (!column.rows.length) parts.push(["empty", "", () => el("p", { class: "empty" }, "Nothing here.")]);
+  if (!column.rows.length) parts.push(["empty", query(), () => el("p", { class: "empty" }, query() ? "Nothing found." : "Nothing here.")]);
   else if (name !== "held") parts.push(...column.rows.map(cardOf));
   else {
     const holders = new Map();
@@ -115,9 +115,18 @@ export const loadBoard = guarded(async () => {
   fillHolders();
 });
 
-export function search() {
+export async function search() {
   for (const name of Object.keys(most)) delete most[name];
-  return loadBoard();
+  await loadBoard();
+  showFound();
+}
+
+function showFound() {
+  // Where not all columns have room, what was found is in sight.
+  const left = $("board").scrollLeft;
+  const columns = [...document.querySelectorAll(".column")];
+  const nearest = columns.reduce((near, one) => (Math.abs(one.offsetLeft - left) < Math.abs(near.offsetLeft - left) ? one : near));
+  if ($("board").scrollWidth > $("board").clientWidth && !nearest.querySelector(".task")) columns.find((one) => one.querySelector(".task"))?.scrollIntoView({ block: "nearest", inline: "start" });
 }
 
 function fillHolders() {

@@ -1,6 +1,6 @@
 // The graph: layers by the longest way from what waits for nothing.
 
-import { $, ask, el, guarded, keepingFocus, short, state, svg } from "./base.js";
+import { $, ask, el, guarded, keepingFocus, state, svg } from "./base.js";
 
 const BOX = { width: 210, height: 42, across: 270, down: 54 };
 
@@ -39,6 +39,7 @@ function layered(nodes, edges) {
   return new Map([...place].map(([id, index]) => [id, { x: (layer.get(id) ?? 0) * BOX.across + 8, y: index * BOX.down + 8 }]));
 }
 
+let places = new Map(); // where each task stands
 let drawn = ""; // what is shown: news that change nothing of it draw nothing
 
 export const loadGraph = guarded(async () => {
@@ -50,7 +51,7 @@ export const loadGraph = guarded(async () => {
 });
 
 function draw(graph) {
-  const places = layered(graph.nodes, graph.edges);
+  places = layered(graph.nodes, graph.edges);
   const xs = [...places.values()];
   const width = Math.max(300, ...xs.map((one) => one.x + BOX.width + 16));
   const height = Math.max(80, ...xs.map((one) => one.y + BOX.height + 16));
@@ -69,16 +70,30 @@ function draw(graph) {
   $("graph").replaceChildren(bar, graph.nodes.length ? drawing : el("p", { class: "empty" }, "Nothing waits for anything."));
 }
 
+const pen = document.createElement("canvas").getContext("2d");
+function fitting(text, width, size) {
+  // As much of a text as a box has room for, so that one that goes on ends in "…".
+  pen.font = `${size}px ${getComputedStyle(document.body).fontFamily}`;
+  const letters = [...text];
+  const fits = (count) => pen.measureText(count < letters.length ? `${letters.slice(0, count).join("")}…` : text).width <= width;
+  let least = 0, most = letters.length;
+  while (least < most) {
+    const middle = Math.ceil((least + most) / 2);
+    if (fits(middle)) least = middle; else most = middle - 1;
+  }
+  return least < letters.length ? `${letters.slice(0, least).join("")}…` : text;
+}
+
 function box(node, { x, y }, isWaiting) {
   const kind = node.status !== "pending" ? node.status : node.claimed_by ? "held" : isWaiting ? "" : "ready";
-  const text = (content, y, more = {}) => {
+  const text = (content, y, size, more = {}) => {
     const made = svg("text", { x: 10, y, ...more });
-    made.textContent = content;
+    made.textContent = fitting(content, BOX.width - 20, size);
     return made;
   };
   const what = node.claimed_by ?? (kind === "ready" ? "ready" : node.status !== "pending" ? node.status : "waits");
   const inside = svg("svg", { x, y, width: BOX.width - 8, height: BOX.height }, // a wide name ends at the box
-    text(short(node.name, 28), 18), text([node.task_id.slice(0, 8), `P${node.priority}`, what].join(" · "), 34, { class: "small" }));
+    text(node.name, 18, 13), text([node.task_id.slice(0, 8), `P${node.priority}`, what].join(" · "), 34, 11, { class: "small" }));
   const title = svg("title");
   title.textContent = node.name;
   const made = svg("g", { class: `node ${kind} ${node.task_id === state.around ? "around" : ""}`, tabindex: 0, role: "button", "data-key": node.task_id, "data-open": node.task_id },
@@ -92,7 +107,21 @@ function light(id) {
 }
 
 export function move(across, down) {
-  step([...$("graph").querySelectorAll(".node")], across || down);
+  // To the next in the same layer, or to the nearest in the next layer.
+  const here = places.get(document.activeElement?.dataset?.open);
+  const all = [...$("graph").querySelectorAll(".node")];
+  if (!here) { all[0]?.focus(); return; }
+  const isAhead = across ? (one) => (one.x - here.x) * across > 0 : (one) => one.x === here.x && (one.y - here.y) * down > 0;
+  const far = (one) => Math.abs(one.x - here.x) * 1000 + Math.abs(one.y - here.y);
+  const ahead = all.map((node) => [far(places.get(node.dataset.open)), node]).filter(([, node]) => isAhead(places.get(node.dataset.open)));
+  ahead.reduce((near, one) => (one[0] < near[0] ? one : near), [Infinity, null])[1]?.focus();
+}
+
+/** Have the task that the graph is drawn around in sight, and give it the focus. */
+export function showAround() {
+  const node = $("graph").querySelector(".node.around");
+  node?.focus({ preventScroll: true });
+  node?.scrollIntoView({ block: "center", inline: "center" });
 }
 
 export function step(all, by) {

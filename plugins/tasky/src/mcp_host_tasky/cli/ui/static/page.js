@@ -2,7 +2,7 @@
 
 import { $, ask, el, guarded, state, tell } from "./base.js";
 import { loadBoard, move as moveOnBoard, search } from "./board.js";
-import { loadGraph, move as moveInGraph } from "./graph.js";
+import { loadGraph, move as moveInGraph, showAround } from "./graph.js";
 import { act, change, closeTask, focusNote, openTask, refreshTask } from "./task.js";
 import { addEvents, loadTimeline, move as moveInTimeline, told } from "./timeline.js";
 
@@ -28,10 +28,11 @@ function show(view) {
   return VIEWS[view].load();
 }
 
-function showInGraph(id) {
+async function showInGraph(id) {
   state.around = id;
   closeTask();
-  return show("graph");
+  await show("graph");
+  showAround();
 }
 
 function theme() {

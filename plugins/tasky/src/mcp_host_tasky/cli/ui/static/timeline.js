@@ -8,6 +8,9 @@ const VERBS = {
   delete: "deleted", claim: "claimed", release: "released", note: "left a note at", undo: "took back a change of",
 };
 const HIDDEN = ["due_at", "number", "created_at", "source"];
+// What the verb has said already; not whose a claim was that somebody else took or gave back.
+const SAYS = { complete: ["status"], cancel: ["status"], reopen: ["status"], claim: ["claimed_by"], release: ["claimed_by"] };
+const isSaid = (event, name) => SAYS[event.action]?.includes(name) && (name === "status" || [null, event.caller].includes(event.changes[name][0]));
 const KEPT = 300;
 const MANY = 200; // the server tells of so many at once, and no more
 
@@ -26,7 +29,8 @@ export const told = (event) => `${event.caller} ${VERBS[event.action] ?? event.a
 export function eventRow(event, isOfOne = false) {
   const mayUndo = state.plan.writes && !event.undone_by && !["claim", "release", "note", "undo"].includes(event.action);
   const changes = ["create", "delete"].includes(event.action) ? "" : Object.entries(event.changes)
-    .filter(([name]) => !HIDDEN.includes(name)).map(([name, [from, to]]) => `${name}: ${name === "note" ? "" : `${shown(from)} → `}${shown(to)}`).join(" · ");
+    .filter(([name]) => !HIDDEN.includes(name) && !isSaid(event, name))
+    .map(([name, [from, to]]) => (name === "note" ? shown(to) : `${name.replaceAll("_", " ")}: ${shown(from)} → ${shown(to)}`)).join(" · ");
   return el("div", { class: `event card ${event.undone_by ? "undone" : ""} ${event.isFresh ? "fresh" : ""}`, "data-event": event.event_id },
     el("span", { class: "at", title: day(event.at) }, clock(event.at)),
     el("span", { class: "what" }, el("strong", {}, event.caller), ` ${VERBS[event.action] ?? event.action} `,
