@@ -28,6 +28,9 @@ def answer(request_id: int, length: int = 20) -> bytes:
     return json.dumps(told, separators=(",", ":")).encode() + b"\n"
 
 
+LONGEST = 1 << 21
+
+
 class Client:
     """A client's two pipes, the journal that a host would have, and a child in its place."""
 
@@ -211,6 +214,25 @@ def test_a_long_journal_keeps_what_is_not_answered(client: Client) -> None:
 OPENING = json.dumps({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {}}).encode()
 LEVEL = json.dumps({"jsonrpc": "2.0", "id": 5, "method": "logging/setLevel"}).encode()
 INITIALIZED = json.dumps({"jsonrpc": "2.0", "method": "notifications/initialized"}).encode()
+
+
+def test_of_a_line_that_is_too_long_a_journal_keeps_little_and_goes_on_behind_it(
+    client: Client,
+) -> None:
+    streams = JournaledStreams(client.source, client.sink, client.journal)
+    streams.longest = LONGEST
+    splitter = Splitter(LONGEST)
+    most = 0
+
+    for piece in (REQUESTS[0], *[b"x" * (1 << 16)] * 2200, b"\n", REQUESTS[1]):
+        os.write(client.write, piece)
+        streams.took(splitter.feed(streams.read()))
+        most = max(most, len(client.journal.came))
+
+    assert most < 4 * LONGEST
+    found = unfinished(client.journal)
+    assert [line + b"\n" for line in found.waiting] == REQUESTS[:2]
+    assert found.rest == b""
 
 
 def test_what_a_conversation_goes_on_from_is_kept_and_its_answers_are_not_given_again() -> None:

@@ -95,6 +95,7 @@ class WarmSession:
 
     async def _serve(self, found: OpenHost, session_log: SessionLog) -> int:
         host = found.host
+        self._journaled.longest = host.settings.host.max_message_bytes
         before = self.request.before(host.settings.host.max_message_bytes)
         catalogue = found.catalogue()
         sdk = SdkSide(host, found.catalogue, stateless=False, stale=self.request.stale)

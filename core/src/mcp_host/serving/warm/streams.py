@@ -7,8 +7,8 @@ import threading
 from collections.abc import Callable, Sequence
 
 from ...startup.frames import Line
-from ...startup.warm.journal import JournalWriter
-from ...startup.warm.unfinished import is_kept, unfinished
+from ...startup.warm.journal import ROOM, JournalWriter
+from ...startup.warm.unfinished import SKIPPED, is_kept, unfinished
 from ..transports.stdio.streams import Streams
 
 HEAD = 128
@@ -32,6 +32,8 @@ class JournaledStreams(Streams):
         self._noting = threading.Lock()
         self._sending = threading.Lock()
         self._is_over = False
+        self.longest = ROOM
+        """Bytes after which the beginning of a line is forgotten: it will be refused."""
         self._open = skipped + (len(unfinished(journal).waiting) if journal.is_used else 0)
 
     def read(self) -> bytes:
@@ -39,7 +41,8 @@ class JournaledStreams(Streams):
             if self._journal.is_long:
                 found = unfinished(self._journal)
                 lines = b"".join(line + b"\n" for line in found.waiting)
-                self._journal.turn(lines + found.rest)
+                is_refused = len(found.rest) > self.longest
+                self._journal.turn(lines + (SKIPPED if is_refused else found.rest))
                 self._open = len(found.waiting)
             return self._journal.receive(self._source)
 

@@ -111,12 +111,14 @@ class JournalWriter(Journal):
 
     What its memory says is kept here as well, so that nothing is read to write: `_half` is the
     active one, whose words stand from `_at` on and whose bytes from `_in` and `_out` on; `_read`
-    and `_told` are how many came in and are to go out. Nobody else writes.
+    and `_told` are how many came in and are to go out. `_long` is how many may come in until it is
+    time to turn over: always as many again as were kept. Nobody else writes.
     """
 
     def __init__(self, memory: int, pipe: tuple[int, int]) -> None:
         super().__init__(memory, pipe)
         self._half = self._words[_ACTIVE]
+        self._long = LONG
         self._piece = min(CHUNK, fcntl.fcntl(pipe[1], F_GETPIPE_SZ))
         self._place()
 
@@ -189,7 +191,7 @@ class JournalWriter(Journal):
     @property
     def is_long(self) -> bool:
         """Whether it is time to turn over, and nothing that was told is on its way."""
-        return (self._read > LONG or self._told > LONG) and self.is_sent
+        return (self._read > self._long or self._told > LONG) and self.is_sent
 
     @property
     def is_sent(self) -> bool:
@@ -211,6 +213,7 @@ class JournalWriter(Journal):
         self._place()
         self._view[self._in : self._in + len(begin)] = begin
         self._words[self._at + _READ] = self._read = len(begin)
+        self._long = min(max(LONG, 2 * len(begin)), ROOM - 2 * CHUNK)
         self._words[_ACTIVE] = self._half
         self._clean(old, used)
 

@@ -24,6 +24,8 @@ KEPT = (
     "resources/unsubscribe",
 )
 """Methods of the handshake era that say how a connection is to be served from then on."""
+SKIPPED = b"\0"
+"""What a line begins with in place of a beginning that nobody needs, since it is too long."""
 _HINTS = (b'"initialize"', b"notifications/initialized", b"logging/setLevel", b"subscribe")
 
 
@@ -88,7 +90,7 @@ def unfinished(journal: Journal) -> Unfinished:
             replies.append(message)
         elif is_id(message.get("id")):
             asked[message["id"]] = None
-    parsed = [(line, _parsed(line)) for line in lines if line.strip()]
+    parsed = [(line, _parsed(line)) for line in lines if line.strip() and line[:1] != SKIPPED]
     for line, message in parsed:
         if message is None or ("method" in message and not _has_good_id(message)):
             broken.append(line)
