@@ -238,6 +238,21 @@ def test_on_a_narrow_screen_what_a_search_found_comes_into_sight(
     tab.wait(f"{left} < 50")
 
 
+def test_a_word_that_is_wider_than_its_card_goes_on_in_the_next_line(
+    plan: Tasks, address: str, tab: Tab
+) -> None:
+    create(plan, "Dig", details="Needle " + "W" * 90)
+    tab.size(400, 800)
+    opened(tab, address)
+    card = "document.querySelector('[data-name=ready] .task')"
+
+    tab.press("/")
+    tab.type("Needle")
+
+    tab.wait(f"{card}?.innerText.includes('WWWW')")
+    assert tab.find(f"{card}.scrollWidth <= {card}.clientWidth")
+
+
 def test_the_timeline_says_whose_claim_was_given_back_and_repeats_no_verb(
     plan: Tasks, address: str, tab: Tab
 ) -> None:
