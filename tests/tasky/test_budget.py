@@ -156,6 +156,113 @@ def test_two_hundred_tasks_with_relations_fit_as_well(service: Service) -> None:
     assert "cut" in views[-1]
 
 
+def ids_of(service: Service, count: int) -> list[str]:
+    """Make so many tasks and return their full ids."""
+    made = service.create([{"name": f"T{n}"} for n in range(count)], ANN, view="full")
+    return [str(view["task_id"]) for view in made.rows]
+
+
+def test_a_row_shows_the_beginning_of_a_long_relation_and_one_task_all_of_it(
+    service: Service,
+) -> None:
+    ids = ids_of(service, 170)
+    edits = [
+        {"action": "update", "task_id": one, "add_blockers": ids[:150]} for one in ids[150:161]
+    ]
+    page = service.edit(edits, ANN)
+
+    assert len(page.rows) == 11
+    assert size(page.rows) <= BUDGET
+    blockers = page.rows[0]["blockers"]
+    assert isinstance(blockers, list)
+    assert (len(blockers), page.rows[0]["blockers_total"]) == (30, 150)
+    (one,) = service.get(ids[150:151])
+    assert one["blockers"] == one["blocked_by"] == sorted(ids[:150])
+    assert "blockers_total" not in one
+    for view in service.get(ids[150:152], view="full"):
+        assert view["blockers"] == sorted(ids[:150])
+    (written,) = service.edit([edits[0] | {"priority": 5}], ANN, view="full").rows
+    assert written["blockers"] == sorted(ids[:150])
+
+
+def test_related_tasks_that_do_not_fit_are_left_out_and_that_is_told(service: Service) -> None:
+    ids = ids_of(service, 300)
+    edit = {"action": "update", "task_id": ids[0], "add_blockers": ids[200:]}
+    service.edit([edit], ANN)
+
+    for fields in (None, ["name", "details"]):
+        views = service.get(ids[:200], depth=1, fields=fields)
+        assert size(views) <= BUDGET
+        assert [view["task_id"] for view in views[:200]] == ids[:200]
+        if len(views) < 300:
+            assert views[0]["related_cut_at"] == len(views) - 200
+        assert all(view["distance"] == 1 for view in views[200:])
+    assert len(service.get(ids[:200], depth=1)) < 300
+
+
+def test_several_answers_about_one_long_task_share_the_room(service: Service) -> None:
+    (task,) = service.create([{"name": "Long", "details": LONG, "tags": ["q"]}], ANN).rows
+    task_id, others = str(task["task_id"]), ids_of(service, 11)
+    ten = [{"action": "update", "task_id": task_id, "priority": n % 5 + 1} for n in range(10)]
+    short = [{"action": "update", "task_id": one, "priority": 5} for one in others]
+    chosen = {"action": "next", "tags": ["q"]}
+
+    page = service.edit(ten, ANN)
+    assert len(page.rows) == 10
+    assert size(page.rows) <= BUDGET
+    assert all("get this task alone" in str(row["details"]) for row in page.rows)
+    page = service.edit([chosen, *short], ANN)
+    assert size(page.rows) <= BUDGET
+    assert "get this task alone" in str(page.rows[0]["details"])
+    assert page.rows[0]["claim_token"]
+    assert page.total == 12
+    service.edit([{"action": "release", "task_id": task_id}], ANN)
+    (alone,) = service.edit([chosen], ANN, view="compact").rows
+    assert alone["details"] == LONG.strip()
+
+
+def test_several_tasks_with_long_notes_and_histories_are_named_all_the_same(
+    service: Service,
+) -> None:
+    ids = ids_of(service, 8)
+    for letter in "ab":
+        notes = [
+            {"action": "note", "task_id": one, "note": letter * 5_000}
+            for one in ids
+            for _ in range(4)
+        ]
+        service.edit(notes, ANN)
+    service.edit([{"action": "update", "task_id": one, "details": LONG} for one in ids], ANN)
+
+    views = service.get(ids)
+    assert size(views) <= BUDGET
+    assert [view["name"] for view in views] == [f"T{n}" for n in range(8)]
+    notes = views[0]["notes"]
+    assert isinstance(notes, list)
+    assert views[0]["notes_total"] == 8
+    texts = [note["text"] for note in notes]
+    assert texts == [letter * 200 + "… [5,000 characters]" for letter in "abbbb"]
+    past = service.get(ids, fields=["history"])
+    assert size(past) <= BUDGET
+    assert all(view["history"] for view in past)
+    (whole,) = service.get(ids[:1])
+    assert size(whole) > 80_000
+
+
+def test_a_cursor_of_a_long_key_counts_and_a_dry_run_tells_what_it_leaves_out(
+    service: Service,
+) -> None:
+    items = [{"name": f"task number {n:04}"} for n in range(300)]
+    page = service.create(items, ANN, key="😀" * 200)
+    assert size([page.rows, page.next_cursor]) <= BUDGET - 100
+    following = service.search(ANN, cursor=page.next_cursor)
+    assert following.rows[0]["name"] == f"task number {len(page.rows):04}"
+
+    tried = service.create(items, ANN, dry_run=True)
+    assert (tried.total, tried.next_cursor) == (300, None)
+    assert f"only the first {len(tried.rows)} of 300" in str(tried.dates["warnings"])
+
+
 def test_an_ambiguous_beginning_is_refused_with_candidates(service: Service) -> None:
     page = service.create([{"name": f"T{n}"} for n in range(40)], ANN)
     ids = [str(row["task_id"]) for row in page.rows]
@@ -176,6 +283,21 @@ def test_errors_list_twenty_items_and_a_count(service: Service) -> None:
     assert (len(items), error.details["failed"]) == (20, 10_000)
     assert size(error.details) < 5_000
     assert "10000 of 10000 tasks failed" in error.message.replace(",", "")
+
+
+def test_an_error_about_long_values_and_names_stays_short(service: Service) -> None:
+    long = "x" * 50_000
+    wrong = [{"name": "a", "priority": long}, {"name": [long]}, {"name": "a", long: 1}] * 10
+    ring = [
+        {"name": "n" * 499, "ref": f"r{n}", "blockers": [f"r{(n + 1) % 60}"]} for n in range(60)
+    ]
+    for items in (wrong, wrong[:1], ring):
+        error = refusal(lambda: service.create(items, ANN))  # noqa: B023  called at once
+        told = error.details["items"]
+        assert isinstance(told, list)
+        assert len(told) == min(len(items), 20)
+        assert size(told) <= 12_000
+        assert all(item["error"].endswith(".") and item["suggestions"] for item in told)
 
 
 @pytest.mark.parametrize(

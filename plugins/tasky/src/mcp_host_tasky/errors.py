@@ -10,6 +10,7 @@ TaskyError
 └── StoppedError           timeout             the caller gave up before anything was kept
 """
 
+import json
 from collections.abc import Mapping, Sequence
 from typing import ClassVar, TypeAlias
 
@@ -100,6 +101,12 @@ class StoppedError(TaskyError):
 
 
 _SHOWN = 20
+_ROOM = 12_000
+"""Characters of JSON for the items of an error."""
+_LENGTHS = (2_000, 500, 200, 80)
+"""How long a text of an item may be: the first of these with which all fit."""
+_SHORT = 16
+"""How many characters of that make room for one more member of a list."""
 _BY_CODE: dict[str, type[TaskyError]] = {
     kind.code: kind for kind in (NotFoundError, ConflictError, PermissionDeniedError, InvalidError)
 }
@@ -109,7 +116,8 @@ def failed_items(
     failures: Mapping[int, TaskyError], total: int, noun: str, after: str = " Nothing was changed."
 ) -> TaskyError:
     """One error for a bulk call: how many items failed, and the first of them by their index,
-    counted from 0, with what is wrong; of a single item only that."""
+    counted from 0, with what is wrong; of a single item only that. What names and values make too
+    long for a reader is cut."""
     items: list[Json] = []
     for index, failure in sorted(failures.items())[:_SHOWN]:
         item: dict[str, Json] = {
@@ -135,5 +143,31 @@ def failed_items(
         f"{which}{first.message}{after}",
         reason=first.reason if len(reasons) == 1 else "items_failed",
         suggestions=first.suggestions,
-        details={"items": items, **({"failed": len(failures)} if len(failures) > 1 else {})},
+        details={
+            "items": _fitted(items),
+            **({"failed": len(failures)} if len(failures) > 1 else {}),
+        },
     )
+
+
+def _fitted(items: Sequence[Json]) -> Sequence[Json]:
+    """Return the items with their texts and lists cut, so that all of them fit."""
+    for most in _LENGTHS:
+        cut = [_cut(item, most) for item in items]
+        if len(json.dumps(cut, ensure_ascii=False)) <= _ROOM:
+            break
+    return cut
+
+
+def _cut(value: Json, most: int) -> Json:
+    if isinstance(value, str):
+        if len(value) <= most:
+            return value
+        end = most // 3
+        return f"{value[: most - end]}… [{len(value):,} characters] …{value[-end:]}"
+    if isinstance(value, Mapping):
+        return {key: _cut(one, most) for key, one in value.items()}
+    if isinstance(value, Sequence):
+        kept = [_cut(one, most) for one in value[: most // _SHORT]]
+        return kept if len(kept) == len(value) else [*kept, f"… {len(value)} in all"]
+    return value

@@ -1,7 +1,8 @@
 """Answers that a model can afford: lists are cut by item, long texts where they share the room."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import cast
 
 from ..errors import Json
 from .views import View, relation_names
@@ -13,6 +14,7 @@ _ROOM = BUDGET - 500
 were understood."""
 _LEAST = 200
 _RELATED = 5
+_MARK = "get it alone"
 
 
 def size(value: Json) -> int:
@@ -20,9 +22,10 @@ def size(value: Json) -> int:
     return len(json.dumps(value, ensure_ascii=False, separators=(",", ":")))
 
 
-def fitting(rows: Sequence[View]) -> int:
-    """Return how many of the rows fit, at least one, with what stands beside them."""
-    room = _ROOM
+def fitting(rows: Sequence[View], beside: int = 0) -> int:
+    """Return how many of the rows fit, at least one, with what stands beside them: so much more
+    than the usual."""
+    room = _ROOM - beside
     for count, row in enumerate(rows):
         room -= size(row) + 1
         if room < 0:
@@ -30,19 +33,23 @@ def fitting(rows: Sequence[View]) -> int:
     return len(rows)
 
 
-def fitted(views: list[View]) -> list[View]:
-    """Return the tasks with their details cut, so that all fit; one task comes whole."""
-    if len(views) < 2 or size(views) <= _ROOM:
+def fitted(views: list[View], beside: int = 0, *, is_alone: bool | None = None) -> list[View]:
+    """Return the tasks with their details cut, so that all fit, with so much beside them; one task
+    that is alone comes whole."""
+    if is_alone if is_alone is not None else len(views) < 2:
+        return views
+    most_in_all = _ROOM - beside
+    if size(views) <= most_in_all:
         return views
     texts = sorted(len(str(view.get("details", ""))) for view in views)
-    room = _ROOM - size(views) + sum(texts)
+    room = most_in_all - size(views) + sum(texts)
     most = _share(texts, room)
     while most >= _LEAST:
         cut = [_with_less_text(view, most) for view in views]
-        if size(cut) <= _ROOM:
+        if size(cut) <= most_in_all:
             return cut
         most = most * 4 // 5
-    return _without_lists(views)
+    return _without_lists(views, most_in_all)
 
 
 def _share(lengths: list[int], room: int) -> int:
@@ -64,26 +71,61 @@ def _with_less_text(view: View, most: int) -> View:
     return {**view, "details": text[: max(0, most - len(mark))] + mark}
 
 
-def _without_lists(views: list[View]) -> list[View]:
-    """Return as many tasks as fit with short lists, and of the others the ids."""
+def _without_lists(views: list[View], most_in_all: int) -> list[View]:
+    """Return as many tasks as fit with short lists, and of the others what they are called, or
+    only the ids; of those that nobody asked for by their id as many as fit."""
+    shorts = [_with_short_lists(view) for view in views]
+    for row_of in (_named_row, _row):
+        rows = [row_of(view) for view in shorts]
+        if size(rows) <= most_in_all // 2:
+            break
     shown: list[View] = []
-    rows = [_row(view) for view in views]
-    room = _ROOM - size(rows)
-    for view, row in zip(views, rows, strict=True):
-        short = _with_less_text(view, _LEAST)
-        for name in (*relation_names(), "notes", "history"):
-            value = short.get(name)
-            if isinstance(value, list) and len(value) > _RELATED:
-                kept = value[-_RELATED:] if name == "notes" else value[:_RELATED]
-                short = {f"{name}_total": len(value), **short, name: kept}
+    room = most_in_all - size(rows)
+    while room < 0 and "distance" in shorts[-1]:
+        room += size(rows.pop()) + 1
+        shorts.pop()
+    for short, row in zip(shorts, rows, strict=True):
         more = size(short) - size(row)
         if more <= room:
             room -= more
             shown.append(short)
         else:
             shown.append(row)
+    if len(shown) < len(views):
+        shown[0] = {**shown[0], "related_cut_at": sum("distance" in view for view in shorts)}
     return shown
 
 
+def _with_short_lists(view: View) -> View:
+    short = _with_less_text(view, _LEAST)
+    for name in (*relation_names(), "notes", "history"):
+        value = short.get(name)
+        if not isinstance(value, list):
+            continue
+        if len(value) > _RELATED:
+            kept = value[-_RELATED:] if name == "notes" else value[:_RELATED]
+            short = {f"{name}_total": len(value), **short, name: kept}
+        if name in ("notes", "history"):
+            short[name] = [_shortened(one) for one in cast(list[Json], short[name])]
+    return short
+
+
+def _shortened(value: Json) -> Json:
+    """Return what a note or an event holds with its texts and lists cut."""
+    if isinstance(value, str):
+        return value if len(value) <= _LEAST else f"{value[:_LEAST]}… [{len(value):,} characters]"
+    if isinstance(value, Mapping):
+        return {key: _shortened(one) for key, one in value.items()}
+    if isinstance(value, Sequence):
+        kept = [_shortened(one) for one in value[:_RELATED]]
+        return kept if len(kept) == len(value) else [*kept, f"… {len(value)} in all"]
+    return value
+
+
+def _named_row(view: View) -> View:
+    kept = ("task_id", "name", "status", "distance")
+    return {key: view[key] for key in kept if key in view} | {"cut": _MARK}
+
+
 def _row(view: View) -> View:
-    return {"task_id": view["task_id"], "cut": "get it alone"}
+    return {key: view[key] for key in ("task_id", "distance") if key in view} | {"cut": _MARK}

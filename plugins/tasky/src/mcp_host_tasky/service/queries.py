@@ -189,7 +189,8 @@ def foreign_cursor() -> InvalidError:
 
 def written_cursor(key: str, start: int) -> str:
     """Return where the rows of a write's answer go on, by the key that the answer is kept by."""
-    return WRITTEN + base64.urlsafe_b64encode(json.dumps([key, start]).encode()).decode()
+    text = json.dumps([key, start], ensure_ascii=False)
+    return WRITTEN + base64.urlsafe_b64encode(text.encode()).decode()
 
 
 def from_written_cursor(cursor: str) -> tuple[str, int]:

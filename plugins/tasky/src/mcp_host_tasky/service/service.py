@@ -181,7 +181,7 @@ class Service:
     ) -> list[View]:
         """Return tasks in full; where several exceed the budget, their details are cut."""
         is_whole = values.shape(view) == "full"
-        views = self.tasks().get(task_ids, depth, fields, guard)
+        views = self.tasks().get(task_ids, depth, fields, guard, is_whole=is_whole)
         return views if is_whole else budget.fitted(views)
 
     def close(self) -> None:

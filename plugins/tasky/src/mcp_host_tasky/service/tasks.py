@@ -21,7 +21,17 @@ from .page import Page
 from .plan import Plan
 from .proofs import Proofs, UnprovenError
 from .requests import Caller, Search
-from .views import View, event_view, full_views, only_fields, row_view, status_counts, with_sources
+from .views import (
+    SHOWN_RELATIONS,
+    WHOLE_RELATIONS,
+    View,
+    event_view,
+    full_views,
+    only_fields,
+    row_view,
+    status_counts,
+    with_sources,
+)
 from .write import Work, Write, kept_rows
 
 _HISTORY = 20
@@ -168,8 +178,11 @@ class Tasks:
         depth: int = 0,
         fields: Sequence[str] | None = None,
         guard: Guard = no_guard,
+        *,
+        is_whole: bool = False,
     ) -> list[View]:
-        """Return full tasks, and up to 100 of those related to them within `depth` steps."""
+        """Return full tasks, and up to 100 of those related to them within `depth` steps. A task
+        that is asked for alone, or all with `is_whole`, show their relations whole."""
         refuse_too_many(task_ids, "task_ids")
         queries.check_fields(fields)
         queries.check_depth(depth)
@@ -178,7 +191,9 @@ class Tasks:
             has_history = fields is not None and "history" in fields
             gone = queries.deleted(reading, task_ids) if has_history else {}
             there = [one for one in task_ids if one not in gone]
-            views = full_views(reading, queries.all_found(reading, there), now)
+            found = queries.all_found(reading, there)
+            most = WHOLE_RELATIONS if is_whole or (len(found) == 1 and not depth) else None
+            views = full_views(reading, found, now, most or SHOWN_RELATIONS)
             views = queries.with_related(reading, views, depth, now, guard)
             views += gone.values()
             if has_history:
@@ -309,10 +324,12 @@ class Tasks:
 
     def _in_brief(self, write: Write, views: list[View]) -> Page:
         is_whole = write.shape == "full"
-        fit = len(views) if is_whole else budget.fitting(views)
-        cursor = None
-        if fit < len(views) and not write.dry_run:
-            cursor = queries.written_cursor(write.key or write.rows_key, fit)
+        key = write.key or write.rows_key
+        fit = len(views) if is_whole else budget.fitting(views, len(queries.written_cursor(key, 0)))
+        if fit < len(views) and write.dry_run:
+            told = f"Nothing was kept, and only the first {fit} of {len(views)} rows are shown."
+            return Page(views[:fit], len(views), None, {"warnings": told})
+        cursor = queries.written_cursor(key, fit) if fit < len(views) else None
         return Page(views[:fit], len(views), cursor, {})
 
     def _more_written(self, cursor: str, caller: Caller) -> Page:
@@ -325,7 +342,7 @@ class Tasks:
             raise queries.foreign_cursor()
         rows = kept_rows(kept, key, is_own=owner != "")
         rest = rows[start:]
-        fit = budget.fitting(rest)
+        fit = budget.fitting(rest, len(queries.written_cursor(key, 0)))
         following = queries.written_cursor(key, start + fit) if fit < len(rest) else None
         return Page(rest[:fit], len(rows), following, {})
 

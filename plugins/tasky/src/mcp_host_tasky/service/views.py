@@ -11,7 +11,10 @@ from ..model import Event, Status, Summary, Task, snippet, written
 View: TypeAlias = dict[str, Json]
 
 SHOWN_RELATIONS = 100
+WHOLE_RELATIONS = 10_000
+"""Members of a relation where a task is shown whole."""
 _CHANGE = 200
+_MEMBERS = 30
 FIELDS = (
     "task_id",
     "name",
@@ -149,12 +152,16 @@ def compact_view(task: Task, short_id: str, event: Event | None) -> View:
     for name, change in event.changes.items() if event else ():
         if name not in ("due_at", "note", "number", "created_at", "source"):
             view.setdefault(name, _shortened(change.after))
+            if isinstance(change.after, list) and len(change.after) > _MEMBERS:
+                view[f"{name}_total"] = len(change.after)
     return view
 
 
 def _shortened(value: Json) -> Json:
     if isinstance(value, str) and len(value) > _CHANGE:
         return f"{value[:_CHANGE]}… [{len(value):,} characters]"
+    if isinstance(value, list):
+        return value[:_MEMBERS]
     return value
 
 

@@ -27,7 +27,16 @@ from .plan import Plan
 from .proofs import Asked, Proofs, UnprovenError
 from .requests import Caller
 from .undoing import undo_key
-from .views import Relations, View, brief_view, compact_view, deleted_view, full_views
+from .views import (
+    SHOWN_RELATIONS,
+    WHOLE_RELATIONS,
+    Relations,
+    View,
+    brief_view,
+    compact_view,
+    deleted_view,
+    full_views,
+)
 
 _ANSWERS_KEPT = timedelta(days=7)
 _LONG_AGO = 1_000
@@ -239,9 +248,15 @@ def _views(
     is_large = shape is None and len(present) > _FULL_ANSWERS
     full = {one.task_id for one in results if one.in_full or not (is_large or is_short)}
     shown = [task for task_id, task in present.items() if task_id in full]
-    views = {str(view["task_id"]): view for view in full_views(relations, shown, work.at)}
-    if shape == "auto":
-        views = {str(view["task_id"]): view for view in budget.fitted(list(views.values()))}
+    most = WHOLE_RELATIONS if shape == "full" else SHOWN_RELATIONS
+    views = {str(view["task_id"]): view for view in full_views(relations, shown, work.at, most)}
+    if shape in ("auto", "compact"):
+        in_full = [one for one in results if one.task_id in views and (one.in_full or not is_short)]
+        beside = sum(budget.size(one.extra) for one in in_full)
+        fitted = budget.fitted(
+            [views[one.task_id] for one in in_full], beside, is_alone=len(results) == 1
+        )
+        views = {str(view["task_id"]): view for view in fitted}
 
     def view(one: Touched) -> View:
         task, short_id = present.get(one.task_id), short.get(one.task_id, one.task_id)
