@@ -296,7 +296,7 @@ def test_an_error_about_long_values_and_names_stays_short(service: Service) -> N
         told = error.details["items"]
         assert isinstance(told, list)
         assert len(told) == min(len(items), 20)
-        assert size(told) <= 12_000
+        assert size(told) <= 14_000
         assert all(item["error"].endswith(".") and item["suggestions"] for item in told)
 
 

@@ -101,8 +101,8 @@ class StoppedError(TaskyError):
 
 
 _SHOWN = 20
-_ROOM = 12_000
-"""Characters of JSON for the items of an error."""
+_FIRST, _OTHERS = 4_000, 10_000
+"""Characters of JSON for the first item of an error, and for the others."""
 _LENGTHS = (2_000, 500, 200, 80)
 """How long a text of an item may be: the first of these with which all fit."""
 _SHORT = 16
@@ -132,6 +132,7 @@ def failed_items(
         if facts:
             item["details"] = facts
         items.append(item)
+    told = [*_fitted(items[:1], _FIRST), *_fitted(items[1:], _OTHERS)]
     first_index = min(failures)
     first = failures[first_index]
     codes = {failure.code for failure in failures.values()}
@@ -144,17 +145,17 @@ def failed_items(
         reason=first.reason if len(reasons) == 1 else "items_failed",
         suggestions=first.suggestions,
         details={
-            "items": _fitted(items),
+            "items": told,
             **({"failed": len(failures)} if len(failures) > 1 else {}),
         },
     )
 
 
-def _fitted(items: Sequence[Json]) -> Sequence[Json]:
+def _fitted(items: Sequence[Json], room: int) -> Sequence[Json]:
     """Return the items with their texts and lists cut, so that all of them fit."""
     for most in _LENGTHS:
         cut = [_cut(item, most) for item in items]
-        if len(json.dumps(cut, ensure_ascii=False)) <= _ROOM:
+        if len(json.dumps(cut, ensure_ascii=False)) <= room:
             break
     return cut
 
