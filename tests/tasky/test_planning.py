@@ -12,7 +12,7 @@ import pytest
 from mcp_host_tasky.errors import InvalidError
 from mcp_host_tasky.service import Caller, Search, Tasks
 from mcp_host_tasky.storage import Condition, Home
-from tasky_lab import ME, Person, Plans, create, edit, get, names, refusal
+from tasky_lab import COMMAND, ME, Person, Plans, create, edit, get, names, refusal
 
 Plan = Callable[[list[dict[str, Any]]], list[str]]
 
@@ -237,6 +237,32 @@ def test_only_a_persons_own_settings_say_what_a_condition_runs(ann: Person) -> N
     (ann.folder / "sub").mkdir()
     replace(ann, folder=ann.folder / "sub")("done", row["task_id"])
     assert (ann.folder / "ran").exists()
+
+
+@pytest.mark.parametrize(
+    ("step", "ends"),
+    [
+        (["edit", "$TASKY_TASK_ID", "--name", "renamed $n"], "completed"),
+        (["done", "$TASKY_TASK_ID"], "pending"),
+    ],
+)
+def test_a_condition_that_changes_or_completes_its_own_task_runs_once(
+    ann: Person, step: list[str], ends: str
+) -> None:
+    ann("project", "init")
+    words = " ".join(f'"{word}"' for word in (COMMAND, *step))
+    # It gives up by itself where it is started again and again.
+    script = f"echo ran >> ran; n=$(wc -l < ran); [ $n -lt 4 ] && {words}"
+    settings = ann.home / ".tasky" / "config.toml"
+    settings.write_text(f"[done_conditions.own]\nrun = {json.dumps(['sh', '-c', script])}\n")
+    ann("add", "Own", "--done-when", "own")
+    (row,) = ann.data("list")["tasks"]
+
+    said = ann.run("done", row["task_id"]).stderr
+
+    assert (ann.folder / "ran").read_text() == "ran\n"
+    assert ann.data("show", row["task_id"])[0]["status"] == ends
+    assert ("cannot complete it" in said) == (ends == "pending")
 
 
 @pytest.mark.parametrize(

@@ -85,10 +85,10 @@ def _check_conditions(work: Work, task: Task, names: tuple[str, ...], stamp: Sta
         work.warn(stamp.item, f"Not looked at in a dry run: {', '.join(names)}.")
         return
     for name in names:
-        asked = Asked(task.task_id, task.name, name)
-        if asked not in work.proofs:
-            work.to_prove.append(asked)
-        elif missing := work.proofs[asked]:
+        key = (task.task_id, name)
+        if key not in work.proofs:
+            work.to_prove.append(Asked(task.task_id, task.name, name))
+        elif missing := work.proofs[key]:
             raise ConflictError(
                 f"“{task.name}” is not done: {name} does not hold: {missing}.",
                 reason="not_done",

@@ -23,12 +23,14 @@ class UnprovenError(Exception):
         self.asked = asked
 
 
-class Proofs(dict[Asked, str | None]):
-    """What is missing of conditions, or None where they hold."""
+class Proofs(dict[tuple[str, str], str | None]):
+    """What is missing of conditions, by task and condition, or None where they hold."""
 
     def look(self, asked: list[Asked], plan: Plan, guard: Guard) -> None:
-        """Look at conditions, one after the other; none is looked at twice in a call."""
+        """Look at conditions, one after the other; none is looked at twice in a call, whatever it
+        does to its task."""
         for one in asked:
-            if one not in self:
+            key = (one.task_id, one.condition)
+            if key not in self:
                 task = {"TASKY_TASK_ID": one.task_id, "TASKY_TASK_NAME": one.task_name}
-                self[one] = plan.conditions[one.condition].unmet(plan.folder, task, guard)
+                self[key] = plan.conditions[one.condition].unmet(plan.folder, task, guard)

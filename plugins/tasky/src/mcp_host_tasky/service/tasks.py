@@ -7,7 +7,7 @@ from functools import partial
 from typing import Protocol
 
 from ..errors import ConflictError
-from ..model import Status, Wanted, latest_lease, owned_key
+from ..model import Status, Wanted, latest_lease
 from ..model.dates import seconds
 from ..storage import Changes, Guard, Reading, Store, Writing, no_guard
 from . import budget, creation, edits, graph as graphs, inputs, queries, relations, values
@@ -32,7 +32,8 @@ from .views import (
     status_counts,
     with_sources,
 )
-from .write import Work, Write, kept_rows
+from .write import Work, Write
+from .written import first_page, following_page
 
 _HISTORY = 20
 
@@ -110,7 +111,8 @@ class Tasks:
         With `brief` ids are shortened, and a page ends where the budget of an answer does.
         """
         if brief and asked.cursor and asked.cursor.startswith(queries.WRITTEN):
-            return self._more_written(asked.cursor, caller)
+            with self._store.read(guard) as reading:
+                return following_page(reading, asked.cursor, caller)
         limit = queries.page_size(asked.limit)
         if values.sort(asked.sort, ready=asked.ready):
             return self._most_unblocking(asked, limit, caller, guard, brief=brief)
@@ -294,11 +296,11 @@ class Tasks:
 
     def create_in_brief(self, write: Write, caller: Caller, guard: Guard) -> Page:
         """Create as `create` does, and answer within the budget."""
-        return self._in_brief(write, self._create(write, caller, guard))
+        return first_page(write, self._create(write, caller, guard))
 
     def edit_in_brief(self, write: Write, caller: Caller, guard: Guard) -> Page:
         """Edit as `edit` does, and answer within the budget."""
-        return self._in_brief(write, self._edit(write, caller, guard))
+        return first_page(write, self._edit(write, caller, guard))
 
     def _create(self, write: Write, caller: Caller, guard: Guard) -> list[View]:
         inputs.check_count(write.items, "task")
@@ -321,30 +323,6 @@ class Tasks:
             except UnprovenError as error:
                 # Programs run while nobody waits for this write.
                 proofs.look(error.asked, self.plan, guard)
-
-    def _in_brief(self, write: Write, views: list[View]) -> Page:
-        is_whole = write.shape == "full"
-        key = write.key or write.rows_key
-        fit = len(views) if is_whole else budget.fitting(views, len(queries.written_cursor(key, 0)))
-        if fit < len(views) and write.dry_run:
-            told = f"Nothing was kept, and only the first {fit} of {len(views)} rows are shown."
-            return Page(views[:fit], len(views), None, {"warnings": told})
-        cursor = queries.written_cursor(key, fit) if fit < len(views) else None
-        return Page(views[:fit], len(views), cursor, {})
-
-    def _more_written(self, cursor: str, caller: Caller) -> Page:
-        """Return the rows of a write's answer that did not fit."""
-        key, start = queries.from_written_cursor(cursor)
-        owner = caller.acting().key
-        with self._store.read() as reading:
-            kept = reading.kept(owned_key(owner, key))
-        if kept is None:
-            raise queries.foreign_cursor()
-        rows = kept_rows(kept, key, is_own=owner != "")
-        rest = rows[start:]
-        fit = budget.fitting(rest, len(queries.written_cursor(key, 0)))
-        following = queries.written_cursor(key, start + fit) if fit < len(rest) else None
-        return Page(rest[:fit], len(rows), following, {})
 
     def bring_in(
         self, records: Sequence[Record], form: str, caller: Caller, *, dry_run: bool = False

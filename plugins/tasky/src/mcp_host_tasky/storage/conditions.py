@@ -19,6 +19,7 @@ from ..errors import InvalidError
 from .programs import program_environment
 from .store import Guard
 
+_TASK_ID = "TASKY_TASK_ID"
 _SECONDS = 60.0
 _SHOWN = 600
 _CHECK_EVERY = 0.05
@@ -39,13 +40,16 @@ class Condition:
 
     def unmet(self, folder: Path, task: Mapping[str, str], guard: Guard) -> str | None:
         """Say what is missing, or None where the condition holds in this folder. A program is told
-        the task by the variables `TASKY_TASK_ID` and `TASKY_TASK_NAME`."""
+        the task by the variables `TASKY_TASK_ID` and `TASKY_TASK_NAME`; one that would complete
+        that very task is not started again for it."""
         if self.file is not None:
             try:
                 there = (folder / Path(self.file).expanduser()).exists()
             except (OSError, RuntimeError) as error:  # a name too long, a person who is not there
                 return f"{self.file[:_SHOWN]} cannot be looked for: {error}"
             return None if there else f"{self.file} is not there"
+        if task and task.get(_TASK_ID) == os.environ.get(_TASK_ID):
+            return "a condition of this task cannot complete it"
         return self._ran(folder, task, guard)
 
     def _ran(self, folder: Path, task: Mapping[str, str], guard: Guard) -> str | None:
