@@ -70,9 +70,9 @@ def withdraw_mine(service: Service, /, name: str, context: Context) -> str:
 
 
 @tool
-def churn(service: Service, /, count: int, window: int) -> str:
-    "Offer and withdraw tools, one after the other."
-    for number in range(count):
+def churn(service: Service, /, numbers: list[int], window: int) -> str:
+    "Offer and withdraw tools, one after the other; the last stay, and the next numbers follow."
+    for number in range(*numbers):
         service.pack.offer(made(f"n{number}", number))
         if number >= window:
             service.pack.withdraw(f"n{number - window}")
@@ -337,9 +337,10 @@ def is_a_list_that_was(names: list[str]) -> bool:
     return numbers == list(range(first, last + 1)) and len(numbers) in sizes
 
 
-async def churned(host: Hosted, count: int) -> tuple[int, int]:
+async def churned(host: Hosted, first: int, end: int) -> tuple[int, int]:
     """Call whatever stands in the lists while they change; how many calls, how many too late."""
-    churning = asyncio.create_task(host.value("offers_churn", count=count, window=WINDOW))
+    offering = host.value("offers_churn", numbers=[first, end], window=WINDOW)
+    churning = asyncio.create_task(offering)
     calls = late = 0
 
     async def call(name: str) -> None:
@@ -365,7 +366,7 @@ async def churned(host: Hosted, count: int) -> tuple[int, int]:
 
 async def test_lists_change_under_load_and_no_call_goes_astray(hosted: Hosting) -> None:
     async with hosted(OFFERS) as host:
-        calls, late = await churned(host, 100)
+        calls, late = await churned(host, 0, 100)
 
         assert calls > late
         assert len(host.names()) == DECLARED + 1 + WINDOW
@@ -373,11 +374,11 @@ async def test_lists_change_under_load_and_no_call_goes_astray(hosted: Hosting) 
 
 @pytest.mark.torture
 async def test_a_thousand_additions_and_withdrawals_lose_no_call(hosted: Hosting) -> None:
-    calls = late = 0
+    calls = late = first = 0
     async with hosted(OFFERS, {"packs": {"offers": {"timeout": 300}}}) as host:
         while calls <= 1000:  # on a busy machine, fewer calls come between the changes
-            more, too_late = await churned(host, 1000)
-            calls, late = calls + more, late + too_late
+            more, too_late = await churned(host, first, first + 1000)
+            calls, late, first = calls + more, late + too_late, first + 1000
 
     assert calls > late
 
