@@ -5,10 +5,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from mcp_host_tasky.errors import InvalidError
+from mcp_host_tasky.errors import ConflictError, InvalidError
 from mcp_host_tasky.service import Search, Tasks
 from mcp_host_tasky.service.formats import FORMATS, found_in, named, records_of
 from mcp_host_tasky.service.imports import Report
+from mcp_host_tasky.storage import open_store
 from tasky_lab import ME, Person, Plans, create, edit, everything, get, refusal
 
 T1, T2 = "2026-01-12T02:16:51Z", "2026-02-28T03:54:42Z"
@@ -855,3 +856,30 @@ def test_people_name_a_file_or_a_folder(ann: Person, tmp_path: Path) -> None:
     )
     no_list = ann.run("import", str(tmp_path / "wide.csv"), "--format", "markdown")
     assert (no_list.returncode, "- [ ] Buy seeds" in no_list.stderr) == (1, True)
+
+
+@pytest.mark.parametrize(
+    ("kind", "to"),
+    [("sqlite", "json"), ("json", "sqlite"), ("json", "postgresql"), ("postgresql", "json")],
+)
+def test_a_move_that_is_cut_off_has_kept_all_and_is_finished_by_the_next(
+    plans: Plans, kind: str, to: str
+) -> None:
+    plan, target = plans.open(kind, "one"), plans.location(to, "two")
+    (dig,) = create(plan, "Dig", details="deep", tags=["garden"])
+    create(plan, "Sow", blockers=[dig])
+    seen: list[Any] = []
+
+    def cut() -> None:
+        seen.append(everything(plans.open(to, "two")))
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        plan.copy_to(open_store(target), cut)
+    assert seen == [everything(plan)]
+    plan.copy_to(open_store(target), lambda: seen.append("moved"))
+    assert seen[1:] == ["moved"]
+    create(plan, "Reap")
+    with pytest.raises(ConflictError, match="not empty"):
+        plan.copy_to(open_store(target), lambda: seen.append("moved over another"))
+    assert seen[1:] == ["moved"]

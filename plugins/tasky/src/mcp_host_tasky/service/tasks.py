@@ -6,11 +6,11 @@ from datetime import datetime
 from functools import partial
 from typing import Protocol
 
-from ..errors import ConflictError
 from ..model import Status, Wanted, latest_lease
 from ..model.dates import seconds
-from ..storage import Changes, Guard, Reading, Store, Writing, no_guard
+from ..storage import Guard, Store, no_guard
 from . import budget, creation, edits, graph as graphs, inputs, queries, relations, values
+from .copying import copied
 from .draft import Draft
 from .exports import taken_out
 from .finished import Place, last_finished, page_of_finished
@@ -351,12 +351,18 @@ class Tasks:
     def back_up(self, other: Store) -> int:
         """Copy tasks and history, as they are at one moment, into an empty store."""
         with self._store.read() as source, other.write() as target:
-            return _copied(source, target)
+            return copied(source, target)
 
     def copy_to(self, other: Store, finish: Callable[[], object]) -> int:
-        """Copy tasks and history into an empty store, and `finish` while nobody can write here."""
-        with self._store.write() as source, other.write() as target:
-            count = _copied(source, target)
+        """Copy tasks and history into an empty store, and `finish` while nobody can write here.
+
+        What is copied is kept when `finish` is called: where that never happens, as after a kill,
+        the same call finds its copy and has it finished. Raises `ConflictError` where the other
+        store holds anything else.
+        """
+        with self._store.write() as source:
+            with other.write() as target:
+                count = copied(source, target)
             finish()
         return count
 
@@ -375,17 +381,3 @@ class Tasks:
 
     def _now(self, reading: Clock) -> datetime:
         return self._clock() if self._clock else reading.now()
-
-
-def _copied(source: Reading, target: Writing) -> int:
-    if target.last_event() or any(target.counts().values()):
-        raise ConflictError("The other store is not empty.", reason="store_not_empty")
-    tasks = list(source.every_task())
-    target.apply(
-        Changes(
-            tasks=[(None, task) for task in tasks],
-            events=list(source.every_event()),
-            last_number=source.last_number(),
-        )
-    )
-    return len(tasks)
