@@ -196,9 +196,49 @@ POSTGRES_WAYS = {
         "FOLLOWED": 120,
         "SURE": 9_000,
     },
-    "little is listed": {"SORTED": 40, "TAG": 10, "SURE": 10, "FOLLOWED": 200, "CANDIDATES": 50},
+    "little is listed": {
+        "SORTED": 40,
+        "TAG": 10,
+        "SURE": 10,
+        "FOLLOWED": 200,
+        "CANDIDATES": 50,
+        "DATED": 80,
+    },
     "texts are looked up on walks": {"GATHERED": 0, "SORTED": 0, "WALKED": 100, "TEXTS": 50},
 }
+
+
+@pytest.mark.parametrize("dated", [10_000, 100, 0])
+@pytest.mark.parametrize("due", [None, "2026-12-20"])
+@pytest.mark.parametrize("created", [None, "yesterday", "tomorrow"])
+@pytest.mark.parametrize("others", [{}, {"status": "pending"}, {"priority": 4}], ids=str)
+def test_postgresql_has_the_pages_of_json_where_a_date_leaves_many(
+    stores: list[Tasks],
+    dated: int,
+    due: str | None,
+    created: str | None,
+    others: dict[str, Any],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for room, name, value in (
+        (limits, "DATED", dated),
+        (limits, "FOLLOWED", 10),
+        (searching, "FEW", 5),
+    ):
+        monkeypatch.setattr(room, name, value)
+    kept, asked = stores[KINDS.index("json")], stores[KINDS.index("postgresql")]
+    wanted: dict[str, Any] = {"due_before": due, "created_after": created, **others}
+    cursors: list[str | None] = [None, None]
+    for _ in range(3):
+        one, two = (
+            tasks.search(Search(**wanted, cursor=cursor), ME)
+            for tasks, cursor in zip((kept, asked), cursors, strict=True)
+        )
+        assert one.rows == two.rows
+        cursors = [one.next_cursor, two.next_cursor]
+        if cursors[0] is None:
+            assert cursors[1] is None
+            break
 
 
 @pytest.mark.parametrize("way", POSTGRES_WAYS.values(), ids=POSTGRES_WAYS)

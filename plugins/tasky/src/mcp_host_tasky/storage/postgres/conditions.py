@@ -14,6 +14,16 @@ HAS_TAG = "(SELECT true FROM tagged WHERE tag = ? AND tagged.number = tasks.numb
 LISTED_TAG = "(number IN (SELECT number FROM tagged WHERE tag = ?)) IS TRUE"
 
 
+def by_key(wanted: Wanted) -> Where:
+    """Return those by dates, as the sort key has them."""
+    where = Where()
+    if wanted.due_until:
+        where.need("substr(sort_key, 2, 20) <= ?", wanted.due_until)
+    if wanted.created_after:
+        where.need("substr(sort_key, 22, 27) > ?", wanted.created_after)
+    return where
+
+
 class Conditions:
     """What a search wants besides words. A walk lists a tag that at most so many tasks have."""
 
@@ -42,18 +52,9 @@ class Conditions:
 
     def later(self, *, is_walk: bool = False) -> Where:
         """Return those that no index in list order has: by the sort key, and by tags."""
-        where = self.by_key()
+        where = by_key(self._wanted)
         for tag in self._wanted.tags:
             where.need(LISTED_TAG if is_walk and self.can_be_listed(tag) else HAS_TAG, tag)
-        return where
-
-    def by_key(self) -> Where:
-        """Return those by dates, as the sort key has them."""
-        where = Where()
-        if self._wanted.due_until:
-            where.need("substr(sort_key, 2, 20) <= ?", self._wanted.due_until)
-        if self._wanted.created_after:
-            where.need("substr(sort_key, 22, 27) > ?", self._wanted.created_after)
         return where
 
     def can_be_listed(self, tag: str) -> bool:

@@ -13,7 +13,7 @@ from typing import Any, Protocol
 from ...model import Status, Wanted
 from ..sql import Where, common_conditions
 from . import limits
-from .conditions import HAS_TAG, HAS_WORDS, LISTED_TAG, Conditions
+from .conditions import HAS_TAG, HAS_WORDS, LISTED_TAG, Conditions, by_key
 from .walk import WALK, WALK_UNBLOCKING, WALK_WAITING
 
 _IN_LIST = "(number IN (SELECT unnest(?::bigint[]))) IS TRUE"
@@ -74,7 +74,7 @@ class Listing:
         if wanted.waiting:
             own = replace(own, status=Status.PENDING)
         where = common_conditions(own)
-        rest = self._conditions.by_key()
+        rest = by_key(wanted)
         if wanted.waiting:
             rest.need("(open_blockers > 0 OR held_up = 1)")
         self._need_other_tags(rest)
@@ -99,7 +99,7 @@ class Listing:
         in that order, past what is not in the list, if there is one; None where it meets too few
         of them among the first so many."""
         wanted = self._wanted
-        met = self._conditions.by_key()
+        met = by_key(wanted)
         if numbers is not None:
             met.need(_IN_LIST, array(numbers))
         if wanted.priority:

@@ -16,6 +16,7 @@ from ..sql import FEW, LISTED, SOME, SUMMARY, Where, common_conditions, summary_
 from ..store import COUNTED
 from . import limits
 from .conditions import HAS_WORDS, Conditions
+from .dated import first_of_dated
 from .listing import Listing, array
 from .text_query import KnownWords, TextQuery
 from .walk import WALK, WALK_WAITING, Walk
@@ -259,7 +260,10 @@ class Searching:
             return self._from_few(few, after, limit)
         where = self._conditions.all()
         total, is_part = self._total(where) if count else (0, False)
-        if (met := self._met(after, limit)) is not None:
+        met = self._met(after, limit)
+        if met is None:
+            met = first_of_dated(self._view, self._wanted, after, limit)
+        if met is not None:
             return self._found(met, total, is_part=is_part)
         rows = self._view.rows(
             f"SELECT {SUMMARY} FROM tasks WHERE {where} AND sort_key > ? ORDER BY sort_key LIMIT ?",

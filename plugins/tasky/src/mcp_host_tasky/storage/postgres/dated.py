@@ -1,0 +1,49 @@
+"""A page of the tasks that a date leaves."""
+
+# ruff: noqa: S608  statements are put together from this room's own constants; values are bound
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, Protocol
+
+from ...model import Wanted
+from ..sql import common_conditions
+from . import limits
+from .conditions import by_key
+from .walk import NUMBER
+
+
+class Counting(Protocol):
+    """What this room needs of a view of the store."""
+
+    def rows(self, sql: str, values: Sequence[Any]) -> list[tuple[Any, ...]]: ...
+
+    def count(self, matches: str, values: Sequence[Any], most: int) -> int: ...
+
+
+def first_of_dated(view: Counting, wanted: Wanted, after: str, limit: int) -> list[int] | None:
+    """Return the numbers of the first matches past a sort key, of all that a date leaves.
+
+    None where no date is wanted, or they are too many, or more is wanted than its index has.
+    """
+    dates = wanted.only(created_after=wanted.created_after, due_until=wanted.due_until)
+    if wanted != replace(dates, status=wanted.status, priority=wanted.priority):
+        return None
+    where = common_conditions(wanted)
+    where.add(by_key(wanted))
+    for date, value in (
+        ("created_at > ?", wanted.created_after),
+        ("due_at <= ?", wanted.due_until),
+    ):
+        of_date = f"FROM tasks WHERE {date}"
+        if not value or view.count(f"SELECT 1 {of_date}", (value,), limits.DATED) > limits.DATED:
+            continue
+        # Found before they are sorted: else the database could walk all tasks.
+        dated = f"SELECT sort_key, status, {NUMBER} {of_date} OFFSET 0"
+        rows = view.rows(
+            f"SELECT number FROM ({dated}) AS tasks WHERE {where} AND sort_key > ? "
+            "ORDER BY sort_key LIMIT ?",
+            (value, *where.values, after, limit + 1),
+        )
+        return [row[0] for row in rows]
+    return None
