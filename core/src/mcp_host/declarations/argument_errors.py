@@ -37,6 +37,7 @@ _IN_QUOTES = {
     "bool_type": "as true or false, without quotes",
 }
 """How to give what came as a string, by pydantic's type of the problem."""
+_NUMBERS = ("int_type", "float_type")
 
 
 def explain(error: ValidationError, schema: Schema) -> InvalidInput:
@@ -54,8 +55,8 @@ def explain(error: ValidationError, schema: Schema) -> InvalidInput:
             known = _names_at(place, schema)
             problem, near = _unknown(name, known, needed, needed[0] if is_one_for_one else None)
             suggestions += near
-        elif item["type"] in _IN_QUOTES and isinstance(item["input"], str) and item["loc"]:
-            suggestions.append(f"Give '{item['loc'][-1]}' {_IN_QUOTES[item['type']]}.")
+        elif how := _how_to_give(item):
+            suggestions.append(f"Give '{item['loc'][-1]}' {how}.")
         problems.append({"argument": ".".join(map(str, item["loc"])), "problem": problem})
     return _invalid(problems, suggestions)
 
@@ -75,6 +76,19 @@ def explain_by_schema(schema: Schema, arguments: Mapping[str, Any]) -> InvalidIn
     except RecursionError:
         return InvalidInput("Invalid arguments: they are nested too deeply")
     return _invalid(found) if found else None
+
+
+def _how_to_give(item: ErrorDetails) -> str | None:
+    """How to give what came as a string and is meant as something else; None where it is not."""
+    given, kind = item["input"], item["type"]
+    if not item["loc"] or not isinstance(given, str):
+        return None
+    if kind in _NUMBERS:
+        try:
+            float(given)
+        except ValueError:
+            return None
+    return _IN_QUOTES.get(kind)
 
 
 def _invalid(
