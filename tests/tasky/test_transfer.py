@@ -883,3 +883,38 @@ def test_a_move_that_is_cut_off_has_kept_all_and_is_finished_by_the_next(
     with pytest.raises(ConflictError, match="not empty"):
         plan.copy_to(open_store(target), lambda: seen.append("moved over another"))
     assert seen[1:] == ["moved"]
+
+
+RICH: list[dict[str, Any]] = [
+    {"name": "Dig", "details": "Some *text*\n\n- [ ] a part", "tags": ["a", "b c"], "priority": 4},
+    {"name": "Due on a day", "due_date": "2026-12-24", "details": "## Description\n\nof a day"},
+    {"name": "Due at a time", "due_date": "2026-12-24T12:30:00Z", "details": "## Notes\n\nplain"},
+    {"name": "Many: odd # names", "priority": 1, "details": "one\n\n## Design\n\ntwo\n\n## Notes"},
+    {"name": "Without anything", "priority": 5},
+]
+
+
+@pytest.mark.parametrize("form", [one for one in FORMATS if one != "tasky"])
+def test_an_export_that_nobody_changed_changes_nothing_when_it_comes_in(
+    plan: Tasks, form: str
+) -> None:
+    ids = [str(view["task_id"]) for view in plan.create(RICH, ME)]
+    edit(plan, "update", ids[1], add_blockers=[ids[0]], subtask_of=ids[4])
+    edit(plan, "note", ids[0], note="done: half\n\nthe rest")
+    edit(plan, "note", ids[1], note="second")
+    edit(plan, "complete", ids[0])
+    edit(plan, "cancel", ids[3])
+    before = {str(view["task_id"]): view for view in everything(plan)}
+
+    for _ in range(2):
+        files = taken_out(plan, form)
+        report = bring(plan, form, files)
+        after = {str(view["task_id"]): view for view in everything(plan)}
+        changed = {
+            (was["name"], name): (was.get(name), after[task_id].get(name))
+            for task_id, was in before.items()
+            for name in {*was, *after[task_id]}
+            if was.get(name) != after[task_id].get(name)
+        }
+        assert changed == {}
+        assert (report.created, report.updated, report.unchanged) == (0, 0, len(RICH))

@@ -264,7 +264,8 @@ def _put(now: _Import, index: int, record: Record, content: dict[str, Any]) -> T
         work.touched(task_id, stamp)
         return task
     changed = _changed(now, task, record, content)
-    new_notes = [note for note in notes if note not in task.notes]
+    known = {(note.at, note.text) for note in task.notes}  # not all formats tell who wrote it
+    new_notes = [note for note in notes if (note.at, note.text) not in known]
     is_theirs = source and task.source and task.source.format == now.format
     if is_theirs and (changed or _without_times(source) != _without_times(task.source)):
         changed["source"] = source
@@ -297,8 +298,10 @@ def _changed(
 def _differing(task: Task, record: Record, content: Mapping[str, Any]) -> dict[str, Any]:
     """Return the fields that the other tool has and says otherwise than the task does."""
     has = record.fields
-    is_same = record.priority is None or task.priority in record.priorities
-    unsaid = {"priority"} if is_same else set()
+    is_level = record.priority is None or task.priority in record.priorities
+    unsaid = {"priority"} if is_level else set()
+    if task.status in record.statuses:
+        unsaid.add("status")
     return {
         name: value
         for name, value in content.items()

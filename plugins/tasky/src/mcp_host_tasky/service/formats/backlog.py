@@ -9,7 +9,7 @@ from typing import Any
 
 import yaml
 
-from ...model import Status
+from ...model import Note, Status
 from .record import HIGH, LOW, MEDIUM, Record, has_labels, kept, text, texts, wrong
 
 _FRONT = re.compile(r"\A\ufeff?---\r?\n(.*?)\r?\n---[ \t]*\r?\n?(.*)\Z", re.DOTALL)
@@ -20,7 +20,13 @@ _NUMBER = re.compile(r"-?\d+(\.\d+)?")
 _LEVELS = {"low": 2, "medium": 3, "high": 4, "critical": 5}
 _SPANS = {"low": LOW, "medium": MEDIUM, "high": HIGH}
 _WORDS = {1: "low", 2: "low", 3: "medium", 4: "high", 5: "high"}
+_ENDED = frozenset({Status.COMPLETED, Status.CANCELLED})
 _OWN = "tasky:"
+_DESCRIBED = "## Description\n\n"
+# Notes of ours, which a file of Backlog.md has no place for; its own times have no microseconds.
+_BEGINS = r"\n\n(?=\d{4}-\d\d-\d\dT[\d:]{8}\.\d{6}Z [^\n]*: )"
+_NOTES = re.compile(rf"(?:\A|\n\n)## Notes({_BEGINS}.*)\Z", re.DOTALL)
+_NOTE = re.compile(_BEGINS)
 _TOLD = ("id", "title")
 _FIELDS = frozenset(
     {"name", "details", "status", "priority", "due_date", "tags", "blockers", "subtask_of"}
@@ -57,24 +63,42 @@ def _record(path: str, content: str) -> Record:
         raise wrong(path, "has no id or no title")
     references = texts(data.get("references"))
     own = [one.removeprefix(_OWN) for one in references if one.startswith(_OWN)]
+    details, notes = _without_notes(found[2].replace("\r\n", "\n").strip("\n"))
+    status = _status(data.get("status"), path)
+    if own:
+        details = details.removeprefix(_DESCRIBED)
     return Record(
         id=str(data["id"]).upper(),
         name=str(data["title"]),
-        details=found[2].replace("\r\n", "\n").strip("\n"),
-        status=_status(data.get("status"), path),
+        details=details,
+        status=status,
         priority=_LEVELS.get(text(data.get("priority")).lower()),
         due_date=text(data.get("due_date")).replace(" ", "T") or None,
         tags=texts(data.get("labels")),
         blockers=tuple(one.upper() for one in texts(data.get("dependencies"))),
         parent=text(data.get("parent_task_id")).upper() or None,
+        notes=notes,
         created_at=_time(data.get("created_date")),
         updated_at=_time(data.get("updated_date")),
         rest={k: v for k, v in data.items() if k not in _TOLD}
         | {"_file": path, "_front": found[1], "_body": found[2]},
         task_id=own[0] if own else None,
+        statuses=_ENDED if status is Status.COMPLETED else frozenset(),
         fields=_FIELDS,
         priorities=_SPANS.get(text(data.get("priority")).lower(), frozenset()),
     )
+
+
+def _without_notes(body: str) -> tuple[str, tuple[Note, ...]]:
+    found = _NOTES.search(body)
+    if found is None:
+        return body, ()
+    notes = []
+    for one in _NOTE.split(found[1])[1:]:
+        at, _, rest = one.partition(" ")
+        author, _, said = rest.partition(": ")
+        notes.append(Note(at, author, said))
+    return body[: found.start()], tuple(notes)
 
 
 def _fields(front: str) -> Any:
@@ -136,10 +160,10 @@ def _file(record: Record) -> tuple[str, str]:
     if not is_same:
         front = yaml.safe_dump(data, sort_keys=False, allow_unicode=True, width=10_000).rstrip()
     body = record.details
-    if body and not was and not body.startswith("## "):
-        body = f"## Description\n\n{body}"
+    if body and not was:
+        body = _DESCRIBED + body
     if record.notes:
-        said = [f"{note.at[:16]} {note.author}: {note.text}" for note in record.notes]
+        said = [f"{note.at} {note.author}: {note.text}" for note in record.notes]
         body = "\n\n".join([body, "## Notes", *said]).strip("\n")
     whole = text(record.rest.get("_body"))
     body = whole if whole and body == whole.strip("\n") else f"\n{body}\n"

@@ -26,6 +26,8 @@ from .record import (
 _BLOCKS = ("blocks", "conditional-blocks", "waits-for", "blocked-by")
 _SECTIONS = {"Design": "design", "Acceptance criteria": "acceptance_criteria", "Notes": "notes"}
 _OWN = "tasky:"
+_CANCELLED = "cancelled"
+_DAY_ENDS = "T23:59:59Z"  # beads knows no whole days
 _FIELDS = frozenset(
     {"name", "details", "status", "priority", "due_date", "tags", "blockers", "subtask_of"}
 ) | {"discovered_from"}
@@ -71,15 +73,22 @@ def _record(data: dict[str, Any]) -> Record:
     parents, origins = by_type.get("parent-child", []), by_type.get("discovered-from", [])
     details, ambiguous = as_said(data, "description", _SECTIONS)
     reference = text(data.get("external_ref"))
+    own = reference.removeprefix(_OWN) if reference.startswith(_OWN) else None
+    due = data.get("due_at")
+    if own and text(due).endswith(_DAY_ENDS):
+        due = text(due).removesuffix(_DAY_ENDS)
+    status = _status(data.get("status"))
+    if own and status is Status.COMPLETED and data.get("close_reason") == _CANCELLED:
+        status = Status.CANCELLED
     priority = data.get("priority")
     is_level = isinstance(priority, int) and 0 <= priority <= 4
     return Record(
         id=str(data["id"]),
         name=str(data["title"]),
         details=details,
-        status=_status(data.get("status")),
+        status=status,
         priority=5 - priority if is_level and isinstance(priority, int) else None,
-        due_date=data.get("due_at"),
+        due_date=due,
         tags=texts(data.get("labels")),
         blockers=tuple(one for kind in _BLOCKS for one in by_type.get(kind, [])),
         parent=parents[0] if parents else None,
@@ -94,7 +103,7 @@ def _record(data: dict[str, Any]) -> Record:
         | ambiguous
         | {"_comments": data.get("comments") or []},
         fields=_FIELDS,
-        task_id=reference.removeprefix(_OWN) if reference.startswith(_OWN) else None,
+        task_id=own,
     )
 
 
@@ -117,12 +126,12 @@ def _line(record: Record) -> str:
     else:
         data.setdefault("closed_at", record.updated_at)
         if record.status is Status.CANCELLED:
-            data.setdefault("close_reason", "cancelled")
+            data.setdefault("close_reason", _CANCELLED)
     if record.due_date is None:
         data.pop("due_at", None)
     elif "T" in record.due_date or not text(was.get("due_at")).startswith(record.due_date):
         is_day = "T" not in record.due_date
-        data["due_at"] = f"{record.due_date}T23:59:59Z" if is_day else record.due_date
+        data["due_at"] = record.due_date + _DAY_ENDS if is_day else record.due_date
     labels = texts(was.get("labels"))
     if not has_labels(record.tags, labels):
         data["labels"] = list(record.tags)

@@ -98,7 +98,11 @@ def _record(data: dict[str, Any], position: int) -> Record:
     number = data.get("number", data.get("id", position))
     comments = _members(data.get("comments"))
     waits = [_issue_id(one, repository) for one in _members(data.get("blockedBy"))]
-    fields = _FIELDS - {"subtask_of"} if not {"parent", "parent_issue_url"} & {*data} else _FIELDS
+    fields = _FIELDS | ({"blockers"} if "blockedBy" in data else set())
+    if not {"parent", "parent_issue_url"} & {*data}:
+        fields -= {"subtask_of"}
+    if "milestone" not in data:
+        fields -= {"due_date"}
     milestone = data.get("milestone")
     due = milestone.get("dueOn") or milestone.get("due_on") if isinstance(milestone, dict) else None
     return Record(
@@ -123,7 +127,7 @@ def _record(data: dict[str, Any], position: int) -> Record:
         rest={k: v for k, v in data.items() if k not in _TOLD or isinstance(v, int)}
         | {"_comments": comments, "_body": data.get("body")},
         task_id=own,
-        fields=fields | {"blockers"} if "blockedBy" in data else fields,
+        fields=fields,
     )
 
 

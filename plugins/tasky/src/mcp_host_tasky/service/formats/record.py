@@ -43,6 +43,8 @@ class Record:
     task_id: str | None = None
     priorities: frozenset[int] = frozenset()
     """Our priorities that the other tool has one word for."""
+    statuses: frozenset[Status] = frozenset()
+    """Our statuses that the other tool has one word for."""
     fields: frozenset[str] | None = None
     """The fields that the other tool has; what it has no field for is not changed by it."""
 

@@ -5,11 +5,12 @@ Ids are numbers that count within a tag, and a subtask's count within its task; 
 """
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from ...model import Status
+from ...model import Note, Status
 from .record import (
     HIGH,
     LOW,
@@ -34,6 +35,13 @@ _TOLD = ("id", "title", "description", "subtasks", *_SECTIONS.values())
 _LEVELS = {"low": 2, "medium": 3, "high": 4, "critical": 5}
 _SPANS = {"low": LOW, "medium": MEDIUM, "high": HIGH}
 _WORDS = {1: "low", 2: "low", 3: "medium", 4: "high", 5: "high"}
+# Notes of ours among the details; task-master's own additions have no microseconds.
+_NOTE = re.compile(
+    r"\n?<info added on (?P<at>\d{4}-\d\d-\d\dT[\d:]{8}\.\d{6}Z)>\n(?P<text>.*?)\n"
+    r"</info added on (?P=at)>",
+    re.DOTALL,
+)
+_OWN, _PARENT = "tasky_id", "tasky_parent"
 _MAIN = "master"
 _SIBLINGS = 100
 _FIELDS = frozenset({"name", "details", "status", "priority", "blockers", "subtask_of"})
@@ -138,11 +146,13 @@ def _status(word: object) -> Status:
 
 
 def _record(data: dict[str, Any], tag: str, whole: str, parent: str | None) -> Record:
+    data, notes = _without_notes(data)
     listed = {name: data[name] for name in _SECTIONS.values() if isinstance(data.get(name), list)}
     plain = data | {name: _text(value) for name, value in listed.items()}
     details, ambiguous = as_said(plain, "description", _SECTIONS)
     metadata = data.get("metadata")
-    own = metadata.get("tasky_id") if isinstance(metadata, dict) else None
+    said = metadata if isinstance(metadata, dict) else {}
+    own, above = said.get(_OWN), said.get(_PARENT)
     return Record(
         id=whole,
         name=str(data.get("title") or f"Subtask {whole}"),
@@ -151,7 +161,8 @@ def _record(data: dict[str, Any], tag: str, whole: str, parent: str | None) -> R
         priority=_LEVELS.get(text(data.get("priority"))),
         tags=(*(() if tag == _MAIN else (tag,)), *texts(data.get("tags"))),
         blockers=_waits(data.get("dependencies"), tag, parent),
-        parent=parent,
+        parent=parent or (above if isinstance(above, str) else None),
+        notes=notes,
         created_at=data.get("createdAt"),
         updated_at=data.get("updatedAt"),
         rest={k: v for k, v in data.items() if k not in _TOLD}
@@ -162,6 +173,15 @@ def _record(data: dict[str, Any], tag: str, whole: str, parent: str | None) -> R
         fields=_FIELDS,
         priorities=_SPANS.get(text(data.get("priority")).lower(), frozenset()),
     )
+
+
+def _without_notes(data: dict[str, Any]) -> tuple[dict[str, Any], tuple[Note, ...]]:
+    """Return a task without our notes in its details, and these."""
+    said = data.get("details")
+    if not isinstance(said, str) or not _NOTE.search(said):
+        return data, ()
+    notes = tuple(Note(one["at"], "", one["text"]) for one in _NOTE.finditer(said))
+    return {**data, "details": _NOTE.sub("", said)}, notes
 
 
 def _waits(said: object, tag: str, parent: str | None) -> tuple[str, ...]:
@@ -228,7 +248,9 @@ def _task(record: Record, tag: str, number: str) -> dict[str, Any]:
         )
         data["details"] = "\n".join([whole, *(one for one in added if one not in whole)]).strip()
     if said is None:
-        data["metadata"] = {"tasky_id": record.task_id}
+        data["metadata"] = {_OWN: record.task_id}
+        if record.parent and not record.id.startswith(f"{record.parent}."):
+            data["metadata"][_PARENT] = record.parent  # no part there
     return data
 
 
