@@ -133,19 +133,8 @@ class Gate:
 
     def enters(self, caller: Whose) -> bool:
         """Take a place if there is one for this caller now; else `turn` is to be awaited."""
-        if len(self._last_seen) == 1:
-            if self._is_alone(caller) and self._inside < self._limit:
-                self._inside = self._running[caller] = self._inside + 1
-                return True
-        elif (
-            self._inside < self._limit
-            and caller not in self._running
-            and not self._lines
-            and not self._yields_until
-        ):
-            self._see(caller)
-            self._inside += 1
-            self._running[caller] = 1
+        if self._is_alone(caller) and self._inside < self._limit:
+            self._inside = self._running[caller] = self._inside + 1
             return True
         self._see(caller)
         if caller in self._lines or not self._may_enter(caller):
@@ -177,7 +166,7 @@ class Gate:
 
     def leave(self, caller: Whose) -> None:
         """Give the place back, to whoever is next in turn."""
-        if len(self._last_seen) == 1 and self._is_alone(caller):
+        if self._is_alone(caller):
             left = self._inside = self._inside - 1
             if left:
                 self._running[caller] = left
@@ -265,12 +254,12 @@ class Gate:
         return any(one not in self._lines for one in chain(self._running, soon))
 
     def _is_alone(self, caller: Whose) -> bool:
-        """Whether the only one about is this caller, and nobody waits, as on stdio; notes it then.
+        """Whether nobody else is about and nobody waits, as on stdio; notes that this one is.
 
         All calls inside are this caller's then: whoever runs a call is about.
         """
         seen = self._last_seen
-        if caller not in seen or self._lines or self._yields_until:
+        if len(seen) != 1 or caller not in seen or self._lines or self._yields_until:
             return False
         seen[caller] = time.monotonic()
         return True
