@@ -51,6 +51,9 @@ IGNORED = [
 ]
 
 
+LIMITED = f"[host]\nmax_message_bytes = {LIMIT}\n[packs.sample]\n"
+
+
 async def refusals(client: StdioClient, count: int) -> list[tuple[Any, int, str]]:
     """Wait for so many answers that belong to no request of the client's own."""
     await client.arrived(count)
@@ -62,8 +65,7 @@ async def refusals(client: StdioClient, count: int) -> list[tuple[Any, int, str]
 async def test_broken_lines_are_refused_one_by_one_and_the_rest_is_served(
     machine: "Machine", protocol: str, when: str
 ) -> None:
-    limited = f"[host]\nmax_message_bytes = {LIMIT}\n[packs.sample]\n"
-    async with machine.serve(limited, protocol=protocol) as client:
+    async with machine.serve(LIMITED, protocol=protocol) as client:
         if when == "later":
             await client.value("sample_echo")
         else:
@@ -99,8 +101,7 @@ LONG = {
 async def test_a_request_that_is_too_long_is_told_so_by_its_id_while_others_are_served(
     machine: "Machine", protocol: str, when: str
 ) -> None:
-    limited = f"[host]\nmax_message_bytes = {LIMIT}\n[packs.sample]\n"
-    async with machine.serve(limited, protocol=protocol) as client:
+    async with machine.serve(LIMITED, protocol=protocol) as client:
         if when == "later":
             await client.value("sample_echo")
         running = asyncio.create_task(client.value("sample_hold", gate="open"))

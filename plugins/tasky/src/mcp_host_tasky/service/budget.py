@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import cast
 
 from ..errors import Json
-from .views import View, relation_names
+from .views import View, relation_names, shortened
 
 BUDGET = 20_000
 """Characters of JSON that a list holds at most, unless all of it was asked for."""
@@ -106,18 +106,18 @@ def _with_short_lists(view: View) -> View:
             kept = value[-_RELATED:] if name == "notes" else value[:_RELATED]
             short = {f"{name}_total": len(value), **short, name: kept}
         if name in ("notes", "history"):
-            short[name] = [_shortened(one) for one in cast(list[Json], short[name])]
+            short[name] = [_short(one) for one in cast(list[Json], short[name])]
     return short
 
 
-def _shortened(value: Json) -> Json:
+def _short(value: Json) -> Json:
     """Return what a note or an event holds with its texts and lists cut."""
     if isinstance(value, str):
-        return value if len(value) <= _LEAST else f"{value[:_LEAST]}… [{len(value):,} characters]"
+        return shortened(value)
     if isinstance(value, Mapping):
-        return {key: _shortened(one) for key, one in value.items()}
+        return {key: _short(one) for key, one in value.items()}
     if isinstance(value, Sequence):
-        kept = [_shortened(one) for one in value[:_RELATED]]
+        kept = [_short(one) for one in value[:_RELATED]]
         return kept if len(kept) == len(value) else [*kept, f"… {len(value)} in all"]
     return value
 

@@ -13,7 +13,7 @@ View: TypeAlias = dict[str, Json]
 SHOWN_RELATIONS = 100
 WHOLE_RELATIONS = 10_000
 """Members of a relation where a task is shown whole."""
-_CHANGE = 200
+_SHOWN = 200
 _MEMBERS = 30
 FIELDS = (
     "task_id",
@@ -151,18 +151,21 @@ def compact_view(task: Task, short_id: str, event: Event | None) -> View:
         return view | ({"due_date": task.due_date} if task.due_date else {})
     for name, change in event.changes.items() if event else ():
         if name not in ("due_at", "note", "number", "created_at", "source"):
-            view.setdefault(name, _shortened(change.after))
+            view.setdefault(name, _short(change.after))
             if isinstance(change.after, list) and len(change.after) > _MEMBERS:
                 view[f"{name}_total"] = len(change.after)
     return view
 
 
-def _shortened(value: Json) -> Json:
-    if isinstance(value, str) and len(value) > _CHANGE:
-        return f"{value[:_CHANGE]}… [{len(value):,} characters]"
+def _short(value: Json) -> Json:
     if isinstance(value, list):
         return value[:_MEMBERS]
-    return value
+    return shortened(value) if isinstance(value, str) else value
+
+
+def shortened(text: str) -> str:
+    """Return a text as it is shown among others, with its length where it is cut."""
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}… [{len(text):,} characters]"
 
 
 def brief_view(task: Task) -> View:

@@ -14,6 +14,12 @@ HAS_TAG = "(SELECT true FROM tagged WHERE tag = ? AND tagged.number = tasks.numb
 LISTED_TAG = "(number IN (SELECT number FROM tagged WHERE tag = ?)) IS TRUE"
 
 
+def dates(wanted: Wanted) -> list[tuple[str, str]]:
+    """Return those by dates, each as an index has it, with its value."""
+    given = (("created_at > ?", wanted.created_after), ("due_at <= ?", wanted.due_until))
+    return [(date, value) for date, value in given if value]
+
+
 def by_key(wanted: Wanted) -> Where:
     """Return those by dates, as the sort key has them."""
     where = Where()
@@ -37,10 +43,8 @@ class Conditions:
         """Return all of them, for a table with all columns."""
         wanted = self._wanted
         where = common_conditions(wanted)
-        if wanted.due_until:
-            where.need("due_at <= ?", wanted.due_until)
-        if wanted.created_after:
-            where.need("created_at > ?", wanted.created_after)
+        for date, value in dates(wanted):
+            where.need(date, value)
         return where
 
     def rest(self, *, is_walk: bool = False) -> Where:

@@ -3,13 +3,12 @@
 # ruff: noqa: S608  statements are put together from this room's own constants; values are bound
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any, Protocol
 
 from ...model import Wanted
 from ..sql import common_conditions
 from . import limits
-from .conditions import by_key
+from .conditions import by_key, dates
 from .walk import NUMBER
 
 
@@ -26,17 +25,19 @@ def first_of_dated(view: Counting, wanted: Wanted, after: str, limit: int) -> li
 
     None where no date is wanted, or they are too many, or more is wanted than its index has.
     """
-    dates = wanted.only(created_after=wanted.created_after, due_until=wanted.due_until)
-    if wanted != replace(dates, status=wanted.status, priority=wanted.priority):
+    by_index = wanted.only(
+        created_after=wanted.created_after,
+        due_until=wanted.due_until,
+        status=wanted.status,
+        priority=wanted.priority,
+    )
+    if wanted != by_index:
         return None
     where = common_conditions(wanted)
     where.add(by_key(wanted))
-    for date, value in (
-        ("created_at > ?", wanted.created_after),
-        ("due_at <= ?", wanted.due_until),
-    ):
+    for date, value in dates(wanted):
         of_date = f"FROM tasks WHERE {date}"
-        if not value or view.count(f"SELECT 1 {of_date}", (value,), limits.DATED) > limits.DATED:
+        if view.count(f"SELECT 1 {of_date}", (value,), limits.DATED) > limits.DATED:
             continue
         # Found before they are sorted: else the database could walk all tasks.
         dated = f"SELECT sort_key, status, {NUMBER} {of_date} OFFSET 0"

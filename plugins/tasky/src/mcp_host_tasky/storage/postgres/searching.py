@@ -15,7 +15,7 @@ from ...model import Found, Status, Summary, Wanted
 from ..sql import FEW, LISTED, SOME, SUMMARY, Where, common_conditions, summary_of
 from ..store import COUNTED
 from . import limits
-from .conditions import HAS_WORDS, Conditions
+from .conditions import HAS_WORDS, Conditions, dates
 from .dated import first_of_dated
 from .listing import Listing, array
 from .text_query import KnownWords, TextQuery
@@ -334,11 +334,8 @@ class Searching:
     def _probes(self) -> Iterator[tuple[str, Sequence[Any], int]]:
         """Return the SELECTs of numbers that may be few, with their values, and how few."""
         wanted = self._wanted
-        if wanted.created_after:
-            created = "SELECT number FROM tasks WHERE created_at > ?"
-            yield created, (wanted.created_after,), FEW
-        if wanted.due_until:
-            yield "SELECT number FROM tasks WHERE due_at <= ?", (wanted.due_until,), FEW
+        for date, value in dates(wanted):
+            yield f"SELECT number FROM tasks WHERE {date}", (value,), FEW
         for tag in wanted.tags:
             yield "SELECT number FROM tagged WHERE tag = ?", (tag,), FEW
         if together := self._view.with_tags(wanted.tags):
