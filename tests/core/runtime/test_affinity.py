@@ -11,7 +11,6 @@ from types import ModuleType
 import pytest
 from core_home import Hosting
 from mcp_host import hookimpl, tool
-from mcp_host.runtime.interval import LONG
 
 if sys.platform == "linux":
     from mcp_host.runtime.affinity import WakeAffinity
@@ -82,24 +81,6 @@ async def test_a_thread_that_waits_is_drawn_to_the_processor_of_who_wakes_it(her
 
     assert os.sched_getaffinity(waiting.thread) == {here}
     assert waiting.end() == PROCESSORS
-
-
-@pytest.mark.parametrize(("interval", "stays"), [(LONG, True), (LONG / 10, False)])
-async def test_among_many_calls_a_thread_waits_where_it_was_drawn_last(
-    interval: float, stays: bool
-) -> None:
-    before = sys.getswitchinterval()
-    sys.setswitchinterval(interval)
-    try:
-        for here in sorted(PROCESSORS)[:2]:
-            waiting = Waiting()
-            with on({here}):
-                waiting.affinity.draw_here()
-
-            assert waiting.wait_again() == ({here} if stays else PROCESSORS)
-            assert waiting.end() == PROCESSORS
-    finally:
-        sys.setswitchinterval(before)
 
 
 async def test_what_somebody_else_decides_meanwhile_stays() -> None:

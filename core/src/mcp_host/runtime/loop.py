@@ -74,21 +74,21 @@ class PackLoop:
     """One event loop in one thread, for one pack.
 
     `way_there` is that of calls, of which so many `jobs` are waited for, and so many have `ended`.
-    `thread` is its number in the system, 0 until it runs.
+    `thread` is its number in the system, 0 until it runs; `affinity` is the thread's, on Linux.
     """
 
     def __init__(self, name: str) -> None:
-        self._affinity = None
+        self.affinity: WakeAffinity | None = None
         if sys.platform == "linux":
-            self._affinity = WakeAffinity()
-            self.loop: asyncio.AbstractEventLoop = _UnblockingLoop(self._affinity)
+            self.affinity = WakeAffinity()
+            self.loop: asyncio.AbstractEventLoop = _UnblockingLoop(self.affinity)
         else:
             self.loop = new_asyncio_loop()
         self.stopping = False
         self.jobs = 0
         self.ended = 0
         self.thread = 0
-        draw = self._affinity.draw_here if self._affinity is not None else None
+        draw = self.affinity.draw_here if self.affinity is not None else None
         self.way_there = Crossing(self.loop, before_waking=draw)
         self._name = name
 
@@ -108,8 +108,8 @@ class PackLoop:
 
     def _run(self) -> None:
         self.thread = threading.get_native_id()
-        if self._affinity is not None:
-            self._affinity.begin()
+        if self.affinity is not None:
+            self.affinity.begin()
         asyncio.set_event_loop(self.loop)
         while not self.stopping:
             try:

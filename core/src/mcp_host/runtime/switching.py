@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterable
@@ -9,6 +10,9 @@ from pathlib import Path
 
 from .interval import LONG
 from .loop import PackLoop
+
+if sys.platform == "linux":
+    from .one_processor import OneProcessor
 
 MANY = 8
 """Calls that run at once, from which on they rather end soon than begin soon."""
@@ -24,7 +28,8 @@ class SwitchInterval:
     It is `short` as a rule, so that a thread that computes holds up no answer. While many calls run
     on the packs' loops, each for a moment, and nothing else computes, loops that take the
     interpreter from each other in the middle of a call have it change processors for nothing: then
-    it is `LONG`. `loops` are those of the packs. Made in the host's thread, it looks in any other.
+    it is `LONG`, and on Linux they and the host's thread are held on one processor. `loops` are
+    those of the packs. Made in the host's thread, it looks in one other.
     """
 
     def __init__(self, short: float, loops: Callable[[], Iterable[PackLoop]]) -> None:
@@ -35,13 +40,19 @@ class SwitchInterval:
         self._used: dict[int, float] = {}
         self._ended: dict[int, int] = {}
         self._used_in_all = time.process_time()
+        if sys.platform == "linux":
+            self._processor = OneProcessor()
 
     def look(self) -> float:
         """Return the seconds; the short ones where the system does not tell what threads use."""
         try:
-            return LONG if self._are_brief() else self._short
+            is_long = self._are_brief()
         except OSError:
-            return self._short
+            is_long = False
+        if sys.platform == "linux":
+            loops = [loop.affinity for loop in self._loops() if is_long and loop.affinity]
+            self._processor.hold(loops)
+        return LONG if is_long else self._short
 
     def _are_brief(self) -> bool:
         now, used_in_all = time.monotonic(), time.process_time()
