@@ -55,6 +55,15 @@ INSERT INTO words (words) VALUES ('rebuild');
 """
 """How SQLite kept tags, and the texts that it finds tasks by, before format 6."""
 
+INDEXES_NOW = "SELECT indexname, indexdef FROM pg_indexes WHERE schemaname = current_schema()"
+PLAIN = """
+ALTER TABLE tasks DROP CONSTRAINT tasks_pkey, ADD PRIMARY KEY (number);
+DROP INDEX tasks_created, tasks_due;
+CREATE INDEX tasks_created ON tasks (created_at);
+CREATE INDEX tasks_due ON tasks (due_at) WHERE due_at IS NOT NULL;
+"""
+"""How PostgreSQL kept numbers and dates at first, without the order beside them."""
+
 
 def plain_words(text: str) -> str:
     """The text of a task without its tags, and without the beginnings of its words."""
@@ -99,6 +108,8 @@ def test_a_database_of_an_earlier_format_is_upgraded_and_keeps_all_it_has(
     else:
         with psycopg.connect(location.url, autocommit=True) as database:
             database.execute(f"SET search_path TO {location.schema}".encode())
+            indexes = dict(database.execute(INDEXES_NOW).fetchall())
+            database.execute(PLAIN)
             database.execute(back_to(version, kind).encode())
             database.execute("UPDATE format SET version = %s", (version,))
 
@@ -127,3 +138,7 @@ def test_a_database_of_an_earlier_format_is_upgraded_and_keeps_all_it_has(
         assert again.check() == []
         assert location.path
         assert location.path.with_name(f"tasks.sqlite.v{version}.bak").exists()
+    else:
+        with psycopg.connect(location.url) as database:
+            database.execute(f"SET search_path TO {location.schema}".encode())
+            assert dict(database.execute(INDEXES_NOW).fetchall()) == indexes

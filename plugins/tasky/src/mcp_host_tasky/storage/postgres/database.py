@@ -242,7 +242,7 @@ class Postgres:
         if version in STEPS:
             connection.execute("SELECT set_config('search_path', %s, true)", (self._schema,))
             words = _TO_FORMAT_5 if version < 5 else ""
-            steps = steps_from(version) + words + _LONGER_LIST + _OFTEN_VACUUMED
+            steps = steps_from(version) + words + _COVERING + _LONGER_LIST + _OFTEN_VACUUMED
             connection.execute(steps.format(text=_TEXT).encode())
             hold_up_all(PostgresView(connection, datetime.now(UTC)))
             connection.execute("UPDATE format SET version = %s", (VERSION,))
