@@ -3,6 +3,7 @@
 import json
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -10,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import mcp_host
 import pytest
 from mcp_host.startup import saved
 from mcp_host.testing import stdio_client
@@ -286,6 +288,21 @@ async def test_of_a_pack_in_one_file_that_file_matters_and_not_its_neighbours(
     assert str(place.plugin) not in saved_files
     alone.write_text(PLUGIN.replace('"first"', '"edited"'))
     assert await place.tools() == ["made_edited"]
+
+
+@pytest.mark.parametrize("room", ["packs", "runtime", "serving/warm"])
+async def test_a_checkout_of_the_host_that_was_edited_in_any_room_is_loaded_anew(
+    place: Place, room: str
+) -> None:
+    checkout = place.folder / "site" / "mcp_host"
+    shutil.copytree(Path(mcp_host.__file__).parent, checkout)
+    await place.tools()
+    assert place.doctor().startswith("good")
+
+    with (checkout / room / "__init__.py").open("a") as file:
+        file.write("# edited\n")
+
+    assert place.doctor() == "not used, changed since: installed files"
 
 
 async def test_a_cache_folder_that_cannot_be_written_is_no_failure(place: Place) -> None:

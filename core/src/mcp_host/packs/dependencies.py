@@ -14,6 +14,7 @@ from ..startup.saved import Dependencies, names_in
 from .declared import Declared
 from .inventory import Inventory
 
+HOST = Path(__file__).parents[1] / "__init__.py"
 OWN_DISTRIBUTIONS = ("mcp-host", "mcp", "mcp-types", "pydantic", "pydantic-core")
 
 
@@ -25,7 +26,7 @@ def dependencies(inventory: Inventory, variables: Iterable[str] = ()) -> Depende
     sources = _Sources()
     for name in filter(None, (*OWN_DISTRIBUTIONS, *(offer.distribution for offer in offers))):
         sources.files += _metadata_file(name)
-    sources.add(Path(__file__).with_name("__init__.py"), "mcp-host")
+    sources.add(HOST, "mcp-host")
     for declared in loaded:
         offer = declared.offer
         if place := declared.file:
