@@ -265,6 +265,27 @@ def test_a_condition_that_changes_or_completes_its_own_task_runs_once(
     assert ("cannot complete it" in said) == (ends == "pending")
 
 
+def test_conditions_that_complete_each_others_tasks_end(ann: Person) -> None:
+    ann("project", "init")
+    others = {"ping": "pong", "pong": "ping"}
+    for name in others:
+        ann("add", name, "--done-when", name)
+    ids = {row["name"]: row["task_id"] for row in ann.data("list")["tasks"]}
+    words = f'"{COMMAND}" done'
+    told = ""
+    for name, other in others.items():
+        # It gives up by itself where it is started again and again.
+        script = f"echo {name} >> ran; n=$(wc -l < ran); [ $n -lt 9 ] && {words} {ids[other]}"
+        told += f"[done_conditions.{name}]\nrun = {json.dumps(['sh', '-c', script])}\n"
+    (ann.home / ".tasky" / "config.toml").write_text(told)
+
+    said = ann.run("done", ids["ping"]).stderr
+
+    assert "cannot complete it" in said
+    assert (ann.folder / "ran").read_text() == "ping\npong\n"
+    assert {row["status"] for row in ann.data("list", "--status", "all")["tasks"]} == {"pending"}
+
+
 @pytest.mark.parametrize(
     ("said", "why"),
     [

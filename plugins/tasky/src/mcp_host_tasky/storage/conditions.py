@@ -20,6 +20,8 @@ from .programs import program_environment
 from .store import Guard
 
 _TASK_ID = "TASKY_TASK_ID"
+_RUN_FOR = "TASKY_CONDITIONS_OF"
+"""The variable with all tasks whose conditions a program runs within, apart by spaces."""
 _SECONDS = 60.0
 _SHOWN = 600
 _CHECK_EVERY = 0.05
@@ -41,16 +43,18 @@ class Condition:
     def unmet(self, folder: Path, task: Mapping[str, str], guard: Guard) -> str | None:
         """Say what is missing, or None where the condition holds in this folder. A program is told
         the task by the variables `TASKY_TASK_ID` and `TASKY_TASK_NAME`; one that would complete
-        that very task is not started again for it."""
+        that very task, or one whose condition has led to it, is not started again for it."""
         if self.file is not None:
             try:
                 there = (folder / Path(self.file).expanduser()).exists()
             except (OSError, RuntimeError) as error:  # a name too long, a person who is not there
                 return f"{self.file[:_SHOWN]} cannot be looked for: {error}"
             return None if there else f"{self.file} is not there"
-        if task and task.get(_TASK_ID) == os.environ.get(_TASK_ID):
+        run_for = os.environ.get(_RUN_FOR, "").split()
+        if task.get(_TASK_ID) in run_for:
             return "a condition of this task cannot complete it"
-        return self._ran(folder, task, guard)
+        within = " ".join([*run_for, *filter(None, [task.get(_TASK_ID)])])
+        return self._ran(folder, {**task, _RUN_FOR: within}, guard)
 
     def _ran(self, folder: Path, task: Mapping[str, str], guard: Guard) -> str | None:
         said = _Tail()
