@@ -27,6 +27,9 @@ from psycopg.conninfo import conninfo_to_dict
 MANY = 50
 SEARCHES = 100
 """So many searches of a kind at the most: one for all that match may take a database seconds."""
+TOGETHER = 32
+"""After so many edits what they added to the index is taken in, and each has its share of that."""
+LEVELS = 400
 READY = "status = 'pending' AND open_blockers = 0 AND held_up = 0"
 # A sort key begins with 5 less the priority, and goes on with the day.
 PRIORITY = "sort_key >= '1' AND sort_key < '1~'"
@@ -62,6 +65,9 @@ class _Database(Protocol):
         """Have tasks found by further words, which is the least that an edit changes."""
 
     def add_tags(self, rows: list[tuple[str, int]]) -> None: ...
+    def take_in(self) -> None:
+        """Have the index of words take in what waits for it: some write must pay for that."""
+
     def rows(self, numbers: list[int]) -> None: ...
     def one(self, statement: str) -> int: ...
     def all(self, statement: str) -> None: ...
@@ -102,6 +108,9 @@ class _SQLite:
 
     def add_tags(self, rows: list[tuple[str, int]]) -> None:
         self.add_words([(f"§{tag}", number) for tag, number in rows])
+
+    def take_in(self) -> None:
+        """It takes in what a write adds with that write."""
 
     def rows(self, numbers: list[int]) -> None:
         marks = ", ".join("?" * len(numbers))
@@ -163,6 +172,9 @@ class _PostgreSQL:
 
     def add_tags(self, rows: list[tuple[str, int]]) -> None:
         self.insert("tagged", "tag, number", rows)
+
+    def take_in(self) -> None:
+        self._connection.execute("SELECT gin_clean_pending_list('words_index')")
 
     def _send(self, statement: str, columns: str, rows: Sequence[tuple[Any, ...]]) -> None:
         names = columns.split(", ")
@@ -235,15 +247,22 @@ def _measured(database: _Database, rounds: int, word: Callable[[], str]) -> dict
         "create one": lambda: writes.create(1),
         "create 50": lambda: writes.create(MANY),
         "edit one": lambda: writes.edit(1),
-        "edit 50": lambda: writes.edit(MANY),
         "edit 50, their tags": writes.tag,
+        "move a tree of 400 levels": writes.move,
         "claim": writes.claim,
     }
     searched = {
         name: [_timed(partial(database.found, asked())) for _ in range(min(rounds, SEARCHES))]
         for name, asked in _searches(word).items()
     }
-    return searched | {name: [_timed(work) for _ in range(rounds)] for name, work in kinds.items()}
+    times = {name: [_timed(work) for _ in range(rounds)] for name, work in kinds.items()}
+    database.take_in()
+    times["edit 50"] = []
+    for _ in range(0, rounds, TOGETHER):
+        each = [_timed(lambda: writes.edit(MANY)) for _ in range(TOGETHER)]
+        share = _timed(database.take_in) / TOGETHER
+        times["edit 50"] += [one + share for one in each]
+    return searched | times
 
 
 def _searches(word: Callable[[], str]) -> dict[str, Callable[[], Asked]]:
@@ -283,6 +302,7 @@ class _Writes:
         self._there = last
         self._last = last
         self._event = event
+        self._waits = False
 
     def create(self, count: int) -> None:
         numbers = range(self._last + 1, self._last + count + 1)
@@ -321,6 +341,15 @@ class _Writes:
             self._database.update("tasks", "tags, updated_at, number", rows)
             self._database.add_tags([(tag, number) for number in numbers])
             self._note("update", [str(number) for number in numbers])
+
+    def move(self) -> None:
+        """Have the last tasks wait, or wait no more, as parts of one that does."""
+        self._waits = not self._waits
+        numbers = range(self._there - LEVELS + 1, self._there + 1)
+        with self._database.write():
+            rows = [(int(self._waits), number) for number in numbers]
+            self._database.update("tasks", "held_up, number", rows)
+            self._note("update", [str(self._there)])
 
     def claim(self) -> None:
         number = self._chance.randrange(1, self._there)
