@@ -106,6 +106,8 @@ class Searching:
         self._where = self._conditions()
         self._source = _NONE if _is_void(wanted) else self._choose()
         self._reads = self._words is not None and self._source not in (self._words, _NONE)
+        if self._reads and wanted.status:  # which the index of words tells else, and no text
+            self._where.need("status = ?", wanted.status.value)
 
     def first(self, order: Order, limit: int) -> list[int]:
         """Return the numbers of so many tasks, in an order past a place."""
@@ -152,18 +154,23 @@ class Searching:
 
     def _choose(self) -> Source | None:
         if self._asked is None or self._words is None:
-            return next((one for one, most in self._others() if self._has_at_most(one, most)), None)
+            others = self._others()
+            return next((one for one, most, _ in others if self._has_at_most(one, most)), None)
         if self._asked.without:
             # A text takes longer to read than many entries of the lists that FTS5 would merge.
             most = min(READ, self._asked.merged // MERGED)
             if self._has_at_most(without := _matching(self._asked.without), most):
                 return without
         count = self._count_words(self._asked)
-        # A text takes longer to read than a place to look up.
-        for one, most in self._others():
-            if self._has_at_most(one, min(most, FEW, count // 8)):
+        are_many = count > GATHERED
+        for one, most, read in self._others():
+            # A text takes longer to read than a place to look up.
+            few = read if are_many else min(read, count // 8)
+            if self._has_at_most(one, min(most, few)):
                 return one
-        if count > GATHERED:
+            if are_many and self._has_at_most(one, most) and self._count(one) <= few:
+                return one
+        if are_many:
             return None
         if not count or not self._where:
             self._counted = count  # FTS5 need not intersect the same lists once more for the total
@@ -187,18 +194,19 @@ class Searching:
             self._words = kept
         return len(found)
 
-    def _others(self) -> Iterator[tuple[Source, int]]:
-        """Give the sources that may be short, and how long each may be."""
+    def _others(self) -> Iterator[tuple[Source, int, int]]:
+        """Give the sources that may be short, how long each may be, and of how many tasks of it
+        texts may be read: of more claims than of dates, as a walk past all others is the longer."""
         wanted = self._wanted
         if wanted.claimed_by is not None or wanted.held_by is not None or wanted.held:
             sql = "SELECT number FROM tasks INDEXED BY tasks_claimed WHERE claimed_until > ?"
-            yield Source(sql, (wanted.now,)), GATHERED
+            yield Source(sql, (wanted.now,)), GATHERED, READ
         if wanted.created_after:
             sql = "SELECT number FROM tasks INDEXED BY tasks_created WHERE created_at > ?"
-            yield Source(sql, (wanted.created_after,)), NEW
+            yield Source(sql, (wanted.created_after,)), NEW, FEW
         if wanted.due_until and self._words:
             sql = "SELECT number FROM tasks INDEXED BY tasks_due WHERE due_at <= ?"
-            yield Source(sql, (wanted.due_until,)), FEW
+            yield Source(sql, (wanted.due_until,)), FEW, FEW
 
     def _size(self, source: Source, most: int) -> int:
         """Return how many tasks a source has, at most one more than so many."""
