@@ -116,16 +116,14 @@ def _ready(work: Work, tags: tuple[str, ...]) -> Iterator[tuple[Task, Unblocks]]
         rows = draft.most_unblocking(wanted, place, LOOKED_AT)
         place = (rows[-1].unblocks, rows[-1].sort_key) if rows else None
         known = {row.task_id: row for row in rows}
-        draft.load(known)
-        tasks = {task_id: task for task_id in known if (task := draft.task(task_id))}
         known |= {task.task_id: _row(work, task) for task in changed}
-        tasks |= {task.task_id: task for task in changed}
-        draft.load({one for task in tasks.values() for one in task.blockers})
-        draft.load({task.subtask_of for task in tasks.values() if task.subtask_of})
-        free = [known[task_id] for task_id, task in tasks.items() if _is_free(work, task)]
-        unblocks = unblocked_by(draft, free)
-        for row in ranked(free, unblocks):
-            yield tasks[row.task_id], unblocks[row.task_id]
+        unblocks = unblocked_by(draft, list(known.values()))
+        # What the draft holds of a task is looked at in this order: mostly the first is free.
+        for row in ranked(list(known.values()), unblocks):
+            draft.load([row.task_id])
+            task = draft.task(row.task_id)
+            if task is not None and _is_free(work, task):
+                yield task, unblocks[row.task_id]
         changed = []
         if len(rows) < LOOKED_AT:
             return
