@@ -223,10 +223,22 @@ def test_a_name_that_its_box_has_no_room_for_ends_in_dots(
     assert all(width < 202 for _, width in shown)
 
 
+def test_on_a_narrow_screen_the_first_column_with_a_task_is_in_sight(
+    plan: Tasks, address: str, tab: Tab
+) -> None:
+    create(plan, "Dig")
+    tab.size(400, 800)
+
+    opened(tab, address)
+
+    tab.wait("document.querySelector('[data-name=ready]').getBoundingClientRect().left < 50")
+
+
 def test_on_a_narrow_screen_what_a_search_found_comes_into_sight(
     plan: Tasks, address: str, tab: Tab
 ) -> None:
-    create(plan, "Dig", "Sow")
+    _, sow = create(plan, "Dig", "Sow")
+    edit(plan, "claim", sow)
     tab.size(400, 800)
     opened(tab, address)
     left = "document.querySelector('[data-name=ready]').getBoundingClientRect().left"

@@ -113,6 +113,7 @@ export const loadBoard = guarded(async () => {
   keepingFocus($("board"), () => Object.keys(COLUMNS).forEach(drawColumn));
   for (const [id, at] of state.fresh) if (Date.now() - at > FRESH_MS) state.fresh.delete(id);
   fillHolders();
+  if (asked === 1) showFound(); // the first column may be empty
 });
 
 export async function search() {
