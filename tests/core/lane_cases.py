@@ -146,7 +146,11 @@ def lane_host(lane: bool, **tables: Any) -> Host:
     }.items():
         setattr(module, name, hookimpl(_named(given_, name)))
     sys.modules["lane_plugin"] = module
-    tables = {"packs": {"p": {"enabled": True}}, "host": {"lane": lane}, **tables}
+    tables = {
+        "packs": {"p": {"enabled": True}},
+        "host": {"lane": lane, "asking_timeout": 2},
+        **tables,
+    }
     inventory = Inventory(
         parse(tables, None, SECRETS), offers={"p": [Offer("p", "lane_plugin", "p", "1")]}
     )

@@ -18,7 +18,7 @@ from mcp_host.runtime.thread_worker import ThreadWorker
 from mcp_host.testing import Hosted
 
 if sys.platform == "linux":
-    from mcp_host.runtime.one_processor import LOOKS
+    from mcp_host.runtime.one_processor import LOOKS, UNHEARD
 
 PROCESSORS = os.sched_getaffinity(0) if sys.platform == "linux" else frozenset({0})
 PROGRAM = "import os; print(sorted(os.sched_getaffinity(0)))"
@@ -131,6 +131,8 @@ async def among_many_calls(
     pack = ModuleType("held_pack")
     pack.mcp_host_tools = mcp_host_tools  # type: ignore[attr-defined]  # a new module
     monkeypatch.setitem(sys.modules, "held_pack", pack)
+    for name in UNHEARD:  # another test may have started programs so
+        monkeypatch.delitem(sys.modules, name, raising=False)
     async with hosting({"held": "held_pack"}) as host:
         worker = host.host.running["held"].worker
         assert isinstance(worker, ThreadWorker) and worker.loop is not None
