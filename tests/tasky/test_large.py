@@ -162,6 +162,23 @@ def test_every_way_to_what_has_words_and_tags_finds_the_same_pages(
             break
 
 
+def test_of_a_beginning_of_several_words_the_total_is_no_guess(
+    plans: Plans, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On PostgreSQL the oldest texts are read to guess; here these alone have the words."""
+    plan = plans.open("postgresql")
+    oldest = [{"name": f"{('xyzab', 'xyzcd')[number % 2]} {number}"} for number in range(100)]
+    plan.create([*oldest, *({"name": f"other {number}"} for number in range(1_100))], ME)
+    for room in (searching, sql_view):
+        monkeypatch.setattr(room, "COUNTED", 150)
+    monkeypatch.setattr(limits, "SURE", 0)
+    monkeypatch.setattr(limits, "SAMPLE", 200)
+
+    found = plan.search(Search(search="xyz"), ME)
+
+    assert (found.total, found.has_more) == (100, False)
+
+
 @pytest.mark.parametrize("followed", [100, 5_000])
 def test_many_with_words_have_the_same_pages_by_a_walk_and_sorted(
     stores: list[Tasks], followed: int, monkeypatch: pytest.MonkeyPatch

@@ -16,6 +16,9 @@ READ = 100_000
 SURE = 12_500
 """More than are counted have a word of which the database's statistics say more than so many; of
 fewer all are listed where nothing else is wanted."""
+OUT_OF_DOUBT = 30_000
+"""Where the sample alone tells, more than are counted have the words if it says more than so many:
+of 500 texts it has 15 then, and of 10,000 among a million 5."""
 GATHERED = 150
 """While the square of how many have the words is below so many times the number of tasks, a list of
 all of them is made sooner than a page is met on a walk that looks up texts."""

@@ -146,7 +146,8 @@ class Searching:
             query = some
         elif self._is_one_word and self._estimated() > limits.SURE:
             # A part of the texts is read as well: the statistics may be of before many changes.
-            return 2 * self._sampled() * self._view.counted(None) > COUNTED
+            sampled = self._sampled() * self._view.counted(None)
+            return sampled > (limits.OUT_OF_DOUBT if self._words.is_spelt_out else COUNTED / 2)
         if self._sampled() >= limits.COMMON:
             read = f"(SELECT number, words FROM words ORDER BY number LIMIT {limits.READ})"
             sql = sql.replace("FROM words", f"FROM {read} AS words")

@@ -31,6 +31,12 @@ class TextQuery:
                 self._known[word] = view.known(word[:LONGEST_WORD])
         self.text = self._joined(self._known) if wanted.words else ""
 
+    @property
+    def is_spelt_out(self) -> bool:
+        """Whether a word stands for several known ones that begin so: the planner adds up how many
+        tasks have each, as if none had two, and knows little of words that few have."""
+        return any(known is not None and len(known) > 1 for known in self._known.values())
+
     def of_some(self) -> str | None:
         """Return a text search that finds some of the matches: for a beginning that too many words
         have, the most frequent of these; None where all are spelt out anyway."""
