@@ -117,9 +117,10 @@ def _ready(work: Work, tags: tuple[str, ...]) -> Iterator[tuple[Task, Unblocks]]
         place = (rows[-1].unblocks, rows[-1].sort_key) if rows else None
         known = {row.task_id: row for row in rows}
         known |= {task.task_id: _row(work, task) for task in changed}
-        unblocks = unblocked_by(draft, list(known.values()))
+        candidates = list(known.values())
+        unblocks = unblocked_by(draft, candidates)
         # What the draft holds of a task is looked at in this order: mostly the first is free.
-        for row in ranked(list(known.values()), unblocks):
+        for row in ranked(candidates, unblocks):
             draft.load([row.task_id])
             task = draft.task(row.task_id)
             if task is not None and _is_free(work, task):
