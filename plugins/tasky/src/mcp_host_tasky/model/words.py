@@ -15,8 +15,9 @@ def fold(text: str) -> str:
         return text.lower()
     spread = unicodedata.normalize("NFKD", text).casefold()
     spread = _accents().sub("", spread)
-    for accent in filter(unicodedata.combining, set(_BEYOND.findall(spread))):
-        spread = spread.replace(accent, "")
+    if len(spread.encode("utf-16-le", "surrogatepass")) > 2 * len(spread):
+        for accent in filter(unicodedata.combining, set(_BEYOND.findall(spread))):
+            spread = spread.replace(accent, "")
     return spread
 
 

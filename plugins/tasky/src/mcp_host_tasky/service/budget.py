@@ -15,11 +15,12 @@ were understood."""
 _LEAST = 200
 _RELATED = 5
 _MARK = "get it alone"
+_as_json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 
 def size(value: Json) -> int:
     """Return how many characters the value takes as JSON without spaces."""
-    return len(json.dumps(value, ensure_ascii=False, separators=(",", ":")))
+    return len(_as_json(value))
 
 
 def fitting(rows: Sequence[View], beside: int = 0) -> int:

@@ -38,6 +38,8 @@ def _foresee(draft: Draft, operations: Sequence[Operation]) -> None:
     ]
     related = []
     for op, task in told:
+        if not _relates(op):
+            continue  # most change nothing of this, and a copy of each would be the dearest here
         after = _as_related(draft, op, task)
         if (after.blockers, after.subtask_of) != (task.blockers, task.subtask_of):
             related.append(after)
@@ -45,6 +47,13 @@ def _foresee(draft: Draft, operations: Sequence[Operation]) -> None:
     draft.foresee_ends([task for op, task in told if task.is_open and _ends(op)])
     draft.open_among({one for op, task in told if op.action == "claim" for one in task.blockers})
     draft.foresee_deletion([task.task_id for op, task in told if op.action == "delete"])
+
+
+def _relates(operation: Operation) -> bool:
+    """Whether an operation gives its task other blockers or makes it a part."""
+    given = operation.fields
+    changes = operation.add_blockers or operation.remove_blockers
+    return bool(changes) or "blockers" in given or "subtask_of" in given
 
 
 def _related_to(operation: Operation) -> list[str]:

@@ -1,8 +1,9 @@
 """The door: plain data from a client becomes new tasks and operations, or a clear refusal."""
 
 import difflib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from ..errors import InvalidError
 from ..model import LIMITS, Status
@@ -128,6 +129,24 @@ class Operation:
     undo_token: str | None = None
 
 
+_READ: Mapping[str, Callable[[Mapping[str, object]], Any]] = {
+    "task_id": lambda given: values.text(given["task_id"], "task_id", LIMITS.name),
+    "add_tags": lambda given: values.tags(given["add_tags"], "add_tags"),
+    "remove_tags": lambda given: values.tags(given["remove_tags"], "remove_tags"),
+    "add_blockers": lambda given: values.ids(given["add_blockers"], "add_blockers"),
+    "remove_blockers": lambda given: values.ids(given["remove_blockers"], "remove_blockers"),
+    "tags": lambda given: values.tags(given["tags"]),
+    "note": lambda given: _note(given["note"]),
+    "if_revision": lambda given: values.whole_number(given, "if_revision"),
+    "agent": lambda given: values.optional_text(given, "agent", LIMITS.key),
+    "token": lambda given: values.optional_text(given, "token", LIMITS.key),
+    "lease_seconds": values.lease,
+    "event_id": lambda given: values.whole_number(given, "event_id"),
+    "undo_token": lambda given: values.optional_text(given, "undo_token", LIMITS.key),
+}
+"""What of an operation is no field of its task, from what was given: most give two or three."""
+
+
 def check_count(items: Sequence[object], noun: str) -> None:
     if not items:
         raise InvalidError(f"There is no {noun} in the call.", reason="no_items")
@@ -182,24 +201,13 @@ def read_operation(item: object) -> Operation:
         raise values.wrong("note", "is required", "Say in it what the next one should know.")
     for name in ("tags", "blockers"):
         _refuse_both(given, name)
-    fields = {name: _field(name, given[name]) for name in UPDATE_FIELDS if name in given}
-    return Operation(
-        action=action,
-        task_id=values.text(given.get("task_id", ""), "task_id", LIMITS.name),
-        fields=fields if action == "update" else {},
-        add_tags=values.tags(given.get("add_tags", ()), "add_tags"),
-        remove_tags=values.tags(given.get("remove_tags", ()), "remove_tags"),
-        add_blockers=values.ids(given.get("add_blockers", ()), "add_blockers"),
-        remove_blockers=values.ids(given.get("remove_blockers", ()), "remove_blockers"),
-        tags=values.tags(given.get("tags", ())),
-        note=_note(given),
-        if_revision=values.whole_number(given, "if_revision"),
-        agent=values.optional_text(given, "agent", LIMITS.key),
-        token=values.optional_text(given, "token", LIMITS.key),
-        lease_seconds=values.lease(given),
-        event_id=values.whole_number(given, "event_id"),
-        undo_token=values.optional_text(given, "undo_token", LIMITS.key),
-    )
+    fields = {}
+    if action == "update":
+        fields = {name: _field(name, given[name]) for name in UPDATE_FIELDS if name in given}
+    told = {
+        name: read(given) for name, read in _READ.items() if name in given and name not in fields
+    }
+    return Operation(action=action, fields=fields, **told)
 
 
 def _check_update(given: Mapping[str, object]) -> None:
@@ -229,10 +237,8 @@ def _refuse_both(given: Mapping[str, object], name: str) -> None:
             )
 
 
-def _note(given: Mapping[str, object]) -> str | None:
-    if "note" not in given:
-        return None
-    text = values.text(given["note"], "note", LIMITS.note).strip()
+def _note(value: object) -> str:
+    text = values.text(value, "note", LIMITS.note).strip()
     if not text:
         raise values.wrong("note", "is blank", "Say in it what the next one should know.")
     return text

@@ -5,7 +5,16 @@ from .rows import SUMMARY, summary_of
 from .tables import STEPS, TABLES, VERSION, steps_from
 from .view import EXPANSIONS, FEW, LISTED, SOME, SqlView
 from .where import Where, common_conditions
-from .words import SHORTEST_PREFIX, Reworded, indexed, is_status, reworded, says, status_word
+from .words import (
+    SHORTEST_PREFIX,
+    STATUS_SIGN,
+    Reworded,
+    indexed,
+    is_status,
+    reworded,
+    says,
+    status_word,
+)
 
 __all__ = [
     "EXPANSIONS",
@@ -13,6 +22,7 @@ __all__ = [
     "LISTED",
     "SHORTEST_PREFIX",
     "SOME",
+    "STATUS_SIGN",
     "STEPS",
     "SUMMARY",
     "TABLES",

@@ -11,16 +11,29 @@ TASK = (
     "subtask_of, created_at, updated_at, revision, last_event, claimant, claim_token, "
     "claimed_until, holder, claims, notes, done_when, discovered_from, source"
 )
-TASK_COLUMNS = TASK.split(", ")
+TASK_COLUMNS = [*TASK.split(", "), "sort_key"]
 EVENT = (
     "event_id, batch, item, at, caller, action, task_id, name, revision, changes, previous, "
     "undoes, undone_by, actor, undo_key"
 )
 EVENT_COLUMNS = EVENT.split(", ")
+_compact = json.JSONEncoder(separators=(",", ":")).encode
 SUMMARY = "task_id, name, status, priority, due_date, sort_key, claimant, claimed_until"
 
 
 def task_row(task: Task) -> tuple[Any, ...]:
+    return tuple(map(_stored, _values(task)))
+
+
+def changed_columns(old: Task, new: Task) -> tuple[tuple[str, ...], list[Any]]:
+    """Return which columns differ, and what the new task has there."""
+    compared = zip(TASK_COLUMNS, _values(old), _values(new), strict=True)
+    changed = [(column, after) for column, before, after in compared if before != after]
+    return tuple(column for column, _ in changed), [_stored(after) for _, after in changed]
+
+
+def _values(task: Task) -> tuple[Any, ...]:
+    """Return what stands in the columns, lists not yet as text."""
     claim = task.claim
     return (
         task.task_id,
@@ -31,8 +44,8 @@ def task_row(task: Task) -> tuple[Any, ...]:
         task.priority,
         task.due_date,
         task.due_at,
-        json.dumps(task.tags) if task.tags else "[]",
-        json.dumps(task.blockers) if task.blockers else "[]",
+        task.tags,
+        task.blockers,
         task.subtask_of,
         task.created_at,
         task.updated_at,
@@ -43,18 +56,19 @@ def task_row(task: Task) -> tuple[Any, ...]:
         claim.until if claim else None,
         claim.holder if claim else None,
         task.claims,
-        json.dumps(task.notes) if task.notes else "[]",
-        json.dumps(task.done_when) if task.done_when else "[]",
+        task.notes,
+        task.done_when,
         task.discovered_from,
-        json.dumps(task.source) if task.source else None,
+        task.source,
         task.sort_key,
     )
 
 
-def changed_columns(old: Task, new: Task) -> tuple[tuple[str, ...], list[Any]]:
-    compared = zip([*TASK_COLUMNS, "sort_key"], task_row(old), task_row(new), strict=True)
-    changed = [(column, after) for column, before, after in compared if before != after]
-    return tuple(column for column, _ in changed), [after for _, after in changed]
+def _stored(value: Any) -> Any:
+    """Return a value as a column has it: a list, and the parts of a source, as JSON text."""
+    if isinstance(value, tuple):
+        return json.dumps(value) if value else "[]"
+    return value
 
 
 def task_of(row: Sequence[Any]) -> Task:
@@ -94,7 +108,7 @@ def event_row(event: Event) -> tuple[Any, ...]:
         event.task_id,
         event.name,
         event.revision,
-        json.dumps(event.changes, separators=(",", ":")),
+        _compact(event.changes),
         event.previous,
         event.undoes,
         event.undone_by,

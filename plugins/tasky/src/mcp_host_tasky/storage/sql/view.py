@@ -387,7 +387,7 @@ class SqlView:
     def _insert(self, tasks: list[Task]) -> None:
         if not tasks:
             return
-        self.insert("tasks", [*TASK_COLUMNS, "sort_key"], [task_row(task) for task in tasks])
+        self.insert("tasks", TASK_COLUMNS, [task_row(task) for task in tasks])
         self.put_words(sorted(tasks, key=lambda task: task.number))
 
     def _replace(self, pairs: list[tuple[Task, Task]]) -> None:

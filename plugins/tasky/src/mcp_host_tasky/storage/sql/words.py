@@ -9,6 +9,10 @@ SHORTEST_PREFIX = 3
 """A shorter word matches only itself: too much begins with one or two letters."""
 
 
+STATUS_SIGN = "·"
+"""What the word of a status begins with: neither letter nor digit, so no word of a text does."""
+
+
 def says(text: str, words: Collection[str]) -> bool:
     """Whether an indexed text has all the words: short ones whole, others as beginnings."""
     spaced = f" {text} "
@@ -37,7 +41,10 @@ class Reworded(NamedTuple):
 
 def reworded(old: Task, new: Task) -> Reworded:
     """Compare the words of a task before and after: an index need not be told of the others."""
-    gone, come = set(words_of(old.name)), set(words_of(new.name))
+    gone: set[str] = set()
+    come: set[str] = set()
+    if old.name != new.name or old.details != new.details:
+        gone, come = set(words_of(old.name)), set(words_of(new.name))
     if old.details == new.details:
         # Details can be long: what stands there is looked up, not listed.
         text = fold(written(new.details)) if gone != come else ""
@@ -65,9 +72,9 @@ def _stands_in(text: str, word: str) -> bool:
 
 
 def status_word(status: Status) -> str:
-    """Return the status as a word that no text has: the dot is neither letter nor digit."""
-    return f"·{status.value}"
+    """Return the status as a word that no text has."""
+    return STATUS_SIGN + status.value
 
 
 def is_status(word: str) -> bool:
-    return word.startswith("·")
+    return word.startswith(STATUS_SIGN)

@@ -6,15 +6,16 @@ of tasks, and a beginning of three letters is one list, even where thousands of 
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 from ...model import Task, Wanted
-from ..sql import SHORTEST_PREFIX, indexed, is_status, reworded
+from ..sql import SHORTEST_PREFIX, STATUS_SIGN, indexed, reworded
 
 _TAG = "§"
 _BEGINNING = "¬"
-_SIGNS = (_TAG, _BEGINNING)
+_MARKED = _TAG + _BEGINNING + STATUS_SIGN
 _SEPARATING = re.compile(r"[\x00-/:-@\[-`{-\x7f·]")
 """What the index takes for the end of a word; and the sign that stands for these in a tag."""
 
@@ -24,8 +25,8 @@ class Retold(NamedTuple):
 
     number: int
     text: str
-    gone: list[str]
-    new: list[str]
+    gone: Collection[str]
+    new: Collection[str]
 
 
 def text_of(task: Task) -> str:
@@ -33,28 +34,53 @@ def text_of(task: Task) -> str:
     return told(indexed(task).split(), task.tags)
 
 
-def told(words: Iterable[str], tags: Iterable[str]) -> str:
+def told(words: Sequence[str], tags: Iterable[str]) -> str:
     """Return the text of a task with these words, its status among them, and tags."""
-    words = list(words)
-    return " ".join([*words, *map(tag_word, tags), *_beginnings(words)])
+    return " ".join([*words, *map(tag_word, tags), *_begun(words)])
 
 
 def retold(old: Task, new: Task, text: str) -> Retold:
     """Return what becomes of a task's text. The index is told only of the words that differ."""
+    if old.details == new.details:
+        return _with_few_others(old, new, text)
+    becomes = text_of(new)
+    before, after = set(text.split()), set(becomes.split())
+    return Retold(new.number, becomes, before - after, after - before)
+
+
+def _with_few_others(old: Task, new: Task, text: str) -> Retold:
+    """Return what becomes of a text, which can be long, where few of its words differ: these are
+    looked for in it, and the others are not listed."""
     change = reworded(old, new)
-    had = text.split()
-    words = [word for word in had if word not in change.gone and not word.startswith(_SIGNS)]
-    words += sorted(change.new)
-    becomes = told(words, new.tags)
-    before, after = set(had), set(becomes.split())
-    return Retold(new.number, becomes, sorted(before - after), sorted(after - before))
+    spaced = f" {text} "
+    lost, given = set(old.tags) - set(new.tags), set(new.tags) - set(old.tags)
+    gone = {one for one in (*change.gone, *map(tag_word, lost)) if f" {one} " in spaced}
+    come = {one for one in (*change.new, *map(tag_word, given)) if f" {one} " not in spaced}
+    spaced = _without(spaced, gone)
+    begun = _begun(come)
+    ended = {
+        one
+        for one in _begun(gone).keys() - begun.keys()
+        if f" {one.removeprefix(_BEGINNING)}" not in spaced
+    }
+    come |= {one for one in begun if f" {one} " not in spaced}
+    spaced = _without(spaced, ended)
+    return Retold(new.number, " ".join([spaced[1:-1], *sorted(come)]).strip(), gone | ended, come)
 
 
-def is_plain(word: str) -> bool:
-    """Whether a word of the index is one of a task's name or details."""
-    return not is_status(word) and not word.startswith(_SIGNS)
+def _without(spaced: str, words: Iterable[str]) -> str:
+    """Return a text, between spaces, without these words, each of which stands in it once."""
+    for word in words:
+        spaced = spaced.replace(f" {word} ", " ", 1)
+    return spaced
 
 
+def plain(words: Iterable[str]) -> list[str]:
+    """Return those words of the index that are of a task's name or details, sorted."""
+    return sorted([word for word in words if word[0] not in _MARKED])
+
+
+@lru_cache(maxsize=10_000)
 def tag_word(tag: str) -> str:
     """Return a tag as one word; another tag has another one."""
     return _TAG + _SEPARATING.sub(lambda sign: f"·{ord(sign.group()):02x}", tag)
@@ -82,6 +108,11 @@ def fits(text: str, needles: Iterable[str]) -> bool:
     return True
 
 
-def _beginnings(words: Iterable[str]) -> list[str]:
-    found = (word[:SHORTEST_PREFIX] for word in words if len(word) >= SHORTEST_PREFIX)
-    return [beginning_word(one) for one in dict.fromkeys(found) if not is_status(one)]
+def _begun(words: Iterable[str]) -> dict[str, None]:
+    """Return the beginnings of a text's words, as words; its status and its tags have none."""
+    long = {
+        word[:SHORTEST_PREFIX]: None
+        for word in words
+        if len(word) >= SHORTEST_PREFIX and word[0] not in _MARKED
+    }
+    return dict.fromkeys(map(beginning_word, long))

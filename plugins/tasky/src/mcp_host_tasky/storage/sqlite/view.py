@@ -11,7 +11,7 @@ from typing import Any
 from ...model import Found, Summary, Task, Wanted
 from ..sql import SqlView, Where
 from .searching import Searching, listed, unblocking
-from .texts import Retold, is_plain, retold, text_of
+from .texts import Retold, plain, retold, text_of
 
 
 class SqliteView(SqlView):
@@ -51,7 +51,7 @@ class SqliteView(SqlView):
         rows = [(task.number, text_of(task)) for task in tasks]
         self.run("INSERT INTO texts (number, folded) VALUES (?, ?)", rows)
         self.run("INSERT INTO words (rowid, folded) VALUES (?, ?)", rows)
-        self._learn({word for _, text in rows for word in text.split()})
+        self._learn(set().union(*(text.split() for _, text in rows)))
 
     def replace_words(self, pairs: list[tuple[Task, Task]]) -> None:
         texts = self.texts([new.number for _, new in pairs])
@@ -61,11 +61,11 @@ class SqliteView(SqlView):
         self.run("UPDATE texts SET folded = ? WHERE number = ?", texts_of)
         steps = [step for change in changes for step in _steps(change)]
         self.run("INSERT INTO words (words, rowid, folded) VALUES (?, ?, ?)", steps)
-        self._learn({word for change in changes for word in change.new})
+        self._learn(set().union(*(change.new for change in changes)))
 
     def _learn(self, met: set[str]) -> None:
-        words = sorted(word for word in met if is_plain(word))
-        self.run("INSERT OR IGNORE INTO vocabulary VALUES (?)", [(word,) for word in words])
+        clause, words = self.each(plain(met))
+        self.rows_of(f"INSERT OR IGNORE INTO vocabulary SELECT value FROM {clause}", (words,))
 
     def drop_words(self, numbers: list[int]) -> None:
         rows = sorted(self.texts(numbers).items())
