@@ -165,7 +165,7 @@ def test_every_way_to_what_has_words_and_tags_finds_the_same_pages(
 def test_of_a_beginning_of_several_words_the_total_is_no_guess(
     plans: Plans, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """On PostgreSQL the oldest texts are read to guess; here these alone have the words."""
+    """On PostgreSQL some texts are read to guess; here the oldest alone have the words."""
     plan = plans.open("postgresql")
     oldest = [{"name": f"{('xyzab', 'xyzcd')[number % 2]} {number}"} for number in range(100)]
     plan.create([*oldest, *({"name": f"other {number}"} for number in range(1_100))], ME)
@@ -177,6 +177,30 @@ def test_of_a_beginning_of_several_words_the_total_is_no_guess(
     found = plan.search(Search(search="xyz"), ME)
 
     assert (found.total, found.has_more) == (100, False)
+
+
+@pytest.mark.parametrize(
+    ("having", "said"),
+    [(range(0, 1_200, 2), (40, True)), (range(30), (30, False)), (range(1_150, 1_200), (40, True))],
+    ids=["half of the tasks", "the oldest", "the newest"],
+)
+def test_of_two_words_together_a_total_that_is_counted_no_further_is_true(
+    having: range, said: tuple[int, bool], plans: Plans, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On PostgreSQL that more have them than are counted is told by texts from all over the plan,
+    where it is beyond doubt, and else by a list."""
+    plan = plans.open("postgresql")
+    names = ["red fox" if number in having else "red hen" for number in range(1_200)]
+    plan.create([{"name": f"{name} {number}"} for number, name in enumerate(names)], ME)
+    for room in (searching, sql_view):
+        monkeypatch.setattr(room, "COUNTED", 40)
+    monkeypatch.setattr(limits, "SURE", 0)
+    monkeypatch.setattr(limits, "SAMPLE", 200)
+
+    found = plan.search(Search(search="red fox", limit=5), ME)
+
+    assert (found.total, found.has_more) == said
+    assert len(found.rows) == 5
 
 
 @pytest.mark.parametrize("followed", [100, 5_000])

@@ -7,6 +7,8 @@ from functools import cache, lru_cache
 _WORD = re.compile(r"[^\W_]+")
 _MARK = "**"
 _BLOCK = 2_000
+_TOLD = 4
+"""So many letters of a word are looked for before it is compared as a whole."""
 
 
 def fold(text: str) -> str:
@@ -65,9 +67,9 @@ def _first_match(text: str, words: tuple[str, ...]) -> int | None:
         small = text.lower()
         starts = [at for word in words if (at := _first_beginning(small, word)) >= 0]
         return min(starts, default=None)
-    starts = [at for word in words if (at := _first_form(text, word)) >= 0]
-    if starts or not _has_other_forms(text, words):
-        return min(starts, default=None)
+    first = _first_form(text, words)
+    if first is not None or not _has_other_forms(text, words):
+        return first
     for block in re.finditer(rf".{{1,{_BLOCK}}}(?:\s|$)|\S+", text, re.DOTALL):
         folded = fold(block.group())
         if any(_first_beginning(folded, word) >= 0 for word in words):
@@ -85,23 +87,41 @@ def _first_beginning(text: str, word: str) -> int:
     return at
 
 
-def _first_form(text: str, word: str) -> int:
-    """Return where a word of the text begins so, in capitals and with accents as well, or -1."""
+def _first_form(text: str, words: tuple[str, ...]) -> int | None:
+    """Return where a word of the text begins like one of the words, in capitals and with accents as
+    well. A text can be long: it is looked through in larger and larger parts, for all words."""
+    start, size = 0, _BLOCK
+    while start < len(text):
+        first = start + size
+        for word in words:
+            first = _first_in(text, word, words, start, first)
+        if first < start + size:
+            return first
+        start, size = start + size, size * 2
+    return None
+
+
+def _first_in(text: str, word: str, words: tuple[str, ...], start: int, end: int) -> int:
+    """Return where between two places a word begins like this one, or the second place."""
     _, others = _letters()
-    for found in _form(word).finditer(text):
-        before = text[max(0, found.start() - 1) : found.start()]
-        if not before.isalnum() and not others.match(before):
-            return found.start()
-    return -1
+    for found in _form(word).finditer(text, start, end + _TOLD):
+        at = found.start()
+        before = text[max(0, at - 1) : at]
+        if at >= end or before.isalnum() or others.match(before):
+            continue
+        whole = _WORD.match(text, at)
+        if whole and _is_match(whole.group(), words):
+            return at
+    return end
 
 
 @lru_cache
 def _form(word: str) -> re.Pattern[str]:
-    """Return what finds a folded word where each letter stands for one: to fold a long text takes
-    ten times as long."""
+    """Return what finds how a folded word begins, where each letter stands for one: to fold a long
+    text takes ten times as long. It takes long to make, so only the first letters are in it."""
     forms, _ = _letters()
-    classes = (re.escape(letter + forms.get(letter, "")) for letter in _composed(word))
-    return re.compile("".join(f"[{letters}]" for letters in classes))
+    letters = (re.escape(letter + forms.get(letter, "")) for letter in _composed(word)[:_TOLD])
+    return re.compile("".join(f"[{forms_of}]" for forms_of in letters))
 
 
 def _has_other_forms(text: str, words: tuple[str, ...]) -> bool:

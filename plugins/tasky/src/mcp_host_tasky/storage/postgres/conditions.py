@@ -1,17 +1,25 @@
 """The conditions of a search of PostgreSQL, as they are looked up one way or another."""
 
-# ruff: noqa: S608  statements are put together from this room's own constants; values are bound
-
+from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any, Protocol
 
 from ...model import Wanted
 from ..sql import LISTED, Where, common_conditions
-from .text_query import KnownWords
 
 HAS_WORDS = "(SELECT words @@ ?::tsquery FROM words WHERE words.number = {}.number)"
 # As values: the planner would join the table, and list all that have the tag where few are asked.
 HAS_TAG = "(SELECT true FROM tagged WHERE tag = ? AND tagged.number = tasks.number)"
 LISTED_TAG = "(number IN (SELECT number FROM tagged WHERE tag = ?)) IS TRUE"
+
+
+class Counting(Protocol):
+    """What this room needs of a view of the store."""
+
+    tag_counts: dict[str, tuple[int, int]]
+    """How many tasks have a tag, counted up to a bound, and that bound; one more is many more."""
+
+    def count(self, matches: str, values: Sequence[Any], most: int) -> int: ...
 
 
 def dates(wanted: Wanted) -> list[tuple[str, str]]:
@@ -33,11 +41,10 @@ def by_key(wanted: Wanted) -> Where:
 class Conditions:
     """What a search wants besides words. A walk lists a tag that at most so many tasks have."""
 
-    def __init__(self, view: KnownWords, wanted: Wanted, listed: int | None = None) -> None:
+    def __init__(self, view: Counting, wanted: Wanted, listed: int | None = None) -> None:
         self._view = view
         self._listed = LISTED if listed is None else listed
         self._wanted = wanted
-        self._listed_tags: dict[str, bool] = {}
 
     def all(self) -> Where:
         """Return all of them, for a table with all columns."""
@@ -63,8 +70,11 @@ class Conditions:
 
     def can_be_listed(self, tag: str) -> bool:
         """Whether so few have a tag that a walk lists them once, and looks none up by itself."""
-        if tag not in self._listed_tags:
-            sql = f"SELECT 1 FROM tagged WHERE tag = ? LIMIT {self._listed + 1}"
-            ((count,),) = self._view.rows(f"SELECT count(*) FROM ({sql}) AS one", (tag,))
-            self._listed_tags[tag] = count <= self._listed
-        return self._listed_tags[tag]
+        counted, bound = self._view.tag_counts.get(tag, (1, 0))
+        if counted > bound and bound < self._listed:
+            counted, bound = (
+                self._view.count("SELECT 1 FROM tagged WHERE tag = ?", (tag,), self._listed),
+                self._listed,
+            )
+            self._view.tag_counts[tag] = counted, bound
+        return counted <= self._listed

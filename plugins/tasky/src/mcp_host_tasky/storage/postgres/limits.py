@@ -7,27 +7,21 @@ TEXTS = 1_000
 LOOKED_AT = 20_000
 """So many entries of an index are met on a walk for that; fewer where each costs a look-up."""
 LOOKED_UP = 5_000
-SAMPLE = 500
-"""So many texts are read to learn whether words are often together."""
-COMMON = 0.2
-"""From this part of the texts on, enough to count are sooner found by reading texts."""
-READ = 100_000
-"""So many texts are read for that."""
+SAMPLE = 1_000
+"""So many texts are read to learn how many tasks have the words."""
 SURE = 12_500
 """More than are counted have a word of which the database's statistics say more than so many; of
 fewer all are listed where nothing else is wanted."""
-OUT_OF_DOUBT = 30_000
-"""Where the sample alone tells, more than are counted have the words if it says more than so many:
-of 500 texts it has 15 then, and of 10,000 among a million 5."""
 GATHERED = 150
 """While the square of how many have the words is below so many times the number of tasks, a list of
 all of them is made sooner than a page is met on a walk that looks up texts."""
 SORTED = 14_000
 """Up to so many tasks that have the words are listed."""
-LOOKED_FOR = 1_500
+LOOKED_FOR = 2_000
 """Up to so many of a list are looked up and sorted; more are met on a walk in the wanted order."""
 FOLLOWED = 40_000
-"""So many entries of an index are met on such a walk, before all of the list are looked up."""
+"""So many entries of an index are met on such a walk at most, before all of the list are looked
+up; half as many where the page is expected to be full by then, which take a third of the time."""
 MET = 500
 """So many matches are counted on such a walk."""
 TAG = 20_000

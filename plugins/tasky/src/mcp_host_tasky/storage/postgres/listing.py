@@ -65,10 +65,11 @@ class Listing:
         return self._view.lists[key]
 
     def in_order(
-        self, numbers: list[int], after: str, limit: int, *, count: bool
+        self, numbers: list[int], after: str, limit: int, followed: int, *, count: bool
     ) -> list[int] | None:
-        """Return the numbers of the first matches past a sort key that are met on a walk in list
-        order, with `count` of more than a page; None where they are not more than the limit."""
+        """Return the numbers of the first matches past a sort key that are met among the first so
+        many on a walk in list order, with `count` of more than a page; None where they are not
+        more than the limit."""
         wanted = self._wanted
         own = replace(wanted, tags=(), waiting=False)
         if wanted.waiting:
@@ -79,7 +80,7 @@ class Listing:
             rest.need("(open_blockers > 0 OR held_up = 1)")
         self._need_other_tags(rest)
         source = f"{WALK_WAITING if wanted.waiting else WALK} WHERE {where} AND sort_key > ?"
-        walk = f"{source} ORDER BY sort_key LIMIT {limits.FOLLOWED}"
+        walk = f"{source} ORDER BY sort_key LIMIT {followed}"
         most = max(limits.MET, limit) if count else limit
         rows = self._view.rows(
             f"SELECT number FROM ({walk}) AS tasks WHERE {_IN_LIST} AND {rest} "

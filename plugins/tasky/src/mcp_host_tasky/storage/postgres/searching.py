@@ -7,8 +7,11 @@ one has the words is looked up by its number, until the page is full.
 
 # ruff: noqa: S608  statements are put together from this room's own constants; values are bound
 
+import math
+import random
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
+from functools import cache
 from typing import Any, Protocol
 
 from ...model import Found, Status, Summary, Wanted
@@ -28,6 +31,7 @@ class View(KnownWords, Protocol):
     """What this room needs of a view of the store."""
 
     lists: dict[tuple[str, ...], list[int] | None]
+    tag_counts: dict[str, tuple[int, int]]
 
     def among(self, values: Collection[Any]) -> tuple[str, Any]: ...
 
@@ -37,11 +41,21 @@ class View(KnownWords, Protocol):
 
     def counted(self, status: Status | None) -> int: ...
 
+    def last_number(self) -> int: ...
+
     def count(self, matches: str, values: Sequence[Any], most: int = COUNTED) -> int: ...
 
     def found(
         self, rows: list[Summary], total: int, wanted: Wanted, *, is_part: bool = False
     ) -> Found: ...
+
+
+@cache
+def _drawn(count: int) -> list[float]:
+    """Return so many places between 0 and 1, one drawn by chance from each of as many parts. They
+    are always the same, so that what stands there is soon found again."""
+    chance = random.Random(count)  # noqa: S311  nothing is to be kept secret
+    return [(part + chance.random()) / count for part in range(count)]
 
 
 class Searching:
@@ -52,7 +66,7 @@ class Searching:
         self._wanted = wanted
         self._words = TextQuery(view, wanted)
         self._query = self._words.text
-        self._known_share: float | None = None
+        self._known_sample: tuple[int, int] | None = None
         self._known_estimate: int | None = None
         self._conditions = Conditions(view, wanted)
         self._listing = Listing(view, wanted, self._query, self._conditions)
@@ -86,7 +100,8 @@ class Searching:
         is_ready = self._wanted.ready_for is not None  # as all are that the index has
         if is_ready and (numbers is None or len(numbers) > limits.LOOKED_FOR):
             listed = numbers if self._wanted.words else None
-            page = self._listing.most_unblocking(listed, after, limit, limits.FOLLOWED)
+            followed = self._followed(listed, limit)
+            page = self._listing.most_unblocking(listed, after, limit, followed)
             if page is None and numbers is None and (self._wanted.words or self._wanted.tags):
                 page = self._listing.most_unblocking(listed, after, limit, None)
             if page is not None:
@@ -130,31 +145,39 @@ class Searching:
             return None
         is_all = self._are_only_words
         if len(numbers) > limits.LOOKED_FOR:
-            met = self._listing.in_order(numbers, after, limit, count=count and not is_all)
+            followed = self._followed(numbers, limit)
+            met = self._listing.in_order(
+                numbers, after, limit, followed, count=count and not is_all
+            )
             if met:
                 total = len(numbers) if is_all else len(met)
                 return self._found(met[: limit + 1], total, is_part=not is_all)
         return self._from_few(numbers, after, limit, has_words=True)
 
+    def _followed(self, numbers: Collection[int] | None, limit: int) -> int:
+        """Return how many entries of an index are followed to meet a page of those listed."""
+        if numbers is None:
+            return limits.FOLLOWED
+        expected = (limit + 1) * self._view.counted(None) // len(numbers)
+        return min(limits.FOLLOWED, max(limits.FOLLOWED // 2, expected * 3 // 2))
+
     def _is_proven_common(self) -> bool:
-        """Whether more tasks than are counted have the words, where that is soon known: of one
-        word by the database's statistics, where some texts say so too, else by reading texts, or
-        by what the planner knows of common words that begin so. To list all that have them takes
-        the database longer."""
-        sql, query = "SELECT number FROM words WHERE words @@ ?::tsquery", self._query
+        """Whether more tasks than are counted have the words, where that is soon known: by the
+        sample; of one word by the database's statistics, where the sample does not speak against
+        them; or by what the planner knows of common words that begin so. To list all that have the
+        words takes the database longer."""
+        found, drawn = self._sample()
+        usual = drawn * COUNTED / self._view.counted(None)
+        # If only so many had them, chance would draw more than this once in a million searches.
+        if found > usual + 6 * math.sqrt(usual) + 3:
+            return True
         if some := self._words.of_some():
-            query = some
-        elif self._is_one_word and self._estimated() > limits.SURE:
-            # A part of the texts is read as well: the statistics may be of before many changes.
-            sampled = self._sampled() * self._view.counted(None)
-            return sampled > (limits.OUT_OF_DOUBT if self._words.is_spelt_out else COUNTED / 2)
-        if self._sampled() >= limits.COMMON:
-            read = f"(SELECT number, words FROM words ORDER BY number LIMIT {limits.READ})"
-            sql = sql.replace("FROM words", f"FROM {read} AS words")
-        elif query == self._query:
-            return False
-        every = f"WITH every AS MATERIALIZED ({sql}) SELECT number FROM every"
-        return self._view.count(every, (query,)) > COUNTED
+            sql = "SELECT number FROM words WHERE words @@ ?::tsquery"
+            every = f"WITH every AS MATERIALIZED ({sql}) SELECT number FROM every"
+            return self._view.count(every, (some,)) > COUNTED
+        is_told = self._is_one_word and not self._words.is_spelt_out
+        # The statistics may be of before many changes.
+        return is_told and self._estimated() > limits.SURE and found > usual / 2
 
     def _examined(self, after: str, limit: int) -> Found:
         """Return the page, and the total among the first tasks in list order."""
@@ -247,12 +270,23 @@ class Searching:
         return self._known_estimate
 
     def _sampled(self) -> float:
-        """Return the part of the oldest texts that have the words."""
-        if self._known_share is None:
-            sample = f"SELECT words FROM words ORDER BY number LIMIT {limits.SAMPLE}"
-            sql = f"SELECT count(*) FROM ({sample}) AS first WHERE words @@ ?::tsquery"
-            self._known_share = self._view.rows(sql, (self._query,))[0][0] / limits.SAMPLE
-        return self._known_share
+        """Return which part of the drawn texts has the words."""
+        found, drawn = self._sample()
+        return found / max(1, drawn)
+
+    def _sample(self) -> tuple[int, int]:
+        """Return how many of some texts have the words, and how many texts that were. They are
+        drawn from all over the plan: what was written together is about the same things."""
+        if self._known_sample is None:
+            last = self._view.last_number()
+            numbers = {1 + int(place * last) for place in _drawn(limits.SAMPLE)}
+            ((found, drawn),) = self._view.rows(
+                "SELECT count(*) FILTER (WHERE words @@ ?::tsquery), count(*) FROM words "
+                "WHERE number = ANY (?::bigint[])",
+                (self._query, array(numbers)),
+            )
+            self._known_sample = (found, drawn)
+        return self._known_sample
 
     # No words
 
@@ -359,7 +393,7 @@ class Searching:
             (value, *rest.values, after, limit + 1),
         )
         total = page[0][1] if page else 0
-        return Found(self._summaries([row[0] for row in page]), total)
+        return self._found([row[0] for row in page], total)
 
     def _looked_up(self, numbers: Collection[int], columns: str) -> tuple[str, Any]:
         """Return the SELECT of tasks by their numbers, with what the conditions look at, and its

@@ -33,6 +33,8 @@ class PostgresView(SqlView):
         self._now = now
         self.lists: dict[tuple[str, ...], list[int] | None] = {}
         """What a search listed: one by what unblocks most needs it twice."""
+        self.tag_counts: dict[str, tuple[int, int]] = {}
+        """What a search counted: tags are asked for more than once."""
 
     def now(self) -> datetime:
         return self._now
@@ -91,6 +93,7 @@ class PostgresView(SqlView):
 
     def apply(self, changes: Changes) -> None:
         self.lists.clear()
+        self.tag_counts.clear()
         with _together(self._connection):
             super().apply(changes)
 

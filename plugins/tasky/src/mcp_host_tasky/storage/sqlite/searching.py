@@ -8,7 +8,6 @@ for, and the text of each is looked at until the page is full.
 
 # ruff: noqa: S608  statements are put together from this room's own constants; values are bound
 
-import json
 from collections.abc import Collection, Generator, Iterator, Sequence
 from contextlib import closing
 from dataclasses import replace
@@ -178,21 +177,23 @@ class Searching:
 
     def _count_words(self, asked: Asked) -> int:
         """Return how many tasks have the words and tags, at most one more than are gathered."""
-        if asked.frequent is None:
-            return self._size(_matching(asked.exact), GATHERED)
-        frequent = _matching(asked.frequent)
-        if not self._has_at_most(frequent, GATHERED):
-            self._some_words = frequent
-            return GATHERED + 1
-        # To ask again would take as long again: what was found is kept.
         exact = _matching(asked.exact)
-        sql = f"{exact.sql} LIMIT {GATHERED + 1}"
-        found = [row[0] for row in self._view.rows(sql, exact.values)]
-        kept = Source("SELECT value AS number FROM json_each(?)", (json.dumps(found),))
-        self._some_words = kept
-        if len(found) <= GATHERED:
+        if asked.frequent is not None:
+            frequent = _matching(asked.frequent)
+            if not self._has_at_most(frequent, GATHERED):
+                self._some_words = frequent
+                return GATHERED + 1
+        elif len(self._needles) + (self._wanted.status is not None) == 1:
+            return self._size(exact, GATHERED)
+        # Lists are intersected, or merged: to do so again would take longer than to keep it.
+        sql = f"SELECT count(*), json_group_array(number) FROM ({exact.sql} LIMIT {GATHERED + 1})"
+        ((count, found),) = self._view.rows(sql, exact.values)
+        kept = Source("SELECT value AS number FROM json_each(?)", (found,))
+        if asked.frequent is not None:
+            self._some_words = kept
+        if count <= GATHERED:
             self._words = kept
-        return len(found)
+        return int(count)
 
     def _others(self) -> Iterator[tuple[Source, int, int]]:
         """Give the sources that may be short, how long each may be, and of how many tasks of it
