@@ -3,6 +3,7 @@
 Times are text: UTC, ISO 8601, of one width each, so that text order is time order in every store.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from enum import StrEnum
@@ -266,6 +267,18 @@ class Wanted:
     def only_status(self) -> bool:
         """Whether the number of matches is known without looking at tasks."""
         return self == self.only(status=self.status)
+
+
+class Members(NamedTuple):
+    """The first of the tasks in a relation, by their ids, and how many there are in all."""
+
+    first: Sequence[str] = ()
+    total: int = 0
+
+    @classmethod
+    def of(cls, ids: Sequence[str], most: int) -> "Members":
+        """Return so many of them at most."""
+        return cls(ids[:most], len(ids))
 
 
 @dataclass(frozen=True, slots=True)

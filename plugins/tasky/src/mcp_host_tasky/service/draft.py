@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
-from ..model import Change, Claim, Event, Note, Summary, Task, Wanted
+from ..model import Change, Claim, Event, Members, Note, Summary, Task, Wanted
 from ..storage import Changes, Reading
 from .content import CONTENT, IDENTITY, difference, json_of
 from .draft_relations import DraftRelations
@@ -210,6 +210,10 @@ class Draft:
     def waiting(self, ids: Collection[str]) -> dict[str, list[str]]:
         """The tasks that each of these blocks, as the draft has them."""
         return self._relations.waiting(ids)
+
+    def first_waiting(self, ids: Collection[str], most: int) -> dict[str, Members]:
+        """At most so many of the tasks that each of these blocks, as the draft has them."""
+        return {one: Members.of(others, most) for one, others in self.waiting(ids).items()}
 
     def open_waiting(self, ids: Collection[str], limit: int) -> dict[str, list[str]]:
         """The open tasks that each of these blocks, as the draft has them."""

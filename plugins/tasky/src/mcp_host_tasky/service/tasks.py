@@ -36,6 +36,8 @@ from .write import Work, Write
 from .written import first_page, following_page
 
 _HISTORY = 20
+_SHOWN_ELSEWHERE = frozenset({"name", "status"})
+"""What of a task is shown by those that wait for it: a claim, a note or a date is not."""
 
 
 class Clock(Protocol):
@@ -248,9 +250,11 @@ class Tasks:
     def touched_after(self, event_id: int, limit: int = 1_000) -> list[str]:
         """Return the ids of the tasks that look different since this event."""
         with self._store.read() as reading:
-            changed = {event.task_id for event in reading.events(after=event_id, limit=limit)}
-            # A task shows which of its blockers are open, and the name of what it blocks.
-            waiting = {one for ids in reading.waiting(changed).values() for one in ids}
+            events = reading.events(after=event_id, limit=limit)
+            changed = {event.task_id for event in events}
+            # A task shows what its blockers are called, and which are open.
+            shown = {one.task_id for one in events if not _SHOWN_ELSEWHERE.isdisjoint(one.changes)}
+            waiting = {one for ids in reading.waiting(shown).values() for one in ids}
         return sorted(changed | waiting)
 
     def last_event(self) -> int:

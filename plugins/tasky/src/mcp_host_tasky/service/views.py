@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Protocol, TypeAlias
 
 from ..errors import Json
-from ..model import Event, Status, Summary, Task, snippet, written
+from ..model import Event, Members, Status, Summary, Task, snippet, written
 
 View: TypeAlias = dict[str, Json]
 
@@ -44,7 +44,7 @@ ON_REQUEST = ("history",)
 class Relations(Protocol):
     """Who can say how tasks relate: a reading, or a draft of what is not kept yet."""
 
-    def waiting(self, ids: Collection[str]) -> dict[str, list[str]]: ...
+    def first_waiting(self, ids: Collection[str], most: int) -> dict[str, Members]: ...
 
     def subtasks(self, ids: Collection[str]) -> dict[str, list[str]]: ...
 
@@ -69,25 +69,26 @@ def full_views(
     if not tasks:
         return []
     ids = [task.task_id for task in tasks]
-    blocks = relations.waiting(ids)
+    blocks = relations.first_waiting(ids, most)
     children = relations.subtasks(ids)
     discovered = relations.discovered(ids)
     open_blockers = relations.open_among({one for task in tasks for one in task.blockers})
     views = []
     for task in tasks:
+        left = [one for one in task.blockers if one in open_blockers]
         related = {
-            "blockers": task.blockers,
-            "blocked_by": [one for one in task.blockers if one in open_blockers],
-            "blocks": blocks.get(task.task_id, ()),
-            "subtasks": children.get(task.task_id, ()),
+            "blockers": Members.of(task.blockers, most),
+            "blocked_by": Members.of(left, most),
+            "blocks": blocks.get(task.task_id, Members()),
+            "subtasks": Members.of(children.get(task.task_id, ()), most),
         }
         if task.task_id in discovered:
-            related["discovered"] = discovered[task.task_id]
-        views.append(_full(task, related, now, most))
+            related["discovered"] = Members.of(discovered[task.task_id], most)
+        views.append(_full(task, related, now))
     return views
 
 
-def _full(task: Task, related: Mapping[str, Sequence[str]], now: datetime, most: int) -> View:
+def _full(task: Task, related: Mapping[str, Members], now: datetime) -> View:
     view: View = {
         "task_id": task.task_id,
         "name": task.name,
@@ -97,10 +98,10 @@ def _full(task: Task, related: Mapping[str, Sequence[str]], now: datetime, most:
         "details": task.details,
         "tags": list(task.tags),
     }
-    for name, ids in related.items():
-        view[name] = list(ids[:most])
-        if len(ids) > most:
-            view[f"{name}_total"] = len(ids)
+    for name, members in related.items():
+        view[name] = list(members.first)
+        if members.total > len(members.first):
+            view[f"{name}_total"] = members.total
     view |= {
         "subtask_of": task.subtask_of,
         "created_at": task.created_at,

@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import islice
 
-from ..model import Claim, Event, Found, Kept, Status, Summary, Task, Wanted
+from ..model import Claim, Event, Found, Kept, Members, Status, Summary, Task, Wanted
 from .json_plan import JsonPlan, answer_line, event_line
 from .sql import indexed, says
 from .store import COUNTED, SHORT_IDS, Changes, Guard
@@ -54,6 +54,9 @@ class JsonView:
     def waiting(self, ids: Collection[str]) -> dict[str, list[str]]:
         found = {task_id: self.plan.waiting.get(task_id) for task_id in ids}
         return {task_id: sorted(waiting) for task_id, waiting in found.items() if waiting}
+
+    def first_waiting(self, ids: Collection[str], most: int) -> dict[str, Members]:
+        return {one: Members.of(others, most) for one, others in self.waiting(ids).items()}
 
     def subtasks(self, ids: Collection[str]) -> dict[str, list[str]]:
         found = {task_id: self.plan.subtasks.get(task_id) for task_id in ids}

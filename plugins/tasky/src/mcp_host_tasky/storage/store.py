@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Protocol, TypeAlias
 
 from ..errors import UnavailableError
-from ..model import Event, Found, Kept, Status, Summary, Task, Wanted
+from ..model import Event, Found, Kept, Members, Status, Summary, Task, Wanted
 
 # Called where work can still be given up: it raises when the caller no longer wants the answer.
 Guard: TypeAlias = Callable[[], None]
@@ -82,6 +82,9 @@ class Reading(Protocol):
 
     def waiting(self, ids: Collection[str]) -> dict[str, list[str]]:
         """The tasks that each of these blocks, in the order of their ids."""
+
+    def first_waiting(self, ids: Collection[str], most: int) -> dict[str, Members]:
+        """At most so many of the tasks that each of these blocks: thousands may wait for one."""
 
     def subtasks(self, ids: Collection[str]) -> dict[str, list[str]]: ...
 

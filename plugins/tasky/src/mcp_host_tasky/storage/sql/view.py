@@ -10,7 +10,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
-from ...model import Event, Found, Kept, Status, Summary, Task, Wanted
+from ...model import Event, Found, Kept, Members, Status, Summary, Task, Wanted
 from ..readiness import IS_PENDING, count_unblocked, hold_up
 from ..store import COUNTED, SHORT_IDS, Changes
 from .rows import (
@@ -159,6 +159,16 @@ class SqlView:
         clause, value = self.among(ids)
         sql = f"SELECT blocker_id, task_id FROM waits WHERE blocker_id {clause} ORDER BY 1, 2"
         return _grouped(self.rows(sql, (value,)))
+
+    def first_waiting(self, ids: Collection[str], most: int) -> dict[str, Members]:
+        clause, value = self.among(ids)
+        sql = f"SELECT blocker_id, count(*) FROM waits WHERE blocker_id {clause} GROUP BY 1"
+        counts: dict[str, int] = dict(self.rows(sql, (value,)))
+        found = self.waiting([one for one, count in counts.items() if count <= most])
+        for one in counts.keys() - found.keys():
+            sql = "SELECT task_id FROM waits WHERE blocker_id = ? ORDER BY 1 LIMIT ?"
+            found[one] = [row[0] for row in self.rows(sql, (one, most))]
+        return {one: Members(found[one], count) for one, count in counts.items()}
 
     def subtasks(self, ids: Collection[str]) -> dict[str, list[str]]:
         clause, value = self.among(ids)

@@ -29,6 +29,8 @@ MERGED = 250
 """A text is read in the time in which FTS5 merges so many entries of its lists."""
 LOOKED_UP = 4_000
 """So many tasks are looked up by number to count those of them that match."""
+MET = 40_000
+"""So many entries of the index in list order are met to count those of a status that match."""
 READ_AT_ONCE = 100
 READ = 4_000
 """After so many texts in vain all that have the words are gathered, however many they are; no more
@@ -285,9 +287,17 @@ class Searching:
     def _index(self) -> str:
         return "tasks_order" if self._wanted.ready_for is None else "tasks_ready"
 
-    def _ranges(self, after: str = "") -> list[Where]:
+    @property
+    def _status(self) -> Status | None:
+        """The status that a walk in list order is to look for; the index of what is ready has none
+        but pending tasks."""
+        if self._wanted.ready_for is not None:
+            return None
+        return Status.PENDING if self._wanted.waiting else self._wanted.status
+
+    def _ranges(self, after: str = "", *, has_status: bool = True) -> list[Where]:
         """Return the parts of the list that can match, past a place, each a range of its index: in
-        each priority what is due comes first."""
+        each priority what is due comes first. They are of the wanted status, if told so."""
         wanted = self._wanted
         levels = [5 - wanted.priority] if wanted.priority else list(range(5))
         ends = [(f"{level}", f"{level}{wanted.due_until or ''}~") for level in levels]
@@ -301,8 +311,8 @@ class Searching:
                 if wanted.ready_for is not None:
                     ready = common_conditions(wanted.only(ready_for=wanted.ready_for))
                     where.add(ready)
-                if wanted.status or wanted.waiting:
-                    where.need("status = ?", (wanted.status or Status.PENDING).value)
+                if has_status and self._status:
+                    where.need("status = ?", self._status.value)
                 found.append(where)
         return found
 
@@ -339,13 +349,20 @@ class Searching:
         if created := self._wanted.created_after:
             fits.need("substr(sort_key, 22, 27) > ?", created)
         most = EXAMINED if fits else COUNTED
+        status = self._status if fits and not rest and not self._wanted.due_until else None
+        if status:
+            # What few have is met past many others, which are looked at as well, though sooner.
+            fits.need("status = ?", status.value)
+            having = max(1, self._view.counted(status))
+            most = min(MET, EXAMINED * self._view.counted(None) // having)
         if rest:
             fits.need(_elsewhere(rest), *rest.values)
             most = LOOKED_UP
+        columns = "sort_key, status" if status else "sort_key"  # no more than the index has
         total = looked_at = 0
-        for where in self._ranges():
+        for where in self._ranges(has_status=status is None):
             sql = (
-                f"SELECT number, sort_key FROM tasks INDEXED BY {self._index} WHERE {where} "
+                f"SELECT {columns} FROM tasks INDEXED BY {self._index} WHERE {where} "
                 f"ORDER BY sort_key LIMIT {most + 1 - looked_at}"
             )
             counted = f"SELECT count(*), count(CASE WHEN {fits} THEN 1 END) FROM ({sql}) AS tasks"
