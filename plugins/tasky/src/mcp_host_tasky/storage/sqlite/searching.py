@@ -358,7 +358,7 @@ class Searching:
         if rest:
             fits.need(_elsewhere(rest), *rest.values)
             most = LOOKED_UP
-        columns = "sort_key, status" if status else "sort_key"  # no more than the index has
+        columns = f"number, sort_key{', status' if status else ''}"  # no more than the index has
         total = looked_at = 0
         for where in self._ranges(has_status=status is None):
             sql = (
