@@ -83,6 +83,8 @@ WAYS: dict[str, dict[str, int]] = {
     "few are gathered": {"GATHERED": 40, "FEW": 10, "NEW": 20, "READ_AT_ONCE": 7},
     "all are gathered after some texts": {"GATHERED": 40, "FEW": 10, "READ_AT_ONCE": 7, "READ": 7},
     "texts of the few are read": {"GATHERED": 40, "FEW": 1_000},
+    "lists are walked past": {"SORTED": 0, "ENTRIES": 1_000_000},
+    "long lists are walked past": {"SORTED": 30, "ENTRIES": 1_000_000, "LOOKED_UP": 25},
     "few beginnings are spelt out": {"EXPANSIONS": 1, "FEW": 20},
     "few beginnings are spelt out, few are gathered": {"EXPANSIONS": 1, "FEW": 20, "GATHERED": 40},
 }

@@ -105,6 +105,7 @@ def test_a_search_walks_through_the_same_pages(stores: list[Tasks], wanted: dict
 
 WAYS = {
     "all that have the words are gathered": {"GATHERED": 5_000},
+    "lists are walked past": {"GATHERED": 5_000, "SORTED": 0, "ENTRIES": 1_000_000},
     "texts are read on the walk": {"GATHERED": 60, "READ": 5_000},
     "texts are read, then all that have the words are gathered": {"GATHERED": 60, "READ": 0},
     "texts of what is due are read": {"GATHERED": 100, "FEW": 2_500, "READ": 5_000},

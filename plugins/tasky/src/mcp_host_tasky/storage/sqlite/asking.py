@@ -25,6 +25,8 @@ class Asked(NamedTuple):
 
     exact: str
     """What finds all that has the words and tags."""
+    lists: int
+    """How many lists it intersects."""
     frequent: str | None = None
     """What finds some of that: those with the most frequent words that begin so."""
     without: str | None = None
@@ -54,11 +56,11 @@ def asked(view: View, wanted: Wanted) -> Asked | None:
             often, entries = _most_frequent(view, word)
             frequent.append(often)
             merged += entries
-    exact = " AND ".join([*plain, *prefixes])
+    exact, lists = " AND ".join([*plain, *prefixes]), len(plain) + len(prefixes)
     if not prefixes:
-        return Asked(exact)
+        return Asked(exact, lists)
     without = " AND ".join(plain) if len(plain) > at_least else None
-    return Asked(exact, " AND ".join([*plain, *frequent]), without, merged)
+    return Asked(exact, lists, " AND ".join([*plain, *frequent]), without, merged)
 
 
 def _spelt(view: View, word: str) -> str | None:

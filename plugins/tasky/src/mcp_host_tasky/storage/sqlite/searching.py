@@ -21,6 +21,11 @@ from .texts import fits, needles
 
 GATHERED = 18_000
 """Up to so many tasks that may match are gathered and sorted; more are met soon on a walk."""
+SORTED = 8_000
+"""Up to so many of these are looked up by number where more is asked for than the index of words
+has; of more only some are, to count them, and a page is met on a walk."""
+ENTRIES = 5
+"""So many entries of an index are followed in the time in which a place is looked up."""
 NEW = 10_000
 """What is new may stand at the end of every list, where a walk comes last: so much is gathered."""
 FEW = 2_000
@@ -91,7 +96,8 @@ class Searching:
     """The tasks that a search finds in one moment of the plan.
 
     Invariants: `_words` finds what has the words and tags, and `_some_words` some of it where that
-    is sooner found; `_words` is None where neither is asked for. All that match are in `_source`,
+    is sooner found; `_words` is None where neither is asked for. `_kept` says of how many tasks
+    `_words` is a list, and is 0 where it asks the index. All that match are in `_source`,
     which has at most `GATHERED`; without one they are walked to. `_reads` says that texts tell
     which tasks of the source or the walk have words and tags.
     """
@@ -104,6 +110,7 @@ class Searching:
         self._words = _matching(self._asked.exact) if self._asked else None
         self._some_words: Source | None = None
         self._counted: int | None = None
+        self._kept = 0
         self._where = self._conditions()
         self._source = _NONE if _is_void(wanted) else self._choose()
         self._reads = self._words is not None and self._source not in (self._words, _NONE)
@@ -118,7 +125,8 @@ class Searching:
             self._counted = len(found) if is_all else None
             return found[:limit]
         if self._source:
-            return self._sorted(self._source, order, limit)
+            met = self._met(order, limit) if self._is_long(limit) else None
+            return met or self._sorted(self._source, order, limit)
         found = []
         read = 0
         with closing(self._walk(order, limit)) as parts:
@@ -141,6 +149,9 @@ class Searching:
         if self._source and self._reads:
             numbers = self._sorted(self._source, listed(""), READ)
             return len(self._saying(numbers)), False
+        if self._source and self._kept > SORTED:
+            first = f"SELECT number FROM ({self._source.sql}) LIMIT {LOOKED_UP}"
+            return self._count(Source(first, self._source.values)), self._kept > LOOKED_UP
         if self._source:
             return self._count(self._source), False
         if self._words is None:
@@ -185,7 +196,7 @@ class Searching:
             if not self._has_at_most(frequent, GATHERED):
                 self._some_words = frequent
                 return GATHERED + 1
-        elif len(self._needles) + (self._wanted.status is not None) == 1:
+        elif asked.lists == 1:
             return self._size(exact, GATHERED)
         # Lists are intersected, or merged: to do so again would take longer than to keep it.
         sql = f"SELECT count(*), json_group_array(number) FROM ({exact.sql} LIMIT {GATHERED + 1})"
@@ -194,7 +205,7 @@ class Searching:
         if asked.frequent is not None:
             self._some_words = kept
         if count <= GATHERED:
-            self._words = kept
+            self._words, self._kept = kept, int(count)
         return int(count)
 
     def _others(self) -> Iterator[tuple[Source, int, int]]:
@@ -252,20 +263,56 @@ class Searching:
 
     # Walking
 
-    def _walk(self, order: Order, limit: int) -> Generator[list[tuple[Any, ...]]]:
-        """Give the numbers of tasks that fulfil the conditions, in order, some at a time; with
-        their texts where these are to be looked at."""
-        size = READ_AT_ONCE if self._reads else limit
+    def _is_long(self, limit: int) -> bool:
+        """Whether the source is a list of so many that a page of it is sooner met on a walk past
+        all others than sorted by their places."""
+        if self._source is not self._words or self._kept <= (SORTED if self._where else 0):
+            return False
+        return self._followed(limit) < ENTRIES * self._kept
+
+    def _followed(self, limit: int) -> int:
+        """Return how many entries of an index are followed to meet so many of the list."""
+        return limit * self._view.counted(None) * 3 // (2 * self._kept)
+
+    def _met(self, order: Order, limit: int) -> list[int] | None:
+        """Return the numbers of so many of the list that are met on a walk in order; None where
+        these are too few."""
+        assert self._words
+        followed = self._followed(limit)
+        found: list[int] = []
+        for index, where in self._parts(order):
+            rest = self._beside_index(index)
+            rows = self._view.rows(
+                f"SELECT number FROM (SELECT number, {order.by.replace(' DESC', '')} FROM tasks "
+                f"INDEXED BY {index} WHERE {where} ORDER BY {order.by} LIMIT ?) AS tasks "
+                f"WHERE number IN ({self._words.sql}) AND {_elsewhere(rest) if rest else 'true'} "
+                f"ORDER BY {order.by} LIMIT ?",
+                (*where.values, followed, *self._words.values, *rest.values, limit - len(found)),
+            )
+            found += [row[0] for row in rows]
+            if len(found) == limit:
+                return found
+        return None
+
+    def _parts(self, order: Order) -> Iterator[tuple[str, Where]]:
+        """Give the parts of a walk in order, each a range of an index."""
         if "unblocks" in order.by:
             where = self._in_key(self._wanted)
             where.need(_READY)
             where.need(order.past, *order.place)
-            yield from self._walked("tasks_unblocking", where, order.by, size)
+            yield "tasks_unblocking", where
             return
         for where in self._ranges(*order.place):
             in_key = self._in_key(replace(self._wanted, priority=None, due_until=None))
             where.add(in_key)
-            yield from self._walked(self._index, where, order.by, size)
+            yield self._index, where
+
+    def _walk(self, order: Order, limit: int) -> Generator[list[tuple[Any, ...]]]:
+        """Give the numbers of tasks that fulfil the conditions, in order, some at a time; with
+        their texts where these are to be looked at."""
+        size = READ_AT_ONCE if self._reads else limit
+        for index, where in self._parts(order):
+            yield from self._walked(index, where, order.by, size)
 
     def _walked(
         self, index: str, where: Where, by: str, size: int
