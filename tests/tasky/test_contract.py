@@ -529,6 +529,25 @@ def test_a_graph_is_followed_to_a_depth_and_no_further(plan: Tasks) -> None:
     assert refusal(lambda: plan.get([ids[0]], fields=["colour"])).reason == "unknown_field"
 
 
+def test_what_waits_for_a_task_looks_different_once_that_has_another_name_or_status(
+    plan: Tasks,
+) -> None:
+    (hub,) = create(plan, "Hub")
+    waiting = [create(plan, f"W{number}", blockers=[hub])[0] for number in range(3)]
+
+    def touched(action: str, **fields: Any) -> list[str]:
+        before = plan.last_event()
+        edit(plan, action, hub, **fields)
+        return plan.touched_after(before)
+
+    assert touched("claim") == [hub]
+    assert touched("note", note="Half of it is done.") == [hub]
+    assert touched("update", details="Long", priority=5) == [hub]
+    assert touched("update", name="Centre") == sorted([hub, *waiting])
+    assert touched("complete") == sorted([hub, *waiting])
+    assert touched("delete") == sorted([hub, *waiting])
+
+
 def test_clearing_is_said_with_empty_text_and_null_says_nothing(plan: Tasks) -> None:
     (parent,) = create(plan, "Parent")
     (one,) = create(plan, "One", due_date="2026-12-01", details="Long", subtask_of=parent)
