@@ -2,6 +2,7 @@
 
 import uuid
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from datetime import datetime
 from functools import partial
 from typing import Protocol
@@ -162,10 +163,13 @@ class Tasks:
             if total is None:  # after the rows: a store may know by then how many match
                 found = reading.search(wanted, "", 0, True)
                 total = queries.Total(found.total, found.has_more)
-            short = reading.short_ids([row.task_id for row in rows]) if brief else {}
+            shown = [row.task_id for row in rows[:limit]]
+            short = reading.short_ids(shown) if brief else {}
+            details = reading.details(shown) if wanted.words else {}
         views = []
         for row in rows[:limit]:
-            view = row_view(row, wanted.words, short.get(row.task_id))
+            told = replace(row, details=details.get(row.task_id))
+            view = row_view(told, wanted.words, short.get(row.task_id))
             count = unblocks[row.task_id]
             views.append({**view, "unblocks": count.shown} if count.in_all else view)
         fit = budget.fitting(views) if brief else len(views)

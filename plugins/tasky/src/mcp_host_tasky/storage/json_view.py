@@ -51,6 +51,9 @@ class JsonView:
         kept = self.plan.tasks
         return {task_id: kept[task_id] for task_id in ids if task_id in kept}
 
+    def details(self, ids: Collection[str]) -> dict[str, str]:
+        return {task_id: task.details for task_id, task in self.tasks(ids).items()}
+
     def waiting(self, ids: Collection[str]) -> dict[str, list[str]]:
         found = {task_id: self.plan.waiting.get(task_id) for task_id in ids}
         return {task_id: sorted(waiting) for task_id, waiting in found.items() if waiting}
@@ -85,7 +88,7 @@ class JsonView:
         found = []
         for task in self._matches(wanted, 0):
             count = len(self.open_among(self.plan.waiting.get(task.task_id, ())))
-            found.append(replace(_summary(task, wanted), unblocks=count))
+            found.append(replace(_summary(task, wanted), unblocks=count, details=None))
         found.sort(key=lambda row: (-row.unblocks, row.sort_key))
         if after:
             start = (-after[0], after[1])

@@ -80,6 +80,8 @@ class Reading(Protocol):
 
     def tasks(self, ids: Collection[str]) -> dict[str, Task]: ...
 
+    def details(self, ids: Collection[str]) -> dict[str, str]: ...
+
     def waiting(self, ids: Collection[str]) -> dict[str, list[str]]:
         """The tasks that each of these blocks, in the order of their ids."""
 
@@ -115,7 +117,8 @@ class Reading(Protocol):
         self, wanted: Wanted, after: tuple[int, str] | None, limit: int
     ) -> list[Summary]:
         """The first `limit` matches for which the most open tasks wait, past one with so many and
-        that sort key; of those with equally many, in the order of every list."""
+        that sort key; of those with equally many, in the order of every list. They come without
+        their details, as more are looked at than are shown."""
 
     def counts(self) -> dict[Status, int]: ...
 

@@ -155,6 +155,12 @@ class SqlView:
         rows = self.rows(f"SELECT {TASK} FROM tasks WHERE task_id {clause}", (value,))
         return {row[0]: task_of(row) for row in rows}
 
+    def details(self, ids: Collection[str]) -> dict[str, str]:
+        clause, value = self.among(ids)
+        return dict(
+            self.rows(f"SELECT task_id, details FROM tasks WHERE task_id {clause}", (value,))
+        )
+
     def waiting(self, ids: Collection[str]) -> dict[str, list[str]]:
         clause, value = self.among(ids)
         sql = f"SELECT blocker_id, task_id FROM waits WHERE blocker_id {clause} ORDER BY 1, 2"
@@ -207,9 +213,9 @@ class SqlView:
         """Return what unblocks most among those of a source that fulfil the conditions."""
         if after:
             where.need("(unblocks < ? OR (unblocks = ? AND sort_key > ?))", after[0], *after)
-        columns = f"{SUMMARY}, {'details' if wanted.words else 'NULL'}, unblocks"
         sql = (
-            f"SELECT {columns} FROM {source} WHERE {where} ORDER BY unblocks DESC, sort_key LIMIT ?"
+            f"SELECT {SUMMARY}, NULL, unblocks FROM {source} WHERE {where} "
+            "ORDER BY unblocks DESC, sort_key LIMIT ?"
         )
         found = self.rows(sql, (*where.values, limit))
         return [replace(summary_of(row, wanted), unblocks=row[9]) for row in found]
