@@ -114,6 +114,53 @@ def test_an_expired_holder_that_shows_its_token_is_refused(plan: Tasks, plans: P
     assert one(plan, BEN, "release", task, token=theirs)["status"] == "completed"
 
 
+@pytest.mark.parametrize("fraction", [0, 1, 930_000, 999_999])
+def test_a_lease_lasts_as_long_as_it_says(plan: Tasks, plans: Plans, fraction: int) -> None:
+    (task,) = create(plan, "Dig")
+    plans.clock.forward(microseconds=fraction)
+    one(plan, ANN, "claim", task, lease_seconds=1)
+
+    plans.clock.forward(microseconds=999_999)
+    assert reason(plan, BEN, "claim", task) == "claimed"
+    plans.clock.forward(seconds=1)
+    assert one(plan, BEN, "claim", task)["claimed_by"] == "claude"
+
+
+def test_the_longest_lease_is_no_wrong_clocks(plan: Tasks, plans: Plans) -> None:
+    (task,) = create(plan, "Dig")
+    plans.clock.forward(microseconds=1)
+    one(plan, ANN, "claim", task, lease_seconds=604_800)
+
+    assert reason(plan, BEN, "claim", task) == "claimed"
+    assert names(plan, BEN, claimed_by="*") == ["Dig"]
+
+
+def test_a_token_that_proves_nothing_any_more_is_refused_where_nobody_holds_the_task(
+    plan: Tasks,
+) -> None:
+    (task,) = create(plan, "Dig")
+    token = one(plan, ANN, "claim", task)["claim_token"]
+    one(plan, ANN, "release", task)
+
+    for caller, shown in ((ANN, token), (NOBODY, token), (NOBODY, "invented")):
+        assert reason(plan, caller, "claim", task, token=shown) == "not_claimant"
+    assert "claimed_by" not in get(plan, task)
+    assert one(plan, ANN, "claim", task)["claim_token"] != token
+
+
+def test_an_undo_of_what_somebody_else_holds_warns(plan: Tasks) -> None:
+    (task,) = create(plan, "Dig")
+    changed = one(plan, ANN, "update", task, priority=5)
+    one(plan, BEN, "claim", task)
+
+    undone = one(plan, ANN, "undo", event_id=changed["event_id"])
+
+    assert (undone["priority"], len(undone["warnings"])) == (3, 1)
+    assert "holds this task" in undone["warnings"][0]
+    (held,) = plan.get([task], fields=["claimed_by", "priority"])
+    assert held == {"task_id": task, "claimed_by": "claude", "priority": 3}
+
+
 def test_after_a_restart_an_agent_takes_its_claim_up_again_with_its_token(plan: Tasks) -> None:
     (task,) = create(plan, "Dig")
     token = one(plan, ANN, "claim", task)["claim_token"]

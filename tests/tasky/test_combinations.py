@@ -84,6 +84,7 @@ WAYS: dict[str, dict[str, int]] = {
     "all are gathered after some texts": {"GATHERED": 40, "FEW": 10, "READ_AT_ONCE": 7, "READ": 7},
     "texts of the few are read": {"GATHERED": 40, "FEW": 1_000},
     "lists are walked past": {"SORTED": 0, "ENTRIES": 1_000_000},
+    "what is new is looked for on a walk": {"NEW": 20, "PASSED": 150, "DATED": 900},
     "long lists are walked past": {"SORTED": 30, "ENTRIES": 1_000_000, "LOOKED_UP": 25},
     "few beginnings are spelt out": {"EXPANSIONS": 1, "FEW": 20},
     "few beginnings are spelt out, few are gathered": {"EXPANSIONS": 1, "FEW": 20, "GATHERED": 40},

@@ -18,6 +18,7 @@ from .task import (
     Task,
     Wanted,
     latest_lease,
+    lease_end,
     owned_key,
     written,
 )
@@ -43,6 +44,7 @@ __all__ = [
     "Wanted",
     "fold",
     "latest_lease",
+    "lease_end",
     "owned_key",
     "parse_when",
     "snippet",

@@ -70,9 +70,15 @@ class Claim:
         return seconds(now) < self.until <= latest_lease(now)
 
 
+def lease_end(now: datetime, length: int) -> str:
+    """Return when a lease of so many seconds ends that begins now: at a whole second, no sooner."""
+    end = now + timedelta(seconds=length)
+    return seconds(end + timedelta(microseconds=-end.microsecond % 1_000_000))
+
+
 def latest_lease(now: datetime) -> str:
     """Return the latest end that a lease made by now can have."""
-    return seconds(now + timedelta(seconds=LIMITS.lease_seconds))
+    return lease_end(now, LIMITS.lease_seconds)
 
 
 class Source(NamedTuple):

@@ -3,10 +3,9 @@
 import secrets
 from collections.abc import Iterator
 from dataclasses import replace
-from datetime import timedelta
 
 from ..errors import ConflictError, NotFoundError
-from ..model import Claim, Status, Summary, Task, Wanted, latest_lease
+from ..model import Claim, Status, Summary, Task, Wanted, latest_lease, lease_end
 from ..model.dates import seconds
 from .draft import Stamp
 from .inputs import Operation
@@ -17,14 +16,15 @@ _MOST_COUNTED = 1_000
 
 
 def take(work: Work, task: Task, operation: Operation, stamp: Stamp) -> str:
-    """Take a task or hold it longer; return the token that proves it."""
+    """Take a task or hold it longer; return the token that proves it. Whoever shows the token of a
+    claim that ended means to go on, and is told: the task may have been another's since."""
     if not task.is_open:
         raise ConflictError(
             f"“{task.name}” is {task.status}; only a pending task can be claimed.",
             reason="not_open",
         )
     claim = task.live_claim(work.at)
-    if claim is None and operation.action == "renew":
+    if claim is None and (operation.action == "renew" or operation.token is not None):
         raise _lost(task)
     if claim is None:
         return _claim(work, task, operation, stamp)
@@ -100,8 +100,7 @@ def _claim(work: Work, task: Task, operation: Operation, stamp: Stamp) -> str:
 
 
 def _until(work: Work, operation: Operation) -> str:
-    lease = timedelta(seconds=operation.lease_seconds or work.plan.lease_seconds)
-    return seconds(work.at + lease)
+    return lease_end(work.at, operation.lease_seconds or work.plan.lease_seconds)
 
 
 def _ready(work: Work, tags: tuple[str, ...]) -> Iterator[tuple[Task, Unblocks]]:

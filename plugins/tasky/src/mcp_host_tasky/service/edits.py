@@ -140,6 +140,9 @@ def _undo(work: Work, operation: Operation, stamp: Stamp) -> None:
         claims.check_fence(work, task, operation, stamp)
 
     for task_id in undo(work.draft, event_id, stamp, operation.undo_token, refuse_held):
+        task = work.draft.task(task_id)
+        if task and operation.token is None:
+            work.warn(stamp.item, claims.check_fence(work, task, operation, stamp, warns=True))
         work.touched(task_id, stamp)
 
 

@@ -37,6 +37,8 @@ FIELDS = (
     "discovered_from",
     "discovered",
     "source",
+    "claimed_by",
+    "claimed_until",
 )
 ON_REQUEST = ("history",)
 
