@@ -526,6 +526,8 @@ def test_a_graph_is_followed_to_a_depth_and_no_further(plan: Tasks) -> None:
     plan.create([{"name": f"S{n}", "blockers": [hub]} for n in range(150)], ME)
     views = plan.get([str(hub)], depth=1)
     assert (len(views), views[0]["blocks_total"], len(views[0]["blocks"])) == (101, 150, 100)  # type: ignore[arg-type]
+    claimed = edit(plan, "claim", str(hub))
+    assert (claimed["blocks_total"], claimed["blocks"]) == (150, views[0]["blocks"])
     assert refusal(lambda: plan.get([ids[0]], fields=["colour"])).reason == "unknown_field"
 
 

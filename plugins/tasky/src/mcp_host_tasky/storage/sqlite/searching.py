@@ -29,9 +29,9 @@ ENTRIES = 5
 NEW = 10_000
 """What is new may stand at the end of every list, where a walk comes last: so much is gathered."""
 DATED = 60_000
-"""So much of it where no words are asked for and a walk past so many tasks does not fill the page:
-what is new stands side by side, and is soon read."""
+"""So much of it where no words are asked for: what is new stands side by side, and is soon read."""
 PASSED = 20_000
+"""So many tasks are met on a walk before that, as its page may be full by then."""
 FEW = 2_000
 """Of so many tasks each text is read where many more have the words."""
 MERGED = 250
