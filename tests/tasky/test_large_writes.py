@@ -140,3 +140,24 @@ def test_a_pause_has_the_index_of_words_take_in_what_was_written(plans: Plans) -
     plan.tidy(is_pause=True)
 
     assert (before, waiting()) == (1, 0)
+
+
+def test_a_task_with_another_name_stays_in_its_page_and_no_index_is_told(plans: Plans) -> None:
+    """Else PostgreSQL writes to every index for every renamed task."""
+    plan = plans.open("postgresql")
+    location = plans.location("postgresql")
+    made = plan.create([{"name": f"Task {n}", "details": "word " * 100} for n in range(300)], ME)
+
+    def pages() -> list[tuple[int, str]]:
+        with psycopg.connect(location.url) as server:
+            place = "split_part(ctid::text, ',', 1)"
+            table = f'"{location.schema}".tasks'
+            rows = server.execute(f"SELECT number, {place} FROM {table} ORDER BY 1".encode())
+            return [(int(number), str(page)) for number, page in rows.fetchall()]
+
+    before = pages()
+    renamed = [{"action": "update", "task_id": one["task_id"], "name": "Other"} for one in made]
+    plan.edit(renamed[::20], ME)
+
+    assert pages() == before
+    assert len(set(dict(before).values())) > 10
