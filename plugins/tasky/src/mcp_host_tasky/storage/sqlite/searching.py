@@ -249,9 +249,9 @@ class Searching:
         return int(self._view.rows(sql, (*source.values, *self._where.values))[0][0])
 
     def _in_order(self, source: Source, order: Order, limit: int) -> list[int]:
-        """Return the first of a source. What is soon found is found again for the total: to sort a
-        few of it takes a fourth of the time in which all that match are kept."""
-        if source is self._words and not self._kept:
+        """Return the first of a source. Where the total is known, or what is new is counted sooner
+        than its places are kept, these are only sorted: that takes a fourth of the time."""
+        if self._words is not None and self._counted is None:
             return self._sorted(source, order, limit)
         sql = (
             f"SELECT places.number FROM {self._joined(source)} AND {order.past} "
