@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from mcp_host_tasky.service import Caller, Search, Tasks
-from mcp_host_tasky.storage.postgres import conditions, limits, searching
+from mcp_host_tasky.storage.postgres import conditions, frequency, limits, searching
 from mcp_host_tasky.storage.sql import view as sql_view
 from mcp_host_tasky.storage.sqlite import searching as sqlite_searching
 from tasky_lab import ME, Clock, Ids, Plans
@@ -170,7 +170,7 @@ def test_of_a_beginning_of_several_words_the_total_is_no_guess(
     plan = plans.open("postgresql")
     oldest = [{"name": f"{('xyzab', 'xyzcd')[number % 2]} {number}"} for number in range(100)]
     plan.create([*oldest, *({"name": f"other {number}"} for number in range(1_100))], ME)
-    for room in (searching, sql_view):
+    for room in (frequency, searching, sql_view):
         monkeypatch.setattr(room, "COUNTED", 150)
     monkeypatch.setattr(limits, "SURE", 0)
     monkeypatch.setattr(limits, "SAMPLE", 200)
@@ -193,7 +193,7 @@ def test_of_two_words_together_a_total_that_is_counted_no_further_is_true(
     plan = plans.open("postgresql")
     names = ["red fox" if number in having else "red hen" for number in range(1_200)]
     plan.create([{"name": f"{name} {number}"} for number, name in enumerate(names)], ME)
-    for room in (searching, sql_view):
+    for room in (frequency, searching, sql_view):
         monkeypatch.setattr(room, "COUNTED", 40)
     monkeypatch.setattr(limits, "SURE", 0)
     monkeypatch.setattr(limits, "SAMPLE", 200)

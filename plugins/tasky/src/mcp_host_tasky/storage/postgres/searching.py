@@ -7,11 +7,8 @@ one has the words is looked up by its number, until the page is full.
 
 # ruff: noqa: S608  statements are put together from this room's own constants; values are bound
 
-import math
-import random
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
-from functools import cache
 from typing import Any, Protocol
 
 from ...model import Found, Status, Summary, Wanted
@@ -20,6 +17,7 @@ from ..store import COUNTED
 from . import limits
 from .conditions import HAS_WORDS, Conditions, dates
 from .dated import first_of_dated
+from .frequency import Frequency
 from .listing import Listing, array
 from .text_query import KnownWords, TextQuery
 from .walk import WALK, WALK_WAITING, Walk
@@ -50,14 +48,6 @@ class View(KnownWords, Protocol):
     ) -> Found: ...
 
 
-@cache
-def _drawn(count: int) -> list[float]:
-    """Return so many places between 0 and 1, one drawn by chance from each of as many parts. They
-    are always the same, so that what stands there is soon found again."""
-    chance = random.Random(count)  # noqa: S311  nothing is to be kept secret
-    return [(part + chance.random()) / count for part in range(count)]
-
-
 class Searching:
     """One search over a view."""
 
@@ -66,8 +56,7 @@ class Searching:
         self._wanted = wanted
         self._words = TextQuery(view, wanted)
         self._query = self._words.text
-        self._known_sample: tuple[int, int] | None = None
-        self._known_estimate: int | None = None
+        self._frequency = Frequency(view, wanted, self._words)
         self._conditions = Conditions(view, wanted)
         self._listing = Listing(view, wanted, self._query, self._conditions)
 
@@ -76,8 +65,8 @@ class Searching:
         if not self._wanted.words:
             return self._without_words(after, limit, count=count)
         if self._are_only_words:
-            expected = self._share() * self._view.counted(None)
-            if expected > limits.SURE and self._is_proven_common():
+            expected = self._frequency.share() * self._view.counted(None)
+            if expected > limits.SURE and self._frequency.is_proven_common():
                 return self._found(self._walked(after, limit), COUNTED + 1)
             # Where they are more than are listed, they are more than are counted.
             most = max(limits.SORTED, COUNTED)
@@ -132,8 +121,8 @@ class Searching:
 
     def _is_list_short(self) -> bool:
         """Whether a list of all that have the words is made sooner than a page is met without."""
-        expected = self._share() * self._view.counted(None)
-        return expected <= limits.SORTED and expected * self._share() <= limits.GATHERED
+        expected = self._frequency.share() * self._view.counted(None)
+        return expected <= limits.SORTED and expected * self._frequency.share() <= limits.GATHERED
 
     def _listed(
         self, after: str, limit: int, *, count: bool, most: int | None = None
@@ -160,24 +149,6 @@ class Searching:
             return limits.FOLLOWED
         expected = (limit + 1) * self._view.counted(None) // len(numbers)
         return min(limits.FOLLOWED, max(limits.FOLLOWED // 2, expected * 3 // 2))
-
-    def _is_proven_common(self) -> bool:
-        """Whether more tasks than are counted have the words, where that is soon known: by the
-        sample; of one word by the database's statistics, where the sample does not speak against
-        them; or by what the planner knows of common words that begin so. To list all that have the
-        words takes the database longer."""
-        found, drawn = self._sample()
-        usual = drawn * COUNTED / self._view.counted(None)
-        # If only so many had them, chance would draw more than this once in a million searches.
-        if found > usual + 6 * math.sqrt(usual) + 3:
-            return True
-        if some := self._words.of_some():
-            sql = "SELECT number FROM words WHERE words @@ ?::tsquery"
-            every = f"WITH every AS MATERIALIZED ({sql}) SELECT number FROM every"
-            return self._view.count(every, (some,)) > COUNTED
-        is_told = self._is_one_word and not self._words.is_spelt_out
-        # The statistics may be of before many changes.
-        return is_told and self._estimated() > limits.SURE and found > usual / 2
 
     def _examined(self, after: str, limit: int) -> Found:
         """Return the page, and the total among the first tasks in list order."""
@@ -249,44 +220,6 @@ class Searching:
             counts.append((count, sql, list(values)))
         count, sql, bound = min(counts, default=(limits.CANDIDATES + 1, "", []))
         return (sql, bound) if count <= limits.CANDIDATES else None
-
-    @property
-    def _is_one_word(self) -> bool:
-        return len(self._wanted.words) == 1
-
-    def _share(self) -> float:
-        """Return about which part of the texts has the words."""
-        if not self._is_one_word:
-            return self._sampled()
-        return self._estimated() / max(1, self._view.counted(None))
-
-    def _estimated(self) -> int:
-        """Return how many tasks have the words as far as the planner knows, which takes several
-        words for independent."""
-        if self._known_estimate is None:
-            sql = "EXPLAIN (FORMAT JSON) SELECT 1 FROM words WHERE words @@ ?::tsquery"
-            ((plan,),) = self._view.rows(sql, (self._query,))
-            self._known_estimate = int(plan[0]["Plan"]["Plan Rows"])
-        return self._known_estimate
-
-    def _sampled(self) -> float:
-        """Return which part of the drawn texts has the words."""
-        found, drawn = self._sample()
-        return found / max(1, drawn)
-
-    def _sample(self) -> tuple[int, int]:
-        """Return how many of some texts have the words, and how many texts that were. They are
-        drawn from all over the plan: what was written together is about the same things."""
-        if self._known_sample is None:
-            last = self._view.last_number()
-            numbers = {1 + int(place * last) for place in _drawn(limits.SAMPLE)}
-            ((found, drawn),) = self._view.rows(
-                "SELECT count(*) FILTER (WHERE words @@ ?::tsquery), count(*) FROM words "
-                "WHERE number = ANY (?::bigint[])",
-                (self._query, array(numbers)),
-            )
-            self._known_sample = (found, drawn)
-        return self._known_sample
 
     # No words
 

@@ -18,6 +18,7 @@ from ..sql import Where, common_conditions
 from ..store import COUNTED, EXAMINED
 from .asking import Asked, asked
 from .texts import fits, needles
+from .walks import Order, Walks, listed, unblocking
 
 GATHERED = 18_000
 """Up to so many tasks that may match are gathered and sorted; more are met soon on a walk."""
@@ -44,7 +45,6 @@ READ_AT_ONCE = 100
 READ = 4_000
 """After so many texts in vain all that have the words are gathered, however many they are; no more
 than so many that were gathered have their texts read."""
-_READY = "status = 'pending' AND open_blockers = 0 AND held_up = 0"
 
 
 class View(Protocol):
@@ -65,32 +65,11 @@ class View(Protocol):
     def counted(self, status: Status | None) -> int: ...
 
 
-class Order(NamedTuple):
-    """An order of tasks, and the condition that they stand past a place in it."""
-
-    by: str
-    past: str
-    place: Sequence[Any]
-
-
 class Source(NamedTuple):
     """A SELECT of the numbers of tasks among which all that match are."""
 
     sql: str
     values: Sequence[Any]
-
-
-def listed(after: str) -> Order:
-    """The order of every list, past a sort key."""
-    return Order("sort_key", "sort_key > ?", (after,))
-
-
-def unblocking(after: tuple[int, str] | None) -> Order:
-    """What unblocks most first, past one with so many and that sort key."""
-    by = "unblocks DESC, sort_key"
-    if after is None:
-        return Order(by, "true", ())
-    return Order(by, "(unblocks < ? OR (unblocks = ? AND sort_key > ?))", (after[0], *after))
 
 
 _NONE = Source("SELECT number FROM tasks WHERE false", ())
@@ -109,6 +88,7 @@ class Searching:
     def __init__(self, view: View, wanted: Wanted) -> None:
         self._view = view
         self._wanted = wanted
+        self._walks = Walks(wanted)
         self._asked = asked(view, wanted)
         self._needles = needles(wanted)
         self._words = _matching(self._asked.exact) if self._asked else None
@@ -303,10 +283,10 @@ class Searching:
         """Return the numbers of so many matches, of those of a list if there is one, that are met
         among the first so many on a walk in order; None where these are too few."""
         found: list[int] = []
-        for index, where, besides in self._parts(order):
+        for index, where, besides in self._walks.parts(order):
             if among:
                 besides.need(f"number IN ({among.sql})", *among.values)
-            if rest := self._beside_index(index):
+            if rest := self._walks.beside(index):
                 besides.need(_elsewhere(rest), *rest.values)
             rows = self._view.rows(
                 f"SELECT number FROM (SELECT number, {order.by.replace(' DESC', '')} FROM tasks "
@@ -319,31 +299,18 @@ class Searching:
                 return found
         return None
 
-    def _parts(self, order: Order) -> Iterator[tuple[str, Where, Where]]:
-        """Give the parts of a walk in order: each an index, a range of it, and what the sort key
-        tells besides."""
-        if "unblocks" in order.by:
-            where = Where()
-            where.need(_READY)
-            where.need(order.past, *order.place)
-            yield "tasks_unblocking", where, self._in_key(self._wanted)
-            return
-        for where in self._ranges(*order.place):
-            in_key = self._in_key(replace(self._wanted, priority=None, due_until=None))
-            yield self._index, where, in_key
-
     def _walk(self, order: Order, limit: int) -> Generator[list[tuple[Any, ...]]]:
         """Give the numbers of tasks that fulfil the conditions, in order, some at a time; with
         their texts where these are to be looked at."""
         size = READ_AT_ONCE if self._reads else limit
-        for index, where, in_key in self._parts(order):
+        for index, where, in_key in self._walks.parts(order):
             where.add(in_key)
             yield from self._walked(index, where, order.by, size)
 
     def _walked(
         self, index: str, where: Where, by: str, size: int
     ) -> Iterator[list[tuple[Any, ...]]]:
-        rest = self._beside_index(index)
+        rest = self._walks.beside(index)
         if rest:
             where.need(_elsewhere(rest), *rest.values)
         source = f"tasks INDEXED BY {index}"
@@ -356,73 +323,15 @@ class Searching:
             )
         yield from self._view.walk(sql, where.values, size)
 
-    @property
-    def _index(self) -> str:
-        return "tasks_order" if self._wanted.ready_for is None else "tasks_ready"
-
-    @property
-    def _status(self) -> Status | None:
-        """The status that a walk in list order is to look for; the index of what is ready has none
-        but pending tasks."""
-        if self._wanted.ready_for is not None:
-            return None
-        return Status.PENDING if self._wanted.waiting else self._wanted.status
-
-    def _ranges(self, after: str = "", *, has_status: bool = True) -> list[Where]:
-        """Return the parts of the list that can match, past a place, each a range of its index: in
-        each priority what is due comes first. They are of the wanted status, if told so."""
-        wanted = self._wanted
-        levels = [5 - wanted.priority] if wanted.priority else list(range(5))
-        ends = [(f"{level}", f"{level}{wanted.due_until or ''}~") for level in levels]
-        if not wanted.due_until:
-            ends = [(ends[0][0], ends[-1][1])]
-        found = []
-        for low, high in ends:
-            if after < high:
-                where = Where()
-                where.need("sort_key > ? AND sort_key < ?", max(low, after), high)
-                if wanted.ready_for is not None:
-                    ready = common_conditions(wanted.only(ready_for=wanted.ready_for))
-                    where.add(ready)
-                if has_status and self._status:
-                    where.need("status = ?", self._status.value)
-                found.append(where)
-        return found
-
-    def _beside_index(self, index: str) -> Where:
-        """Return the conditions that the index of a walk knows nothing of."""
-        wanted = self._wanted
-        rest = replace(
-            wanted,
-            words=(),
-            tags=(),
-            status=None,
-            priority=None,
-            due_until=None,
-            created_after=None,
-        )
-        if index == "tasks_ready":
-            rest = replace(rest, ready_for=None)
-        return common_conditions(rest)
-
-    def _in_key(self, wanted: Wanted) -> Where:
-        """Return the conditions on times and priority, which are looked up in the sort key."""
-        where = common_conditions(wanted.only(priority=wanted.priority))
-        if wanted.due_until:
-            where.need("substr(sort_key, 2, 20) <= ?", wanted.due_until)
-        if wanted.created_after:
-            where.need("substr(sort_key, 22, 27) > ?", wanted.created_after)
-        return where
-
     def _total_of_walk(self) -> tuple[int, bool]:
         """Count what matches among the first tasks in list order; what the index of the walk has
         is not of those."""
-        rest = self._beside_index(self._index)
+        rest = self._walks.beside(self._walks.index)
         fits = Where()
         if created := self._wanted.created_after:
             fits.need("substr(sort_key, 22, 27) > ?", created)
         most = EXAMINED if fits else COUNTED
-        status = self._status if fits and not rest and not self._wanted.due_until else None
+        status = self._walks.status if fits and not rest and not self._wanted.due_until else None
         if status:
             # What few have is met past many others, which are looked at as well, though sooner.
             fits.need("status = ?", status.value)
@@ -433,9 +342,9 @@ class Searching:
             most = LOOKED_UP
         columns = f"number, sort_key{', status' if status else ''}"  # no more than the index has
         total = looked_at = 0
-        for where in self._ranges(has_status=status is None):
+        for where in self._walks.ranges(has_status=status is None):
             sql = (
-                f"SELECT {columns} FROM tasks INDEXED BY {self._index} WHERE {where} "
+                f"SELECT {columns} FROM tasks INDEXED BY {self._walks.index} WHERE {where} "
                 f"ORDER BY sort_key LIMIT {most + 1 - looked_at}"
             )
             counted = f"SELECT count(*), count(CASE WHEN {fits} THEN 1 END) FROM ({sql}) AS tasks"
@@ -455,7 +364,7 @@ class Searching:
         if self._words:
             asked = replace(asked, status=None)
         where = common_conditions(replace(asked, priority=None))
-        in_key = self._in_key(wanted)
+        in_key = self._walks.in_key(wanted)
         where.add(in_key)
         return where
 

@@ -10,8 +10,9 @@ from typing import Any
 
 from ...model import Found, Summary, Task, Wanted
 from ..sql import SqlView, Where
-from .searching import Searching, listed, unblocking
+from .searching import Searching
 from .texts import Retold, plain, retold, text_of
+from .walks import listed, unblocking
 
 
 class SqliteView(SqlView):

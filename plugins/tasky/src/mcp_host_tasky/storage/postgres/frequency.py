@@ -1,0 +1,101 @@
+"""How many tasks of PostgreSQL's have the words of a search, as far as that is soon known."""
+
+# ruff: noqa: S608  statements are put together from this room's own constants; values are bound
+
+import math
+import random
+from collections.abc import Sequence
+from functools import cache
+from typing import Any, Protocol
+
+from ...model import Status, Wanted
+from ..store import COUNTED
+from . import limits
+from .listing import array
+from .text_query import KnownWords, TextQuery
+
+
+class View(KnownWords, Protocol):
+    """What this room needs of a view of the store."""
+
+    def counted(self, status: Status | None) -> int: ...
+
+    def last_number(self) -> int: ...
+
+    def count(self, matches: str, values: Sequence[Any], most: int = COUNTED) -> int: ...
+
+
+@cache
+def _drawn(count: int) -> list[float]:
+    """Return so many places between 0 and 1, one drawn by chance from each of as many parts. They
+    are always the same, so that what stands there is soon found again."""
+    chance = random.Random(count)  # noqa: S311  nothing is to be kept secret
+    return [(part + chance.random()) / count for part in range(count)]
+
+
+class Frequency:
+    """How frequent the words are: by the planner's statistics, and by texts that are read."""
+
+    def __init__(self, view: View, wanted: Wanted, words: TextQuery) -> None:
+        self._view = view
+        self._wanted = wanted
+        self._words = words
+        self._query = words.text
+        self._known_sample: tuple[int, int] | None = None
+        self._known_estimate: int | None = None
+
+    def is_proven_common(self) -> bool:
+        """Whether more tasks than are counted have the words, where that is soon known: by the
+        sample; of one word by the database's statistics, where the sample does not speak against
+        them; or by what the planner knows of common words that begin so. To list all that have the
+        words takes the database longer."""
+        found, drawn = self._sample()
+        usual = drawn * COUNTED / self._view.counted(None)
+        # If only so many had them, chance would draw more than this once in a million searches.
+        if found > usual + 6 * math.sqrt(usual) + 3:
+            return True
+        if some := self._words.of_some():
+            sql = "SELECT number FROM words WHERE words @@ ?::tsquery"
+            every = f"WITH every AS MATERIALIZED ({sql}) SELECT number FROM every"
+            return self._view.count(every, (some,)) > COUNTED
+        is_told = self._is_one_word and not self._words.is_spelt_out
+        # The statistics may be of before many changes.
+        return is_told and self._estimated() > limits.SURE and found > usual / 2
+
+    @property
+    def _is_one_word(self) -> bool:
+        return len(self._wanted.words) == 1
+
+    def share(self) -> float:
+        """Return about which part of the texts has the words."""
+        if not self._is_one_word:
+            return self._sampled()
+        return self._estimated() / max(1, self._view.counted(None))
+
+    def _estimated(self) -> int:
+        """Return how many tasks have the words as far as the planner knows, which takes several
+        words for independent."""
+        if self._known_estimate is None:
+            sql = "EXPLAIN (FORMAT JSON) SELECT 1 FROM words WHERE words @@ ?::tsquery"
+            ((plan,),) = self._view.rows(sql, (self._query,))
+            self._known_estimate = int(plan[0]["Plan"]["Plan Rows"])
+        return self._known_estimate
+
+    def _sampled(self) -> float:
+        """Return which part of the drawn texts has the words."""
+        found, drawn = self._sample()
+        return found / max(1, drawn)
+
+    def _sample(self) -> tuple[int, int]:
+        """Return how many of some texts have the words, and how many texts that were. They are
+        drawn from all over the plan: what was written together is about the same things."""
+        if self._known_sample is None:
+            last = self._view.last_number()
+            numbers = {1 + int(place * last) for place in _drawn(limits.SAMPLE)}
+            ((found, drawn),) = self._view.rows(
+                "SELECT count(*) FILTER (WHERE words @@ ?::tsquery), count(*) FROM words "
+                "WHERE number = ANY (?::bigint[])",
+                (self._query, array(numbers)),
+            )
+            self._known_sample = (found, drawn)
+        return self._known_sample

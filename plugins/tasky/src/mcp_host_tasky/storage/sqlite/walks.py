@@ -1,0 +1,111 @@
+"""Walks through tasks in an order, along an index: which ranges of which index can match, and what
+is to be looked at besides."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+from ...model import Status, Wanted
+from ..sql import Where, common_conditions
+
+_READY = "status = 'pending' AND open_blockers = 0 AND held_up = 0"
+
+
+class Order(NamedTuple):
+    """An order of tasks, and the condition that they stand past a place in it."""
+
+    by: str
+    past: str
+    place: Sequence[Any]
+
+
+def listed(after: str) -> Order:
+    """The order of every list, past a sort key."""
+    return Order("sort_key", "sort_key > ?", (after,))
+
+
+def unblocking(after: tuple[int, str] | None) -> Order:
+    """What unblocks most first, past one with so many and that sort key."""
+    by = "unblocks DESC, sort_key"
+    if after is None:
+        return Order(by, "true", ())
+    return Order(by, "(unblocks < ? OR (unblocks = ? AND sort_key > ?))", (after[0], *after))
+
+
+class Walks:
+    """The walks to what a search wants."""
+
+    def __init__(self, wanted: Wanted) -> None:
+        self._wanted = wanted
+
+    def parts(self, order: Order) -> Iterator[tuple[str, Where, Where]]:
+        """Give the parts of a walk in order: each an index, a range of it, and what the sort key
+        tells besides."""
+        if "unblocks" in order.by:
+            where = Where()
+            where.need(_READY)
+            where.need(order.past, *order.place)
+            yield "tasks_unblocking", where, self.in_key(self._wanted)
+            return
+        for where in self.ranges(*order.place):
+            in_key = self.in_key(replace(self._wanted, priority=None, due_until=None))
+            yield self.index, where, in_key
+
+    @property
+    def index(self) -> str:
+        """The index that a walk in list order goes along."""
+        return "tasks_order" if self._wanted.ready_for is None else "tasks_ready"
+
+    @property
+    def status(self) -> Status | None:
+        """The status that a walk in list order is to look for; the index of what is ready has none
+        but pending tasks."""
+        if self._wanted.ready_for is not None:
+            return None
+        return Status.PENDING if self._wanted.waiting else self._wanted.status
+
+    def ranges(self, after: str = "", *, has_status: bool = True) -> list[Where]:
+        """Return the parts of the list that can match, past a place, each a range of its index: in
+        each priority what is due comes first. They are of the wanted status, if told so."""
+        wanted = self._wanted
+        levels = [5 - wanted.priority] if wanted.priority else list(range(5))
+        ends = [(f"{level}", f"{level}{wanted.due_until or ''}~") for level in levels]
+        if not wanted.due_until:
+            ends = [(ends[0][0], ends[-1][1])]
+        found = []
+        for low, high in ends:
+            if after < high:
+                where = Where()
+                where.need("sort_key > ? AND sort_key < ?", max(low, after), high)
+                if wanted.ready_for is not None:
+                    ready = common_conditions(wanted.only(ready_for=wanted.ready_for))
+                    where.add(ready)
+                if has_status and self.status:
+                    where.need("status = ?", self.status.value)
+                found.append(where)
+        return found
+
+    def beside(self, index: str) -> Where:
+        """Return the conditions that the index of a walk knows nothing of."""
+        wanted = self._wanted
+        rest = replace(
+            wanted,
+            words=(),
+            tags=(),
+            status=None,
+            priority=None,
+            due_until=None,
+            created_after=None,
+        )
+        if index == "tasks_ready":
+            rest = replace(rest, ready_for=None)
+        return common_conditions(rest)
+
+    def in_key(self, wanted: Wanted) -> Where:
+        """Return the conditions on times and priority, which are looked up in the sort key."""
+        where = common_conditions(wanted.only(priority=wanted.priority))
+        if wanted.due_until:
+            where.need("substr(sort_key, 2, 20) <= ?", wanted.due_until)
+        if wanted.created_after:
+            where.need("substr(sort_key, 22, 27) > ?", wanted.created_after)
+        return where
