@@ -1,8 +1,7 @@
 """The conditions of a search of PostgreSQL, as they are looked up one way or another."""
 
-from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, Protocol
+from typing import Protocol
 
 from ...model import Wanted
 from ..sql import LISTED, Where, common_conditions
@@ -16,10 +15,8 @@ LISTED_TAG = "(number IN (SELECT number FROM tagged WHERE tag = ?)) IS TRUE"
 class Counting(Protocol):
     """What this room needs of a view of the store."""
 
-    tag_counts: dict[str, tuple[int, int]]
-    """How many tasks have a tag, counted up to a bound, and that bound; one more is many more."""
-
-    def count(self, matches: str, values: Sequence[Any], most: int) -> int: ...
+    def having_tag(self, tag: str, most: int) -> int:
+        """How many tasks have a tag, at least one more than so many where more have it."""
 
 
 def dates(wanted: Wanted) -> list[tuple[str, str]]:
@@ -70,11 +67,4 @@ class Conditions:
 
     def can_be_listed(self, tag: str) -> bool:
         """Whether so few have a tag that a walk lists them once, and looks none up by itself."""
-        counted, bound = self._view.tag_counts.get(tag, (1, 0))
-        if counted > bound and bound < self._listed:
-            counted, bound = (
-                self._view.count("SELECT 1 FROM tagged WHERE tag = ?", (tag,), self._listed),
-                self._listed,
-            )
-            self._view.tag_counts[tag] = counted, bound
-        return counted <= self._listed
+        return self._view.having_tag(tag, self._listed) <= self._listed

@@ -14,34 +14,26 @@ from typing import Any, Protocol
 from ...model import Found, Status, Summary, Wanted
 from ..sql import FEW, LISTED, SOME, SUMMARY, Where, common_conditions, summary_of
 from ..store import COUNTED
-from . import limits
-from .conditions import HAS_WORDS, Conditions, dates
+from . import frequency, limits
+from .conditions import HAS_WORDS, Conditions, Counting, dates
 from .dated import first_of_dated
-from .frequency import Frequency
 from .listing import Listing, array
-from .text_query import KnownWords, TextQuery
+from .text_query import TextQuery
 from .walk import WALK, WALK_WAITING, Walk
 
 _FIRST_HAS_WORDS = HAS_WORDS.format("first")
 
 
-class View(KnownWords, Protocol):
+class View(frequency.View, Counting, Protocol):
     """What this room needs of a view of the store."""
 
     lists: dict[tuple[str, ...], list[int] | None]
-    tag_counts: dict[str, tuple[int, int]]
 
     def among(self, values: Collection[Any]) -> tuple[str, Any]: ...
 
     def with_tags(self, tags: Collection[str]) -> tuple[str, list[Any]] | None: ...
 
     def summaries(self, numbers: Collection[int], wanted: Wanted) -> list[Summary]: ...
-
-    def counted(self, status: Status | None) -> int: ...
-
-    def last_number(self) -> int: ...
-
-    def count(self, matches: str, values: Sequence[Any], most: int = COUNTED) -> int: ...
 
     def found(
         self, rows: list[Summary], total: int, wanted: Wanted, *, is_part: bool = False
@@ -56,7 +48,7 @@ class Searching:
         self._wanted = wanted
         self._words = TextQuery(view, wanted)
         self._query = self._words.text
-        self._frequency = Frequency(view, wanted, self._words)
+        self._frequency = frequency.Frequency(view, wanted, self._words)
         self._conditions = Conditions(view, wanted)
         self._listing = Listing(view, wanted, self._query, self._conditions)
 

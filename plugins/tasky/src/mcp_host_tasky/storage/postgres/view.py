@@ -33,8 +33,8 @@ class PostgresView(SqlView):
         self._now = now
         self.lists: dict[tuple[str, ...], list[int] | None] = {}
         """What a search listed: one by what unblocks most needs it twice."""
-        self.tag_counts: dict[str, tuple[int, int]] = {}
-        """What a search counted: tags are asked for more than once."""
+        self._tag_counts: dict[str, tuple[int, int]] = {}
+        """How many have a tag, and up to how many that was counted: it is asked more than once."""
 
     def now(self) -> datetime:
         return self._now
@@ -93,7 +93,7 @@ class PostgresView(SqlView):
 
     def apply(self, changes: Changes) -> None:
         self.lists.clear()
-        self.tag_counts.clear()
+        self._tag_counts.clear()
         with _together(self._connection):
             super().apply(changes)
 
@@ -138,6 +138,14 @@ class PostgresView(SqlView):
 
     def drop_words(self, numbers: list[int]) -> None:
         self.run("DELETE FROM words WHERE number = ?", [(number,) for number in numbers])
+
+    def having_tag(self, tag: str, most: int) -> int:
+        """Return how many tasks have a tag, at least one more than so many where more have it."""
+        counted, bound = self._tag_counts.get(tag, (1, 0))
+        if counted > bound and bound < most:
+            counted = self.count("SELECT 1 FROM tagged WHERE tag = ?", (tag,), most)
+            self._tag_counts[tag] = counted, most
+        return counted
 
     def search(self, wanted: Wanted, after: str, limit: int, count: bool) -> Found:
         return Searching(self, wanted).page(after, limit, count=count)

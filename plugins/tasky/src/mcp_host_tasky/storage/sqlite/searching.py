@@ -139,8 +139,7 @@ class Searching:
             numbers = self._sorted(self._source, listed(""), READ)
             return len(self._saying(numbers)), False
         if self._source and self._kept > SORTED:
-            first = f"SELECT number FROM ({self._source.sql}) LIMIT {LOOKED_UP}"
-            return self._count(Source(first, self._source.values)), self._kept > LOOKED_UP
+            return self._count_some(self._source), self._kept > LOOKED_UP
         if self._source:
             return self._count(self._source), False
         if self._words is None:
@@ -148,17 +147,17 @@ class Searching:
         some = self._some_words or self._words
         if not self._where:
             return self._size(some, COUNTED), some is not self._words
-        sql = f"SELECT number FROM ({some.sql}) LIMIT {LOOKED_UP}"
-        return self._count(Source(sql, some.values)), True
+        return self._count_some(some), True
 
     # What all that match are among
 
     def _choose(self) -> Source | None:
         if self._asked is None or self._words is None:
-            others = self._others()
-            source = next((one for one, most, _ in others if self._has_at_most(one, most)), None)
-            self._is_wide = source is not None and not self._has_at_most(source, NEW)
-            return source
+            for one, most, _ in self._others():
+                if (size := self._size(one, most)) <= most:
+                    self._is_wide = size > NEW
+                    return one
+            return None
         if self._asked.without:
             # A text takes longer to read than many entries of the lists that FTS5 would merge.
             most = min(READ, self._asked.merged // MERGED)
@@ -227,6 +226,11 @@ class Searching:
             return self._size(source, COUNTED)
         sql = f"SELECT count(*) FROM (SELECT 1 FROM {self._joined(source)} LIMIT {COUNTED + 1})"
         return int(self._view.rows(sql, (*source.values, *self._where.values))[0][0])
+
+    def _count_some(self, source: Source) -> int:
+        """Return how many of the first of a source match, of no more than are looked up."""
+        sql = f"SELECT number FROM ({source.sql}) LIMIT {LOOKED_UP}"
+        return self._count(Source(sql, source.values))
 
     def _in_order(self, source: Source, order: Order, limit: int) -> list[int]:
         """Return the first of a source. Where the total is known, or what is new is counted sooner
