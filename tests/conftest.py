@@ -1,11 +1,15 @@
 """What all tests share: no session is warm unless a test asks, and no host is left behind."""
 
 import os
+import sys
 from collections.abc import Iterator
 from contextlib import suppress
+from pathlib import Path
 
 import psutil
 import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))  # the helper module beside this file
 
 os.environ["MCP_HOST_WARM"] = "0"
 

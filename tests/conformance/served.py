@@ -90,7 +90,11 @@ async def warm(environment: Mapping[str, str]) -> AsyncIterator[dict[str, str]]:
         await _said(["warm", "restart"], asked)
     told = json.loads(status)
     if told["alone"] or len(told["hosts"]) != 1:
-        raise HostFailed(f"not every session was served by the one warm host: {status}")
+        logs = Path(environment["XDG_CACHE_HOME"], "mcp-host", "warm").glob("*.log")
+        raise HostFailed(
+            f"not every session was served by the one warm host: {status}\n"
+            + "\n".join(log.read_text() for log in logs)
+        )
 
 
 async def _said(arguments: list[str], environment: Mapping[str, str]) -> str:

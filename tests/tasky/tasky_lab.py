@@ -6,8 +6,8 @@ import os
 import subprocess
 import sys
 import uuid
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from collections.abc import Callable, Sequence
+from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from multiprocessing.connection import Connection
@@ -26,21 +26,6 @@ ME = Caller("me")
 START = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)  # a Saturday
 
 COMMAND = str(Path(sys.executable).with_name("tasky"))
-
-
-@contextmanager
-def small_disk(place: Path, megabytes: int) -> Iterator[Path]:
-    """A disk of its own at a folder; the test is skipped where none can be mounted."""
-    command = ["mount", "-t", "tmpfs", "-o", f"size={megabytes}m", "tmpfs", str(place)]
-    try:
-        if subprocess.run(command, capture_output=True, check=False).returncode != 0:
-            pytest.skip("no disk can be mounted here")
-    except FileNotFoundError:
-        pytest.skip("there is no mount")
-    try:
-        yield place
-    finally:
-        subprocess.run(["umount", "-l", str(place)], check=True)
 
 
 @dataclass

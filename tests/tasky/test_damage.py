@@ -5,10 +5,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from disks import fill, small_disk
 from mcp_host_tasky.settings.environment import tables_of
 from mcp_host_tasky.storage.sqlite import file
 from mcp_host_tasky.storage.store import WRITES_TOGETHER
-from tasky_lab import ME, Person, Plans, create, names, small_disk
+from tasky_lab import ME, Person, Plans, create, names
 
 
 @pytest.fixture
@@ -16,15 +17,6 @@ def full_disk(ann: Person) -> Iterator[Path]:
     """A disk of three megabytes, on which `ann`'s project lies."""
     with small_disk(ann.folder, 3) as place:
         yield place
-
-
-def fill(disk: Path) -> None:
-    try:
-        with (disk / "filler").open("ab", buffering=0) as filler:
-            while True:
-                filler.write(b"x" * 512)
-    except OSError:
-        pass
 
 
 @pytest.mark.parametrize("kind", ["sqlite", "json"])

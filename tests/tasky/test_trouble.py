@@ -8,6 +8,7 @@ from pathlib import Path
 
 import psycopg
 import pytest
+from disks import fill, small_disk
 from mcp_host_tasky.errors import (
     BusyError,
     ConflictError,
@@ -20,7 +21,7 @@ from mcp_host_tasky.errors import (
 from mcp_host_tasky.service import Plan, Tasks
 from mcp_host_tasky.storage import Location, open_store
 from mcp_host_tasky.storage.sqlite.trouble import explained
-from tasky_lab import ME, Person, Plans, create, edit, get, names, refusal, small_disk
+from tasky_lab import ME, Person, Plans, create, edit, get, names, refusal
 
 
 @pytest.fixture
@@ -36,9 +37,7 @@ def disk(tmp_path: Path) -> Iterator[Path]:
 def test_a_full_disk_is_told_of_and_leaves_no_temporary_file(kind: str, disk: Path) -> None:
     plan = Tasks(open_store(Location(kind, disk / "plan")), Plan(name="Small"))
     create(plan, "Before")
-    with (disk / "filler").open("wb", buffering=0) as filler, pytest.raises(OSError):
-        while True:
-            filler.write(b"x" * 4096)
+    fill(disk)
 
     error = refusal(lambda: create(plan, "Much", details="long " * 9_000))
 

@@ -4,10 +4,13 @@ import json
 import os
 import signal
 import subprocess
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from threading import Barrier
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from disks import fill, small_disk
 from mcp_host.packs.flight import SLOTS, Flight, Work, ends
 
 if TYPE_CHECKING:
@@ -98,6 +101,19 @@ async def test_a_host_that_is_killed_while_no_pack_is_at_work_blames_none(
     assert records(machine) == []
 
 
+async def test_a_host_serves_where_the_disk_of_its_record_is_full(machine: "Machine") -> None:
+    cache = machine.folder / "cache"
+    cache.mkdir()
+    with small_disk(cache, 1) as disk:
+        (disk / "mcp-host").mkdir()
+        fill(disk)
+
+        async with machine.serve(SETTINGS) as client:
+            assert await client.value("dying_who") == client.process.pid
+
+        assert records(machine) == []
+
+
 @pytest.fixture
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
@@ -158,3 +174,27 @@ def test_a_process_that_ends_well_leaves_nothing_and_one_that_lives_is_left_alon
     finally:
         flight.end()
     assert list(cache.iterdir()) == []
+
+
+def test_those_who_begin_it_at_once_share_one_record(cache: Path) -> None:
+    together, owners = 8, [f"mine{number}" for number in range(50)]
+
+    def work() -> None:
+        for owner in owners:
+            flight, all_are_there = Flight(owner), Barrier(together)
+
+            def begin(number: int, flight: Flight, all_are_there: Barrier) -> None:
+                all_are_there.wait()
+                flight.begin()
+                flight.start(f"pack{number}", "opening")
+
+            with ThreadPoolExecutor(together) as threads:
+                rest = [flight] * together, [all_are_there] * together
+                assert len(list(threads.map(begin, range(together), *rest))) == together
+
+    in_a_fork(work)
+
+    packs = {f"pack{number}" for number in range(together)}
+    assert [{each.pack for each in end.works} for owner in owners for end in ends(owner)] == [
+        packs
+    ] * len(owners)

@@ -18,6 +18,21 @@ warm = warm_home.warm
 ERAS = ["2025-11-25", "2026-07-28"]
 ONE_ERA = ["2026-07-28", pytest.param("2025-11-25", marks=pytest.mark.torture)]
 """The short round has one era of each."""
+ANSWERS = '''
+from mcp_host import hookimpl, tool
+
+
+@tool
+def answer() -> int:
+    """Return 42."""
+    return 42
+
+
+@hookimpl
+def mcp_host_tools():
+    return [answer]
+'''
+"""A pack that does not say which variables it reads: no two sessions share it."""
 
 
 @pytest.mark.parametrize("protocol", ONE_ERA)
@@ -223,6 +238,30 @@ async def test_a_required_pack_that_fails_ends_its_sessions_with_3(home: Home) -
 
     assert done.code == 3
     assert "error: " in done.err and "no" in done.err
+
+
+async def test_sessions_that_share_a_pack_with_no_other_begin_and_end_at_the_same_time(
+    warm: WarmHome,
+) -> None:
+    warm.home.add_pack("alone", ANSWERS)
+    warm.home.write(warm_home.SETTINGS + "[packs.alone]\nenabled = true\n")
+    await warm.learn()
+
+    async def session(_: int) -> int:
+        async with warm.stdio() as client:
+            await client.value("alone_answer")
+            served_by: int = await client.value("probe_process")
+            await client.end_input()
+            return served_by
+
+    served_by = [*await asyncio.gather(*map(session, range(6)))]
+
+    (host,) = warm.hosts()
+    assert served_by == [host["process"]] * len(served_by)
+    assert warm.alone() == ""
+    await asyncio.to_thread(eventually, lambda: warm.hosts()[0]["hosts"] == [])
+    (log,) = warm.place.glob("*.log")
+    assert "ERROR" not in log.read_text()
 
 
 @pytest.mark.torture

@@ -9,6 +9,7 @@ is recorded.
 from __future__ import annotations
 
 import atexit
+import errno
 import faulthandler
 import json
 import mmap
@@ -36,7 +37,7 @@ FOLDER = "flights"
 RECORD, STACKS = ".flight", ".stacks"
 NOWHERE = -1
 OLD = 7 * 86400
-"""Seconds after which a record that cannot be judged, as one of another container, is removed."""
+"""Seconds after which a record is removed that cannot be judged, as of another container."""
 MOST_STACK = 4096
 FATAL = {
     "Segmentation fault": "SIGSEGV",
@@ -90,14 +91,23 @@ class Flight:
         self._path: Path | None = None
         self._map: mmap.mmap | None = None
         self._free = list(range(SLOTS))
+        self._beginning = threading.Lock()
         self._is_over = threading.Lock()
         self._exit = os._exit
         self._stacks = NOWHERE
 
     def begin(self) -> None:
-        """Record from now on, also how the process ends by a fatal signal or by `os._exit`."""
-        if sys.platform == "win32" or self._map is not None:
+        """Record from now on, also how the process ends by a fatal signal or by `os._exit`.
+
+        Whoever begins it a second time finds it begun, also while another thread does.
+        """
+        if sys.platform == "win32":
             return
+        with self._beginning:
+            if self._map is None:
+                self._begin()
+
+    def _begin(self) -> None:
         name = f"{self.owner}-{self._process}-{_born(self._process)}"
         path = Path(folders.cache(), FOLDER, name + RECORD)
         about = {"began": time.time(), "place": _place(), "settings": self._settings}
@@ -214,24 +224,31 @@ def ends(owner: str) -> list[End]:
     for path in Path(folders.cache(), FOLDER).glob("*" + RECORD):
         with suppress(OSError, ValueError, KeyError, TypeError, AttributeError):
             about, left = _read(path)
-            if about["place"] != here:
-                if time.time() - path.stat().st_mtime > OLD:
+            if about["place"] == here:
+                if path.name.startswith(f"{owner}-") and not _is_alive(path.stem):
+                    found.append(_end(about, left, _stack(path.with_suffix(STACKS))))
                     _remove(path)
-            elif path.name.startswith(f"{owner}-") and not _is_alive(path.stem):
-                found.append(_end(about, left, _stack(path.with_suffix(STACKS))))
+                continue
+        with suppress(OSError):
+            if time.time() - path.stat().st_mtime > OLD:
                 _remove(path)
     return sorted(found, key=lambda end: end.began)
 
 
 def _mapped(path: Path, head: bytes) -> mmap.mmap:
+    """Map a new file, of which every byte is written first: a hole that a full disk cannot fill
+    ends the process that writes to it. Raises `OSError`, and then leaves no file.
+    """
     file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_TRUNC, 0o600)
     try:
-        os.ftruncate(file, LENGTH)
-        memory = mmap.mmap(file, LENGTH)
+        if os.write(file, head.ljust(LENGTH, b"\0")) < LENGTH:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
+        return mmap.mmap(file, LENGTH)
+    except OSError:
+        _remove(path)
+        raise
     finally:
         os.close(file)
-    memory[: len(head)] = head
-    return memory
 
 
 def _read(path: Path) -> tuple[dict[str, Any], list[Work]]:

@@ -55,7 +55,15 @@ class HostKey(NamedTuple):
 
 
 class OpenHost:
-    """One open host, and how many sessions it has; `left_at` is when the last one ended."""
+    """One open host, and how many sessions it has.
+
+    Invariants:
+
+    - `sessions` are those that run; one that the host was opened for may be still to come.
+    - `left_at` is when the last one ended, and `was_left` says that one has; before, it is when
+      the host was opened.
+    - `is_own` is set at once after that, where one session has the host for itself.
+    """
 
     def __init__(self, what: Serving, host: Host, root: str) -> None:
         self.what = what
@@ -63,6 +71,7 @@ class OpenHost:
         self.host = host
         self.sessions = 0
         self.left_at = time.monotonic()
+        self.was_left = False
         self.version = what.version()
         self.is_own = False
         self.reloading: Reloading | None = None
@@ -79,6 +88,16 @@ class OpenHost:
             "sessions": self.sessions,
             "packs": {name: pack.condition.state for name, pack in self.host.packs.items()},
         }
+
+    def leave(self) -> None:
+        """Note that one of its sessions has ended."""
+        self.sessions -= 1
+        self.left_at = time.monotonic()
+        self.was_left = True
+
+    def is_idle(self, since: float, *, at_once: bool) -> bool:
+        """Whether no session has had it since a time, or `at_once` where the last one has ended."""
+        return self.sessions == 0 and (self.left_at < since or (at_once and self.was_left))
 
     async def close(self) -> None:
         """Close the host."""
@@ -113,6 +132,7 @@ class OpenHosts:
         self._log = log
         self._open: dict[HostKey, asyncio.Task[OpenHost]] = {}
         self._old: list[OpenHost] = []
+        self._closing: set[asyncio.Task[None]] = set()
         self._flights: dict[str, Flight] = {}
         self._own = 0
 
@@ -171,24 +191,31 @@ class OpenHosts:
         return told
 
     async def close_idle(self, seconds: float) -> None:
-        """Close what had no session for so long, and at once what no new session would get."""
-        now = time.monotonic()
+        """Close what had no session for so long, and at once what no new session would get.
+
+        Sessions that end at the same time do so side by side: each takes out what it closes first.
+        """
+        since = time.monotonic() - seconds
+        idle = [old for old in self._old if old.is_idle(since, at_once=True)]
+        self._old = [old for old in self._old if old not in idle]
         for key, task in list(self._open.items()):
             if task.done() and (task.cancelled() or task.exception() is not None):
                 del self._open[key]
-            elif task.done() and _is_idle(task.result(), now - seconds):
+            elif task.done() and (found := task.result()).is_idle(since, at_once=found.is_own):
                 del self._open[key]
-                await task.result().close()
-        for old in [old for old in self._old if old.sessions == 0]:
-            self._old.remove(old)
-            await old.close()
+                idle.append(found)
+        if idle:
+            closing = {asyncio.create_task(found.close()) for found in idle}
+            self._closing |= closing
+            await asyncio.wait(closing)  # to the end also where nobody waits any more
+            self._closing -= closing
 
     async def close(self) -> None:
         """Close every host."""
         closing = [found.close() for found in self.all()]
         self._open.clear()
         self._old.clear()
-        await asyncio.gather(*closing, return_exceptions=True)
+        await asyncio.gather(*closing, *self._closing, return_exceptions=True)
 
     async def _opened(self, request: Request) -> OpenHost:
         what, settings = await asyncio.to_thread(_read, request)
@@ -282,7 +309,3 @@ def _key(request: Request, session: int) -> HostKey:
 
 def _is_good(task: asyncio.Task[OpenHost]) -> bool:
     return not task.cancelled() and task.exception() is None and task.result().is_current
-
-
-def _is_idle(found: OpenHost, since: float) -> bool:
-    return found.sessions == 0 and (found.is_own or found.left_at < since)

@@ -76,8 +76,7 @@ class WarmSession:
         try:
             code = await self._serve(found, session_log)
         finally:
-            found.sessions -= 1
-            found.left_at = time.monotonic()
+            found.leave()
             loop.remove_reader(self._peer)
         self.close(wire.MOVED + b"\0" if self._is_moving else wire.ENDED + bytes([code]))
 
