@@ -1,10 +1,11 @@
 """The text that an SQLite plan finds a task by, after a change: what a new task would have."""
 
+import re
 from dataclasses import replace
 from datetime import UTC, datetime
 
 from hypothesis import given, settings, strategies as st
-from mcp_host_tasky.model import Status, Task
+from mcp_host_tasky.model import Status, Task, fold, words_of
 from mcp_host_tasky.storage.sqlite.texts import retold, text_of
 
 WORDS = st.lists(
@@ -66,3 +67,11 @@ def test_a_changed_text_has_the_words_of_a_new_one_and_the_index_is_told_of_the_
     assert set(found.text.split()) == wanted
     assert len(found.text.split()) == len(wanted)
     assert (set(found.gone), set(found.new)) == (before - wanted, wanted - before)
+
+
+@given(st.text(max_size=60) | st.text(st.characters(max_codepoint=0x24F), max_size=60))
+@settings(max_examples=600, deadline=None)
+def test_words_are_what_stands_between_all_that_is_neither_letter_nor_digit(text: str) -> None:
+    found = re.findall(r"[^\W_]+", fold(text))
+
+    assert words_of(text) == list(dict.fromkeys(found))

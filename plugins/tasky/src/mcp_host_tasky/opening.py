@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable, Collection
 from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING
 
@@ -84,7 +84,7 @@ async def _watch(
     untidy = False
     while True:
         try:
-            for uri in await asyncio.to_thread(_changed, service, seen):
+            for uri in await asyncio.to_thread(_changed, service, seen, lambda: pack.watched):
                 pack.changed(uri)
         except TaskyError as error:
             log.debug("the plan cannot be watched: %s", error)
@@ -106,8 +106,13 @@ async def _tidy(service: Service, *, is_pause: bool) -> bool:
     return False
 
 
-def _changed(service: Service, seen: dict[int, int]) -> list[str]:
-    """Return the resources that changed since the event in `seen`, which is kept per plan."""
+def _changed(
+    service: Service, seen: dict[int, int], watched: Callable[[], Collection[str]]
+) -> list[str]:
+    """Return the watched resources that changed since the event in `seen`, which is kept per plan.
+
+    What is watched is asked last: whoever came before a change hears of it.
+    """
     tasks = service.tasks()
     last = tasks.last_event()
     before = seen.get(id(tasks))
@@ -115,5 +120,6 @@ def _changed(service: Service, seen: dict[int, int]) -> list[str]:
     seen[id(tasks)] = last
     if before is None or last <= before:
         return []
-    changed = tasks.touched_after(before)
-    return [PROJECT, *(task_uri(task_id) for task_id in changed)]
+    heard = {*watched()}
+    touched = tasks.touched_after(before) if heard - {PROJECT} else []
+    return [uri for uri in (PROJECT, *map(task_uri, touched)) if uri in heard]

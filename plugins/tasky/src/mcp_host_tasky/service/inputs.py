@@ -61,6 +61,14 @@ _TAKES = {
     "undo": ("task_id", "action", "agent", "event_id", "undo_token", "token"),
 }
 ACTIONS = tuple(_TAKES)
+_STEPS = {
+    name: name.partition("_")[2]
+    for name in _TAKES["update"]
+    if name.startswith(("add_", "remove_"))
+}
+"""Fields of an update that add to another one, or take from it."""
+_CHANGING = frozenset({*UPDATE_FIELDS, *_STEPS, "note"})
+"""Fields of which an update gives at least one."""
 # What other tools call these fields.
 _MEANT = {
     "ids": "task_id",
@@ -211,13 +219,11 @@ def read_operation(item: object) -> Operation:
 
 
 def _check_update(given: Mapping[str, object]) -> None:
-    steps = [name for name in _TAKES["update"] if name.startswith(("add_", "remove_"))]
-    if not any(name in given for name in (*UPDATE_FIELDS, *steps, "note")):
+    if _CHANGING.isdisjoint(given):
         raise values.wrong(
-            "update", "gives no field", f"Give one of: {', '.join((*UPDATE_FIELDS, *steps))}."
+            "update", "gives no field", f"Give one of: {', '.join((*UPDATE_FIELDS, *_STEPS))}."
         )
-    for step in steps:
-        name = step.partition("_")[2]
+    for step, name in _STEPS.items():
         if step in given and name in given:
             raise values.wrong(
                 step,

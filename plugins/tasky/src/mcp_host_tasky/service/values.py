@@ -7,8 +7,7 @@ from collections.abc import Mapping, Sequence
 from ..errors import InvalidError
 from ..model import LIMITS, Status
 
-# No letters: NUL, and halves of a surrogate pair.
-_NO_TEXT = re.compile("[\0\ud800-\udfff]")
+_SURROGATE = re.compile("[\ud800-\udfff]")  # half of a pair, which is no letter
 _UNSEEN = ("Cc", "Cf", "Zs")
 _VIEWS = ("full", "compact")
 _LEASE_SECONDS = range(1, LIMITS.lease_seconds + 1)
@@ -104,7 +103,7 @@ def text(value: object, name: str, limit: int) -> str:
             reason="text_too_long",
             suggestions=[f"Use at most {limit:,} characters."],
         )
-    if _NO_TEXT.search(value):
+    if "\0" in value or (not value.isascii() and _SURROGATE.search(value)):
         raise wrong(name, "holds a character that is no text", "Leave NUL and surrogates out.")
     return value
 

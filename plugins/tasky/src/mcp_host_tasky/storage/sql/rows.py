@@ -27,9 +27,9 @@ def task_row(task: Task) -> tuple[Any, ...]:
 
 def changed_columns(old: Task, new: Task) -> tuple[tuple[str, ...], list[Any]]:
     """Return which columns differ, and what the new task has there."""
-    compared = zip(TASK_COLUMNS, _values(old), _values(new), strict=True)
-    changed = [(column, after) for column, before, after in compared if before != after]
-    return tuple(column for column, _ in changed), [_stored(after) for _, after in changed]
+    had, has = _values(old), _values(new)
+    changed = [at for at, value in enumerate(has) if had[at] != value]
+    return tuple([TASK_COLUMNS[at] for at in changed]), [_stored(has[at]) for at in changed]
 
 
 def _values(task: Task) -> tuple[Any, ...]:

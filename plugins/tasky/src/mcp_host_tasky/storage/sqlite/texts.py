@@ -110,9 +110,9 @@ def fits(text: str, needles: Iterable[str]) -> bool:
 
 def _begun(words: Iterable[str]) -> dict[str, None]:
     """Return the beginnings of a text's words, as words; its status and its tags have none."""
-    long = {
-        word[:SHORTEST_PREFIX]: None
-        for word in words
-        if len(word) >= SHORTEST_PREFIX and word[0] not in _MARKED
+    beginnings = dict.fromkeys([word[:SHORTEST_PREFIX] for word in words])
+    return {
+        beginning_word(one): None
+        for one in beginnings
+        if len(one) == SHORTEST_PREFIX and one[0] not in _MARKED
     }
-    return dict.fromkeys(map(beginning_word, long))
