@@ -192,9 +192,9 @@ def test_a_plan_that_counts_fewer_tasks_than_it_has_says_so_and_its_copy_counts_
     assert "counts 1 tasks as pending, and has 3" in found[0]
     assert "number 3" in found[1]
     assert "tasky backup" in found[2]
-    copy = open_store(Location("sqlite", plans.folder / "copy.db"))
-    plan.back_up(copy)
-    mended = Tasks(copy, Plan(name="Copy"))
+    copy = Location("sqlite", plans.folder / "copy.db")
+    plan.back_up(plans.folder / "copy.db")
+    mended = Tasks(open_store(copy), Plan(name="Copy"))
     assert mended.check() == []
     create(mended, "Four")
     mended.close()

@@ -2,7 +2,6 @@
 
 import os
 import shlex
-from contextlib import closing
 from datetime import datetime
 from pathlib import Path
 from typing import Annotated
@@ -10,8 +9,7 @@ from typing import Annotated
 import typer
 
 from ..errors import InvalidError
-from ..service import Tasks
-from ..storage import JsonFile, Location, made_whole, open_store
+from ..storage import JsonFile, made_whole
 from .plan import HERE, AsJson, Folder, find_project, opened, plain, print_json
 
 
@@ -50,7 +48,7 @@ def backup(
     with opened(folder) as tasks:
         try:
             with made_whole(file) as new:
-                count = _copied(tasks, new)
+                count = tasks.back_up(new)
         except FileExistsError as error:
             raise _is_there(file) from error
     if as_json:
@@ -65,12 +63,6 @@ def _is_there(file: Path) -> InvalidError:
         reason="file_exists",
         suggestions=["Name a file that is not there yet."],
     )
-
-
-def _copied(tasks: Tasks, file: Path) -> int:
-    """Copy a plan into a file, and return how many tasks it has."""
-    with closing(open_store(Location("sqlite", file))) as copy:
-        return tasks.back_up(copy)
 
 
 def resolve(folder: Folder = HERE, as_json: AsJson = False) -> None:

@@ -2,14 +2,16 @@
 
 import uuid
 from collections.abc import Callable, Sequence
+from contextlib import closing
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
+from pathlib import Path
 from typing import Protocol
 
 from ..model import Status, Wanted, latest_lease
 from ..model.dates import seconds
-from ..storage import Guard, Store, no_guard
+from ..storage import Guard, Location, Store, no_guard, open_store
 from . import budget, creation, edits, graph as graphs, inputs, queries, relations, values
 from .copying import copied
 from .draft import Draft
@@ -356,10 +358,16 @@ class Tasks:
                 found = relations.damage(reading.every_task())
         return found
 
-    def back_up(self, other: Store) -> int:
-        """Copy tasks and history, as they are at one moment, into an empty store."""
-        with self._store.read() as source, other.write() as target:
-            return copied(source, target)
+    def back_up(self, file: Path) -> int:
+        """Copy tasks and history, as they are at one moment, into a new SQLite file; return how
+        many tasks it has."""
+        is_whole = self._store.copied_whole(file)
+        with closing(open_store(Location("sqlite", file))) as copy:
+            if is_whole:
+                with copy.read() as reading:
+                    return sum(reading.counts().values())
+            with self._store.read() as source, copy.write() as target:
+                return copied(source, target)
 
     def copy_to(self, other: Store, finish: Callable[[], object]) -> int:
         """Copy tasks and history into an empty store, and `finish` while nobody can write here.

@@ -151,6 +151,10 @@ class JsonFile:
         """Every write leaves the files tidy."""
         return False
 
+    def copied_whole(self, path: Path) -> bool:
+        """Say that there is no SQLite file to be copied."""
+        return False
+
     def close(self) -> None:
         """Nothing is held between calls."""
 

@@ -168,4 +168,9 @@ class Store(Protocol):
     def check(self) -> list[str]:
         """Say what is damaged in the store itself, one sentence each."""
 
+    def copied_whole(self, path: Path) -> bool:
+        """Copy the plan into a new SQLite file as it is, which is sooner done than task by task,
+        and return whether that is a sound plan. Else there is no file: the store is of another
+        kind, or damaged, and what is left of it is to be copied task by task."""
+
     def close(self) -> None: ...

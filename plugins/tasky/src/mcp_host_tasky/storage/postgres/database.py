@@ -4,6 +4,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any, LiteralString
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
@@ -114,6 +115,10 @@ class Postgres:
         """Say what is miscounted; the server looks after its own files."""
         with self.read() as view:
             return miscounted(view)
+
+    def copied_whole(self, path: Path) -> bool:
+        """Say that there is no SQLite file to be copied."""
+        return False
 
     def close(self) -> None:
         with self._lock:

@@ -158,24 +158,26 @@ def stoppable(connection: sqlite3.Connection, guard: Guard) -> Iterator[None]:
     if guard is no_guard:
         yield
         return
-    refusals: list[Exception] = []
+    refusals: list[BaseException] = []
     connection.set_progress_handler(_asking(guard, refusals), 50_000)
     try:
         yield
-    except sqlite3.OperationalError:
+    except sqlite3.OperationalError as error:
         if refusals:
             raise refusals[0] from None
+        if str(error) == "interrupted":  # Ctrl-C came as the guard was about to be asked
+            raise KeyboardInterrupt from None
         raise
     finally:
         with suppress(sqlite3.ProgrammingError):
             connection.set_progress_handler(None, 0)
 
 
-def _asking(guard: Guard, refusals: list[Exception]) -> Callable[[], int]:
+def _asking(guard: Guard, refusals: list[BaseException]) -> Callable[[], int]:
     def ask() -> int:
         try:
             guard()
-        except Exception as refusal:
+        except BaseException as refusal:  # Ctrl-C among them
             refusals.append(refusal)
             return 1
         return 0

@@ -6,15 +6,24 @@ import struct
 import threading
 from bisect import bisect_left
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
 from ...errors import BusyError, TaskyError, UnavailableError
 from ..sql import SqlView, miscounted
 from ..store import WRITES_TOGETHER, Guard, no_guard
-from .connecting import AtRest, Identity, begin, identity, opened, refuse_other_files, stoppable
+from .connecting import (
+    AtRest,
+    Identity,
+    begin,
+    connect,
+    identity,
+    opened,
+    refuse_other_files,
+    stoppable,
+)
 from .preparing import make, prepare
-from .trouble import WAIT_SECONDS, busy, explained
+from .trouble import WAIT_SECONDS, busy, explained, is_damage
 from .view import SqliteView
 
 MERGED_PAGES = 200
@@ -26,6 +35,10 @@ LONG_LOG = 16_000
 LONGEST_LOG = 32_000
 """From so many pages of log on, a writer copies them whom nobody tidies up after."""
 _LOG_HEAD, _FRAME_HEAD = 32, 24
+
+
+def _heed() -> None:
+    """Do nothing, so that Python may hear of Ctrl-C while a long statement runs."""
 
 
 class SqliteFile:
@@ -146,13 +159,35 @@ class SqliteFile:
     def check(self) -> list[str]:
         """Say what SQLite finds damaged in its pages, tables, indexes and words, and what is
         miscounted."""
-        with self._connection() as connection:
+        with self._connection() as connection, stoppable(connection, _heed):
             found = [row[0] for row in connection.execute("PRAGMA integrity_check(100)")]
             if found == ["ok"]:
                 found = []
             if not isinstance(connection, AtRest):
                 connection.execute("INSERT INTO words (words, rank) VALUES ('integrity-check', 1)")
             return found or miscounted(SqliteView(connection))
+
+    def copied_whole(self, path: Path) -> bool:
+        """Copy the file as it is at one moment, while others write on, and check the copy: damage
+        that SQLite does not meet while it copies goes on in it."""
+        with self._connection() as connection, stoppable(connection, _heed):
+            try:
+                connection.execute("VACUUM INTO ?", (str(path),))
+            except sqlite3.DatabaseError as error:
+                path.unlink(missing_ok=True)
+                if is_damage(error):
+                    return False
+                if told := explained(error, path):
+                    raise told from error
+                raise
+        with closing(connect(path, sqlite3.Connection)) as copy:
+            copy.execute("PRAGMA journal_mode = WAL")
+        is_sound = False
+        with closing(SqliteFile(path).open()) as checked, suppress(UnavailableError):
+            is_sound = not checked.check()
+        if not is_sound:
+            path.unlink()
+        return is_sound
 
     def close(self) -> None:
         with self._lock:

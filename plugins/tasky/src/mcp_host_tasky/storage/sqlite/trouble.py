@@ -42,6 +42,11 @@ def is_full(path: Path) -> bool:
         return False
 
 
+def is_damage(error: sqlite3.DatabaseError) -> bool:
+    """Whether SQLite met something in the file that cannot be so."""
+    return any(word in str(error) for word in _DAMAGED)
+
+
 def explained(error: sqlite3.DatabaseError, path: Path) -> TaskyError | None:
     text = str(error)
     if is_full(path) and any(word in text for word in _WHERE_FULL):
@@ -52,7 +57,7 @@ def explained(error: sqlite3.DatabaseError, path: Path) -> TaskyError | None:
         )
     if isinstance(error, sqlite3.IntegrityError):
         return contradictory()
-    if any(word in text for word in _DAMAGED):
+    if is_damage(error):
         return corrupt(path)
     if "readonly" in text:
         return read_only(path, text)
