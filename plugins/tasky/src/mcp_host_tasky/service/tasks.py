@@ -164,7 +164,7 @@ class Tasks:
             rows, unblocks = queries.by_unblocks(reading, wanted, after, limit)
             if total is None:  # after the rows: a store may know by then how many match
                 found = reading.search(wanted, "", 0, True)
-                total = queries.Total(found.total, found.has_more)
+                total = queries.Total(max(found.total, len(rows)), found.has_more)
             shown = [row.task_id for row in rows[:limit]]
             short = reading.short_ids(shown) if brief else {}
             details = reading.details(shown) if wanted.words else {}

@@ -159,7 +159,7 @@ class Searching:
         is_part = walked > walk.most or looked_at > limits.TEXTS
         if is_part and len(page) <= limit:
             page += self._walked(last if looked_at > limits.TEXTS else end, limit - len(page))
-        return self._found(page, max(total, len(page[:limit])), is_part=is_part)
+        return self._found(page, total, is_part=is_part)
 
     def _walked(self, after: str, limit: int) -> list[int]:
         """Return the numbers of the first tasks past a sort key that match, by a walk in order."""

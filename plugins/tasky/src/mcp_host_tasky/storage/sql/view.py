@@ -299,7 +299,9 @@ class SqlView:
         self, rows: list[Summary], total: int, wanted: Wanted, *, is_part: bool = False
     ) -> Found:
         """Return a page with its total; counters know it exactly, else counting ended. `is_part`
-        says that it ended before all were looked at."""
+        says that it ended before all were looked at: the page may have met more than were counted.
+        """
+        total = max(total, len(rows)) if is_part else total
         is_cut = total > COUNTED and not wanted.only_status
         return Found(rows, COUNTED if is_cut else total, is_cut or is_part)
 

@@ -1,17 +1,17 @@
 """What the index of words is asked for a search."""
 
-from collections.abc import Sequence
-from typing import Any, NamedTuple, Protocol
+import math
+from typing import NamedTuple, Protocol
 
 from ...model import Status, Wanted
-from ..sql import EXPANSIONS, SHORTEST_PREFIX, status_word
-from .texts import beginning_word, tag_word
+from ..sql import SHORTEST_PREFIX, status_word
+from . import begun
+from .begun import one_of
+from .texts import beginning_word, fits, needles, tag_word
 
 
-class View(Protocol):
+class View(begun.View, Protocol):
     """What this room needs of a view of the store."""
-
-    def rows(self, sql: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]: ...
 
     def known(self, word: str) -> list[str] | None: ...
 
@@ -26,13 +26,22 @@ class Asked(NamedTuple):
     exact: str
     """What finds all that has the words and tags."""
     lists: int
-    """How many lists it intersects."""
+    """How many lists it intersects; more than one where it merges some."""
     frequent: str | None = None
     """What finds some of that: those with the most frequent words that begin so."""
     without: str | None = None
     """What finds more than that: as though such beginnings were not asked for."""
     merged: int = 0
-    """How many entries those lists have."""
+    """How many entries those lists have, about."""
+    drawn: int = 0
+    hits: int = 0
+    """Of so many texts that were drawn from all over the plan, so many have all that is wanted."""
+
+    def are_surely_more(self, than: int, among: int) -> bool:
+        """Whether more than so many have the words and tags, among so many tasks: if no more had
+        them, chance would draw so many of them once in a million searches."""
+        usual = self.drawn * than / max(1, among)
+        return self.hits > usual + 6 * math.sqrt(usual) + 3
 
 
 def asked(view: View, wanted: Wanted) -> Asked | None:
@@ -47,20 +56,28 @@ def asked(view: View, wanted: Wanted) -> Asked | None:
     at_least = len(plain)
     plain += [f'"{tag_word(tag)}"' for tag in wanted.tags]
     prefixes, frequent = [], []
-    merged = 0
+    merged = soon_merged = 0
+    drawn = begun.Begun(view)
     for word in wanted.words:
         if spelt := _spelt(view, word):
             plain.append(spelt)
+            continue
+        often, entries = drawn.most_frequent(word)
+        if often is None:
+            plain.append(f'"{word}" *')
+            soon_merged += 1
         else:
             prefixes.append(f'"{word}" *')
-            often, entries = _most_frequent(view, word)
             frequent.append(often)
             merged += entries
-    exact, lists = " AND ".join([*plain, *prefixes]), len(plain) + len(prefixes)
+    exact, lists = " AND ".join([*plain, *prefixes]), len(plain) + len(prefixes) + soon_merged
     if not prefixes:
         return Asked(exact, lists)
     without = " AND ".join(plain) if len(plain) > at_least else None
-    return Asked(exact, lists, " AND ".join([*plain, *frequent]), without, merged)
+    told = [*needles(wanted), *(f" {status_word(status)} " for status in statuses)]
+    hits = sum(fits(text, told) for text in drawn.texts)
+    often_too = " AND ".join([*plain, *frequent])
+    return Asked(exact, lists, often_too, without, merged, len(drawn.texts), hits)
 
 
 def _spelt(view: View, word: str) -> str | None:
@@ -72,19 +89,4 @@ def _spelt(view: View, word: str) -> str | None:
     known = view.known(word)
     if known is None:
         return None
-    return _one_of(known or [word])
-
-
-def _most_frequent(view: View, word: str) -> tuple[str, int]:
-    """Return what finds the most frequent words that begin so, and how many entries all have."""
-    found = view.rows(
-        "SELECT term, sum(doc) OVER () FROM occurrences WHERE term >= ? AND term < ? "
-        "ORDER BY doc DESC LIMIT ?",
-        (word, word + "\U0010ffff", EXPANSIONS),
-    )
-    return _one_of([row[0] for row in found] or [word]), found[0][1] if found else 0
-
-
-def _one_of(words: Sequence[str]) -> str:
-    spelt = " OR ".join(f'"{word}"' for word in words)
-    return f"({spelt})"
+    return one_of(known or [word])

@@ -11,12 +11,14 @@ for, and the text of each is looked at until the page is full.
 from collections.abc import Collection, Generator, Iterator, Sequence
 from contextlib import closing
 from dataclasses import replace
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 from ...model import Status, Wanted
 from ..sql import Where, common_conditions
 from ..store import COUNTED, EXAMINED
+from . import asking
 from .asking import Asked, asked
+from .source import NONE, Source, matching
 from .texts import fits, needles
 from .walks import Order, Walks, listed, unblocking
 
@@ -35,6 +37,10 @@ PASSED = 20_000
 """So many tasks are met on a walk before that, as its page may be full by then."""
 FEW = 2_000
 """Of so many tasks each text is read where many more have the words."""
+LISTED = 60_000
+"""So many tasks, with the words of a search but for beginnings, are listed to be walked along."""
+PAGE = 51
+"""The tasks of a usual page and one more, to reckon with."""
 MERGED = 250
 """A text is read in the time in which FTS5 merges so many entries of its lists."""
 LOOKED_UP = 4_000
@@ -47,7 +53,7 @@ READ = 4_000
 than so many that were gathered have their texts read."""
 
 
-class View(Protocol):
+class View(asking.View, Protocol):
     """What this room needs of a view of the store."""
 
     def rows(self, sql: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]: ...
@@ -60,20 +66,6 @@ class View(Protocol):
 
     def texts(self, numbers: Collection[int]) -> dict[int, str]: ...
 
-    def known(self, word: str) -> list[str] | None: ...
-
-    def counted(self, status: Status | None) -> int: ...
-
-
-class Source(NamedTuple):
-    """A SELECT of the numbers of tasks among which all that match are."""
-
-    sql: str
-    values: Sequence[Any]
-
-
-_NONE = Source("SELECT number FROM tasks WHERE false", ())
-
 
 class Searching:
     """The tasks that a search finds in one moment of the plan.
@@ -81,8 +73,9 @@ class Searching:
     Invariants: `_words` finds what has the words and tags, and `_some_words` some of it where that
     is sooner found; `_words` is None where neither is asked for. `_kept` says of how many tasks
     `_words` is a list, and is 0 where it asks the index. All that match are in `_source`,
-    which has at most `GATHERED`; without one they are walked to. `_reads` says that texts tell
-    which tasks of the source or the walk have words and tags.
+    which has at most `GATHERED`; without one they are walked to, past what is not in `_along`, if
+    there is that. `_reads` says that texts tell which tasks of the source or the walk have words
+    and tags, and `_is_proven` that more than are counted do.
     """
 
     def __init__(self, view: View, wanted: Wanted) -> None:
@@ -91,14 +84,16 @@ class Searching:
         self._walks = Walks(wanted)
         self._asked = asked(view, wanted)
         self._needles = needles(wanted)
-        self._words = _matching(self._asked.exact) if self._asked else None
+        self._words = matching(self._asked.exact) if self._asked else None
         self._some_words: Source | None = None
+        self._along: Source | None = None
+        self._is_proven = False
         self._counted: int | None = None
         self._kept = 0
         self._is_wide = False
         self._where = self._conditions()
-        self._source = _NONE if _is_void(wanted) else self._choose()
-        self._reads = self._words is not None and self._source not in (self._words, _NONE)
+        self._source = NONE if _is_void(wanted) else self._choose()
+        self._reads = self._words is not None and self._source not in (self._words, NONE)
         if self._reads and wanted.status:  # which the index of words tells else, and no text
             self._where.need("status = ?", wanted.status.value)
 
@@ -144,8 +139,12 @@ class Searching:
             return self._count(self._source), False
         if self._words is None:
             return self._total_of_walk()
+        wanted = self._wanted
+        is_told = wanted == wanted.only(words=wanted.words, tags=wanted.tags, status=wanted.status)
+        if self._is_proven and is_told:  # the index of words has all of it
+            return COUNTED + 1, False
         some = self._some_words or self._words
-        if not self._where:
+        if is_told:
             return self._size(some, COUNTED), some is not self._words
         return self._count_some(some), True
 
@@ -161,7 +160,7 @@ class Searching:
         if self._asked.without:
             # A text takes longer to read than many entries of the lists that FTS5 would merge.
             most = min(READ, self._asked.merged // MERGED)
-            if self._has_at_most(without := _matching(self._asked.without), most):
+            if self._has_at_most(without := matching(self._asked.without), most):
                 return without
         count = self._count_words(self._asked)
         are_many = count > GATHERED
@@ -176,14 +175,15 @@ class Searching:
             return None
         if not count or not self._where:
             self._counted = count  # FTS5 need not intersect the same lists once more for the total
-        return self._words if count else _NONE
+        return self._words if count else NONE
 
     def _count_words(self, asked: Asked) -> int:
         """Return how many tasks have the words and tags, at most one more than are gathered."""
-        exact = _matching(asked.exact)
+        exact = matching(asked.exact)
         if asked.frequent is not None:
-            frequent = _matching(asked.frequent)
-            if not self._has_at_most(frequent, GATHERED):
+            frequent = matching(asked.frequent)
+            self._is_proven = asked.are_surely_more(GATHERED, self._view.counted(None))
+            if self._is_proven or not self._has_at_most(frequent, self._most_merged(asked)):
                 self._some_words = frequent
                 return GATHERED + 1
         elif asked.lists == 1:
@@ -197,6 +197,17 @@ class Searching:
         if count <= GATHERED:
             self._words, self._kept = kept, int(count)
         return int(count)
+
+    def _most_merged(self, asked: Asked) -> int:
+        """Return up to how many matches, of those with frequent words, the lists of all words are
+        merged that begin so; where there are more, a page is sooner met on a walk."""
+        if asked.without:
+            without = matching(asked.without)
+            if self._has_at_most(without, LISTED):
+                self._along = without
+                return FEW
+        texts = PAGE * self._view.counted(None)
+        return min(GATHERED, max(texts // READ, texts * MERGED // max(1, asked.merged)))
 
     def _others(self) -> Iterator[tuple[Source, int, int]]:
         """Give the sources that may be short, how long each may be, and of how many tasks of it
@@ -320,6 +331,8 @@ class Searching:
         source = f"tasks INDEXED BY {index}"
         sql = f"SELECT number FROM {source} WHERE {where} ORDER BY {by}"
         if self._reads:
+            if self._along:
+                where.need(f"tasks.number IN ({self._along.sql})", *self._along.values)
             # The order of a CROSS JOIN is that of the loops.
             sql = (
                 f"SELECT tasks.number, folded FROM {source} CROSS JOIN texts "
@@ -371,10 +384,6 @@ class Searching:
         in_key = self._walks.in_key(wanted)
         where.add(in_key)
         return where
-
-
-def _matching(expression: str) -> Source:
-    return Source("SELECT rowid AS number FROM words WHERE words MATCH ?", (expression,))
 
 
 def _is_void(wanted: Wanted) -> bool:

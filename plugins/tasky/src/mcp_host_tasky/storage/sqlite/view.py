@@ -6,6 +6,7 @@ import json
 import sqlite3
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import closing
+from random import Random
 from typing import Any
 
 from ...model import Found, Summary, Task, Wanted
@@ -82,6 +83,14 @@ class SqliteView(SqlView):
     def texts(self, numbers: Collection[int]) -> dict[int, str]:
         clause, value = self.among(numbers)
         return dict(self.rows(f"SELECT number, folded FROM texts WHERE number {clause}", (value,)))
+
+    def drawn_texts(self, most: int) -> list[str]:
+        """Return the texts of up to so many tasks, drawn by chance from all over the plan, of the
+        same ones until it has grown by some hundredths: so they stay in memory."""
+        last = self.last_number()
+        last -= last % 10 ** max(0, len(str(last)) - 2)
+        chance = Random(last)  # noqa: S311  no secret
+        return [*self.texts(chance.sample(range(1, last + 1), min(most, last))).values()]
 
     # Tags are words of that index.
 
