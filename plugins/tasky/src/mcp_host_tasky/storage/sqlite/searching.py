@@ -24,6 +24,7 @@ from .walks import Order, Walks, listed, unblocking
 
 GATHERED = 18_000
 """Up to so many tasks that may match are gathered and sorted; more are met soon on a walk."""
+MANY = max(GATHERED, COUNTED)  # what is more is neither gathered nor counted
 SORTED = 8_000
 """Up to so many of these are looked up by number where more is asked for than the index of words
 has; of more only some are, to count them, and a page is met on a walk."""
@@ -49,8 +50,7 @@ MET = 40_000
 """So many entries of the index in list order are met to count those of a status that match."""
 READ_AT_ONCE = 100
 READ = 4_000
-"""After so many texts in vain all that have the words are gathered, however many they are; no more
-than so many that were gathered have their texts read."""
+"""After so many texts in vain all that have the words are gathered; of those no more are read."""
 
 
 class View(asking.View, Protocol):
@@ -182,18 +182,21 @@ class Searching:
         exact = matching(asked.exact)
         if asked.frequent is not None:
             frequent = matching(asked.frequent)
-            self._is_proven = asked.are_surely_more(GATHERED, self._view.counted(None))
+            self._is_proven = asked.are_surely_more(MANY, self._view.counted(None))
             if self._is_proven or not self._has_at_most(frequent, self._most_merged(asked)):
                 self._some_words = frequent
                 return GATHERED + 1
         elif asked.lists == 1:
-            return self._size(exact, GATHERED)
+            count = self._size(exact, GATHERED)
+            self._is_proven = count > MANY
+            return count
         # Lists are intersected, or merged: to do so again would take longer than to keep it.
         sql = f"SELECT count(*), json_group_array(number) FROM ({exact.sql} LIMIT {GATHERED + 1})"
         ((count, found),) = self._view.rows(sql, exact.values)
         kept = Source("SELECT value AS number FROM json_each(?)", (found,))
         if asked.frequent is not None:
             self._some_words = kept
+        self._is_proven = count > MANY
         if count <= GATHERED:
             self._words, self._kept = kept, int(count)
         return int(count)
