@@ -28,7 +28,7 @@ TAG = 20_000
 """Up to so many tasks with a tag are listed for a walk that looks at no words."""
 CANDIDATES = 20_000
 """Up to so many tasks that fulfil one condition are sorted: a walk past all others takes longer."""
-WALKED = 8_000
+WALKED = 2_000
 """So many texts are looked up on a walk before all tasks that have the words are listed."""
 DATED = 150_000
 """Up to so many tasks that a condition of dates leaves are sorted, where a walk meets too few."""

@@ -168,9 +168,22 @@ class Searching:
             return page
         if found := self._listed(after, limit, count=False, most=LISTED):
             return [int(row.sort_key[48:]) for row in found.rows]
-        return self._walk(after, limit, None)
+        return self._joined(after, limit)
 
-    def _walk(self, after: str, limit: int, most: int | None) -> list[int]:
+    def _joined(self, after: str, limit: int) -> list[int]:
+        """Return the numbers of matches of words that very many have, though few with the other
+        conditions: all that have them are joined with all that fulfil these."""
+        walk = self._walk_in_order()
+        rows = self._view.rows(
+            "WITH every AS MATERIALIZED (SELECT number FROM words WHERE words @@ ?::tsquery), "
+            f"first AS MATERIALIZED (SELECT sort_key, number FROM ({walk.source}) AS tasks "
+            f"WHERE {walk.rest}) "  # with an order of its own, it would be compared one by one
+            "SELECT number FROM first JOIN every USING (number) ORDER BY sort_key LIMIT ?",
+            (self._query, *walk.values, after, *walk.rest.values, limit + 1),
+        )
+        return [row[0] for row in rows]
+
+    def _walk(self, after: str, limit: int, most: int) -> list[int]:
         """Return the numbers of matches among the first so many tasks with the other conditions."""
         walk = self._walk_in_order()
         rows = self._view.rows(
