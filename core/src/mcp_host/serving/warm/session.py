@@ -69,11 +69,11 @@ class WarmSession:
         warm_log.heed(session_log.level)
         logs.current.set(session_log)
         grace = int(settings.host.grace * 1000)
-        wire.accept(self._peer, grace, found.host.inventory.flight.opened())
         loop = asyncio.get_running_loop()
-        loop.add_reader(self._peer, self._heard)
         found.sessions += 1
         try:
+            wire.accept(self._peer, grace, found.host.inventory.flight.opened())
+            loop.add_reader(self._peer, self._heard)
             code = await self._serve(found, session_log)
         finally:
             found.leave()
