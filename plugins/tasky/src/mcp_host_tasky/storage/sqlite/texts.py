@@ -3,10 +3,6 @@
 Tags and beginnings are words of the index as well, each behind a sign that no word of a text has.
 So the index itself finds what has words and tags, which is sooner done than to compare two lists
 of tasks, and a beginning of three letters is one list, even where thousands of words begin so.
-
-The words of the details stand first, then a bar, then those of the name and all else: so a task
-whose name, status or tags change, as most changes are, gets its text without its details, which can
-be long, being cut into words. Texts of earlier plans have no bar until their task is changed.
 """
 
 import re
@@ -14,13 +10,12 @@ from collections.abc import Collection, Iterable, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from ...model import Task, Wanted, words_of, written
-from ..sql import SHORTEST_PREFIX, STATUS_SIGN, status_word
+from ...model import Task, Wanted
+from ..sql import SHORTEST_PREFIX, STATUS_SIGN, indexed, reworded
 
 _TAG = "§"
 _BEGINNING = "¬"
-_BAR = "|"
-_MARKED = _TAG + _BEGINNING + STATUS_SIGN + _BAR
+_MARKED = _TAG + _BEGINNING + STATUS_SIGN
 _SEPARATING = re.compile(r"[\x00-/:-@\[-`{-\x7f·]")
 """What the index takes for the end of a word; and the sign that stands for these in a tag."""
 
@@ -36,8 +31,7 @@ class Retold(NamedTuple):
 
 def text_of(task: Task) -> str:
     """Return the text that a task is found by."""
-    detailed, named = words_of(written(task.details)), words_of(task.name)
-    return " ".join([*detailed, _BAR, *_named(named, task), *_begun([*detailed, *named])])
+    return told(indexed(task).split(), task.tags)
 
 
 def told(words: Sequence[str], tags: Iterable[str]) -> str:
@@ -47,45 +41,38 @@ def told(words: Sequence[str], tags: Iterable[str]) -> str:
 
 def retold(old: Task, new: Task, text: str) -> Retold:
     """Return what becomes of a task's text. The index is told only of the words that differ."""
-    if old.details == new.details and _BAR in text:
-        return _with_its_details(old, new, text)
+    if old.details == new.details:
+        return _with_few_others(old, new, text)
     becomes = text_of(new)
-    before, after = _told_of(text), _told_of(becomes)
+    before, after = set(text.split()), set(becomes.split())
     return Retold(new.number, becomes, before - after, after - before)
 
 
-def _with_its_details(old: Task, new: Task, text: str) -> Retold:
-    """Return what becomes of a text where the words of the details, before the bar, are the same:
-    words are looked for there, and none is listed."""
-    details, _, rest = text.partition(_BAR)
-    _, sign, begun = rest.partition(f" {_BEGINNING}")
-    details, begun = f" {details} ", f"{sign}{begun} "
-    named = words_of(new.name)
-    had, has = {*_named(words_of(old.name), old)}, {*_named(named, new)}
-    gone = {word for word in had - has if f" {word} " not in details}
-    come = {word for word in has - had if f" {word} " not in details}
-    begin = _begun(named)
+def _with_few_others(old: Task, new: Task, text: str) -> Retold:
+    """Return what becomes of a text, which can be long, where few of its words differ: these are
+    looked for in it, and the others are not listed."""
+    change = reworded(old, new)
+    spaced = f" {text} "
+    lost, given = set(old.tags) - set(new.tags), set(new.tags) - set(old.tags)
+    gone = {one for one in (*change.gone, *map(tag_word, lost)) if f" {one} " in spaced}
+    come = {one for one in (*change.new, *map(tag_word, given)) if f" {one} " not in spaced}
+    spaced = _without(spaced, gone)
+    begun = _begun(come)
     ended = {
         one
-        for one in _begun(gone).keys() - begin.keys()
-        if f" {one.removeprefix(_BEGINNING)}" not in details
+        for one in _begun(gone).keys() - begun.keys()
+        if f" {one.removeprefix(_BEGINNING)}" not in spaced
     }
-    for one in ended:
-        begun = begun.replace(f" {one} ", " ", 1)
-    begins = {one for one in begin if f" {one} " not in begun}
-    becomes = f"{details.strip()} {_BAR} {' '.join(_named(named, new))}{begun}"
-    becomes = " ".join([becomes.strip(), *sorted(begins)])
-    return Retold(new.number, becomes, gone | ended, come | begins)
+    come |= {one for one in begun if f" {one} " not in spaced}
+    spaced = _without(spaced, ended)
+    return Retold(new.number, " ".join([spaced[1:-1], *sorted(come)]).strip(), gone | ended, come)
 
 
-def _named(words: Iterable[str], task: Task) -> list[str]:
-    """Return what a text has behind its bar, but for beginnings: the name's words, status, tags."""
-    return [*words, status_word(task.status), *map(tag_word, task.tags)]
-
-
-def _told_of(text: str) -> set[str]:
-    """Return the words of a text that the index knows."""
-    return {*text.split()} - {_BAR}
+def _without(spaced: str, words: Iterable[str]) -> str:
+    """Return a text, between spaces, without these words, each of which stands in it once."""
+    for word in words:
+        spaced = spaced.replace(f" {word} ", " ", 1)
+    return spaced
 
 
 def plain(words: Iterable[str]) -> list[str]:
