@@ -2,13 +2,11 @@
 
 # ruff: noqa: S608  statements are put together from this room's own constants; values are bound
 
-import math
-import random
 from collections.abc import Sequence
-from functools import cache
 from typing import Any, Protocol
 
 from ...model import Status, Wanted
+from ..sql import are_surely_more, drawn
 from ..store import COUNTED
 from . import limits
 from .listing import array
@@ -23,14 +21,6 @@ class View(KnownWords, Protocol):
     def last_number(self) -> int: ...
 
     def count(self, matches: str, values: Sequence[Any], most: int = COUNTED) -> int: ...
-
-
-@cache
-def _drawn(count: int) -> list[float]:
-    """Return so many places between 0 and 1, one drawn by chance from each of as many parts. They
-    are always the same, so that what stands there is soon found again."""
-    chance = random.Random(count)  # noqa: S311  nothing is to be kept secret
-    return [(part + chance.random()) / count for part in range(count)]
 
 
 class Frequency:
@@ -49,10 +39,9 @@ class Frequency:
         sample; of one word by the database's statistics, where the sample does not speak against
         them; or by what the planner knows of common words that begin so. To list all that have the
         words takes the database longer."""
-        found, drawn = self._sample()
-        usual = drawn * COUNTED / self._view.counted(None)
-        # If only so many had them, chance would draw more than this once in a million searches.
-        if found > usual + 6 * math.sqrt(usual) + 3:
+        found, looked_at = self._sample()
+        among = self._view.counted(None)
+        if are_surely_more(found, looked_at, COUNTED, among):
             return True
         if some := self._words.of_some():
             sql = "SELECT number FROM words WHERE words @@ ?::tsquery"
@@ -60,7 +49,8 @@ class Frequency:
             return self._view.count(every, (some,)) > COUNTED
         is_told = self._is_one_word and not self._words.is_spelt_out
         # The statistics may be of before many changes.
-        return is_told and self._estimated() > limits.SURE and found > usual / 2
+        is_likely = found > looked_at * COUNTED / among / 2
+        return is_told and self._estimated() > limits.SURE and is_likely
 
     @property
     def _is_one_word(self) -> bool:
@@ -83,19 +73,17 @@ class Frequency:
 
     def _sampled(self) -> float:
         """Return which part of the drawn texts has the words."""
-        found, drawn = self._sample()
-        return found / max(1, drawn)
+        found, looked_at = self._sample()
+        return found / max(1, looked_at)
 
     def _sample(self) -> tuple[int, int]:
-        """Return how many of some texts have the words, and how many texts that were. They are
-        drawn from all over the plan: what was written together is about the same things."""
+        """Return how many of some drawn texts have the words, and how many texts that were."""
         if self._known_sample is None:
-            last = self._view.last_number()
-            numbers = {1 + int(place * last) for place in _drawn(limits.SAMPLE)}
-            ((found, drawn),) = self._view.rows(
+            numbers = drawn(self._view.last_number(), limits.SAMPLE)
+            ((found, looked_at),) = self._view.rows(
                 "SELECT count(*) FILTER (WHERE words @@ ?::tsquery), count(*) FROM words "
                 "WHERE number = ANY (?::bigint[])",
                 (self._query, array(numbers)),
             )
-            self._known_sample = (found, drawn)
+            self._known_sample = (found, looked_at)
         return self._known_sample

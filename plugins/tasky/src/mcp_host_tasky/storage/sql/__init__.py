@@ -1,6 +1,7 @@
 """What the two SQL stores share."""
 
 from .counters import miscounted
+from .drawing import are_surely_more, drawn
 from .rows import SUMMARY, summary_of
 from .tables import STEPS, TABLES, VERSION, steps_from
 from .view import EXPANSIONS, FEW, LISTED, SOME, SqlView
@@ -30,7 +31,9 @@ __all__ = [
     "Reworded",
     "SqlView",
     "Where",
+    "are_surely_more",
     "common_conditions",
+    "drawn",
     "indexed",
     "is_status",
     "miscounted",

@@ -1,10 +1,9 @@
 """What the index of words is asked for a search."""
 
-import math
 from typing import NamedTuple, Protocol
 
 from ...model import Status, Wanted
-from ..sql import SHORTEST_PREFIX, status_word
+from ..sql import SHORTEST_PREFIX, are_surely_more, status_word
 from . import begun
 from .begun import one_of
 from .texts import beginning_word, fits, needles, tag_word
@@ -38,10 +37,8 @@ class Asked(NamedTuple):
     """Of so many texts that were drawn from all over the plan, so many have all that is wanted."""
 
     def are_surely_more(self, than: int, among: int) -> bool:
-        """Whether more than so many have the words and tags, among so many tasks: if no more had
-        them, chance would draw so many of them once in a million searches."""
-        usual = self.drawn * than / max(1, among)
-        return self.hits > usual + 6 * math.sqrt(usual) + 3
+        """Whether more than so many have all that is wanted, among so many tasks."""
+        return are_surely_more(self.hits, self.drawn, than, among)
 
 
 def asked(view: View, wanted: Wanted) -> Asked | None:

@@ -17,6 +17,7 @@ from .texts import told
 from .trouble import explained
 from .view import SqliteView
 
+# `occurrences` is read by earlier versions of this format alone, which may share the file.
 _WORDS = """
 CREATE TABLE texts (number INTEGER PRIMARY KEY, folded TEXT NOT NULL);
 CREATE VIRTUAL TABLE words USING fts5 (folded, content = 'texts', content_rowid = 'number',

@@ -203,7 +203,7 @@ class Searching:
 
     def _most_merged(self, asked: Asked) -> int:
         """Return up to how many matches, of those with frequent words, the lists of all words are
-        merged that begin so; where there are more, a page is sooner met on a walk."""
+        merged that begin so; where more are, a page is sooner met on a walk, which is noted."""
         if asked.without:
             without = matching(asked.without)
             if self._has_at_most(without, LISTED):

@@ -6,11 +6,10 @@ import json
 import sqlite3
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import closing
-from random import Random
 from typing import Any
 
 from ...model import Found, Summary, Task, Wanted
-from ..sql import SqlView, Where
+from ..sql import SqlView, Where, drawn
 from .searching import Searching
 from .texts import Retold, plain, retold, text_of
 from .walks import listed, unblocking
@@ -85,12 +84,8 @@ class SqliteView(SqlView):
         return dict(self.rows(f"SELECT number, folded FROM texts WHERE number {clause}", (value,)))
 
     def drawn_texts(self, most: int) -> list[str]:
-        """Return the texts of up to so many tasks, drawn by chance from all over the plan, of the
-        same ones until it has grown by some hundredths: so they stay in memory."""
-        last = self.last_number()
-        last -= last % 10 ** max(0, len(str(last)) - 2)
-        chance = Random(last)  # noqa: S311  no secret
-        return [*self.texts(chance.sample(range(1, last + 1), min(most, last))).values()]
+        """Return the texts of up to so many tasks, drawn from all over the plan."""
+        return [*self.texts(drawn(self.last_number(), most)).values()]
 
     # Tags are words of that index.
 
