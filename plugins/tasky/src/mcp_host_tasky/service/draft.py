@@ -227,6 +227,10 @@ class Draft:
         """The tasks that are part of each of these, as the draft has them."""
         return self._relations.subtasks(ids)
 
+    def first_subtasks(self, ids: Collection[str], most: int) -> dict[str, Members]:
+        """At most so many of the parts of each of these, as the draft has them."""
+        return {one: Members.of(parts, most) for one, parts in self.subtasks(ids).items()}
+
     def open_among(self, ids: Collection[str]) -> set[str]:
         return self._relations.open_among(ids)
 

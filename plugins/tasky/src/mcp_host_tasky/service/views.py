@@ -48,7 +48,7 @@ class Relations(Protocol):
 
     def first_waiting(self, ids: Collection[str], most: int) -> dict[str, Members]: ...
 
-    def subtasks(self, ids: Collection[str]) -> dict[str, list[str]]: ...
+    def first_subtasks(self, ids: Collection[str], most: int) -> dict[str, Members]: ...
 
     def open_among(self, ids: Collection[str]) -> set[str]: ...
 
@@ -72,7 +72,7 @@ def full_views(
         return []
     ids = [task.task_id for task in tasks]
     blocks = relations.first_waiting(ids, most)
-    children = relations.subtasks(ids)
+    parts = relations.first_subtasks(ids, most)
     discovered = relations.discovered(ids)
     open_blockers = relations.open_among({one for task in tasks for one in task.blockers})
     views = []
@@ -82,7 +82,7 @@ def full_views(
             "blockers": Members.of(task.blockers, most),
             "blocked_by": Members.of(left, most),
             "blocks": blocks.get(task.task_id, Members()),
-            "subtasks": Members.of(children.get(task.task_id, ()), most),
+            "subtasks": parts.get(task.task_id, Members()),
         }
         if task.task_id in discovered:
             related["discovered"] = Members.of(discovered[task.task_id], most)

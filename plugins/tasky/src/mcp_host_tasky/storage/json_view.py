@@ -65,6 +65,9 @@ class JsonView:
         found = {task_id: self.plan.subtasks.get(task_id) for task_id in ids}
         return {task_id: sorted(children) for task_id, children in found.items() if children}
 
+    def first_subtasks(self, ids: Collection[str], most: int) -> dict[str, Members]:
+        return {one: Members.of(parts, most) for one, parts in self.subtasks(ids).items()}
+
     def discovered(self, ids: Collection[str]) -> dict[str, list[str]]:
         found: dict[str, list[str]] = {}
         for task_id, task in sorted(self.plan.tasks.items()) if ids else ():

@@ -31,7 +31,7 @@ class View(Protocol):
 
     def among(self, values: Collection[Any]) -> tuple[str, Any]: ...
 
-    def waiting(self, ids: Collection[str]) -> dict[str, list[str]]: ...
+    def parents(self, ids: Collection[str]) -> dict[str, str | None]: ...
 
     def subtasks(self, ids: Collection[str]) -> dict[str, list[str]]: ...
 
@@ -48,23 +48,21 @@ def count_unblocked(view: View, changes: Changes) -> None:
 
 def hold_up(view: View, changes: Changes, recounted: Collection[str]) -> None:
     """Bring `held_up` up to date; `recounted` are the tasks whose blockers may have changed."""
-    moved, old = set(), set()
+    moved, placed = set(), set()
     suspects = set(recounted)
+    wholes: set[str] = set()
     for before, after in changes.tasks:
-        if after is None:
-            continue
-        if (before.subtask_of if before else None) != after.subtask_of:
-            moved.add(after.task_id)
-            if before:
-                old.add(after.task_id)
-        if before and before.is_open != after.is_open:
+        was_of, is_of = before and before.subtask_of, after and after.subtask_of
+        if before and was_of != is_of:
+            moved.add(before.task_id)
+            wholes.update(whole for whole in (was_of, is_of) if whole)
+        if after and was_of != is_of:
+            placed.add(after.task_id)
+        if before and after and before.is_open != after.is_open and after.blockers:
             suspects.add(after.task_id)
-    if old:
-        # What is inside of which tree has changed for all that is below.
-        for waiting in view.waiting(_below(view, old)).values():
-            suspects.update(waiting)
+    suspects |= _waiting_for_parts(view, wholes, moved) if wholes else set()
     children = view.subtasks(suspects).values() if suspects else ()
-    _spread(view, moved.union(*children))
+    _spread(view, placed.union(*children))
 
 
 def hold_up_all(view: View) -> None:
@@ -155,13 +153,21 @@ def _waiting_outside(view: View, ids: set[str]) -> set[str]:
     return {task_id for task_id, blocker in pairs if (blocker, task_id) not in above}
 
 
-def _below(view: View, ids: set[str]) -> set[str]:
-    """Return these tasks and all that are part of them."""
-    clause, value = view.among(sorted(ids))
-    found = view.rows(
-        f"WITH RECURSIVE down (id) AS (SELECT task_id FROM tasks WHERE task_id {clause} UNION "
-        "SELECT tasks.task_id FROM down JOIN tasks ON tasks.subtask_of = down.id "
-        "AND tasks.subtask_of IS NOT NULL) SELECT id FROM down",
-        (value,),
-    )
-    return {row[0] for row in found}
+def _waiting_for_parts(view: View, wholes: set[str], moved: set[str]) -> set[str]:
+    """Return those of the tasks, and of what they are part of, that wait for something that is, or
+    is part of, what was moved: it may have come into their trees, or have left them."""
+    clause, value = view.among(sorted(view.parents(wholes)))
+    pairs = view.rows(f"SELECT task_id, blocker_id FROM waits WHERE task_id {clause}", (value,))
+    above = view.parents({blocker for _, blocker in pairs}) if pairs else {}
+
+    def is_moved(task_id: str) -> bool:
+        seen = set()
+        here: str | None = task_id
+        while here and here not in seen:
+            if here in moved:
+                return True
+            seen.add(here)
+            here = above.get(here)
+        return False
+
+    return {task_id for task_id, blocker in pairs if is_moved(blocker)}

@@ -90,6 +90,9 @@ class Reading(Protocol):
 
     def subtasks(self, ids: Collection[str]) -> dict[str, list[str]]: ...
 
+    def first_subtasks(self, ids: Collection[str], most: int) -> dict[str, Members]:
+        """At most so many of the parts of each of these."""
+
     def discovered(self, ids: Collection[str]) -> dict[str, list[str]]:
         """The tasks that were found during each of these, in the order of their ids."""
 

@@ -45,7 +45,7 @@ CREATE INDEX tasks_discovered ON tasks (discovered_from) WHERE discovered_from I
 CREATE INDEX tasks_claimed ON tasks (claimed_until) WHERE claimed_until IS NOT NULL;
 CREATE INDEX tasks_created ON tasks (created_at);
 CREATE INDEX tasks_due ON tasks (due_at) WHERE due_at IS NOT NULL;
-CREATE INDEX tasks_parent ON tasks (subtask_of) WHERE subtask_of IS NOT NULL;
+CREATE INDEX tasks_parent ON tasks (subtask_of, task_id) WHERE subtask_of IS NOT NULL;
 CREATE TABLE waits (
     blocker_id {text} NOT NULL,
     task_id {text} NOT NULL,

@@ -5,7 +5,7 @@
 
 # ruff: noqa: S608  statements are put together from this room's own constants; values are bound
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
@@ -167,14 +167,7 @@ class SqlView:
         return _grouped(self.rows(sql, (value,)))
 
     def first_waiting(self, ids: Collection[str], most: int) -> dict[str, Members]:
-        clause, value = self.among(ids)
-        sql = f"SELECT blocker_id, count(*) FROM waits WHERE blocker_id {clause} GROUP BY 1"
-        counts: dict[str, int] = dict(self.rows(sql, (value,)))
-        found = self.waiting([one for one, count in counts.items() if count <= most])
-        for one in counts.keys() - found.keys():
-            sql = "SELECT task_id FROM waits WHERE blocker_id = ? ORDER BY 1 LIMIT ?"
-            found[one] = [row[0] for row in self.rows(sql, (one, most))]
-        return {one: Members(found[one], count) for one, count in counts.items()}
+        return self._first("waits", "blocker_id", self.waiting, ids, most)
 
     def subtasks(self, ids: Collection[str]) -> dict[str, list[str]]:
         clause, value = self.among(ids)
@@ -184,6 +177,29 @@ class SqlView:
             "AND subtask_of IS NOT NULL ORDER BY 1, 2"
         )
         return _grouped(self.rows(sql, (value,)))
+
+    def first_subtasks(self, ids: Collection[str], most: int) -> dict[str, Members]:
+        return self._first("tasks", "subtask_of", self.subtasks, ids, most)
+
+    def _first(
+        self,
+        table: str,
+        column: str,
+        all_of: Callable[[Collection[str]], dict[str, list[str]]],
+        ids: Collection[str],
+        most: int,
+    ) -> dict[str, Members]:
+        """Return at most so many of the tasks whose column of a table names each of these."""
+        clause, value = self.among(ids)
+        named = f"{column} IS NOT NULL AND {column}"
+        sql = f"SELECT {column}, count(*) FROM {table} WHERE {named} {clause} GROUP BY 1"
+        counts: dict[str, int] = dict(self.rows(sql, (value,)))
+        few = [one for one, count in counts.items() if count <= most]
+        found = all_of(few) if few else {}
+        for one in counts.keys() - found.keys():
+            sql = f"SELECT task_id FROM {table} WHERE {named} = ? ORDER BY 1 LIMIT ?"
+            found[one] = [row[0] for row in self.rows(sql, (one, most))]
+        return {one: Members(found[one], count) for one, count in counts.items()}
 
     def discovered(self, ids: Collection[str]) -> dict[str, list[str]]:
         clause, value = self.among(ids)
