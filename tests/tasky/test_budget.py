@@ -364,6 +364,9 @@ def test_folded_letters_have_no_accents_in_any_script(text: str) -> None:
         ("é ﬁne Straße", "fine", "**ﬁne**"),
         ("subprüfung Prüfung", "prufung", "subprüfung **Prüfung**"),
         ("é" * 48_000 + " 𝒳y", "xy", "**𝒳y**"),
+        ("sons so", "so", "sons **so**"),
+        ("После по", "по", "После **по**"),
+        ("some sons", "so", None),
     ],
     ids=lambda value: str(value)[-12:],  # pytest hands the id to every process in its environment
 )

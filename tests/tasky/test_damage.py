@@ -1,7 +1,9 @@
 """Damaged files and full disks: told by what is wrong with a way out, and nothing is lost."""
 
 import json
+import sqlite3
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -125,6 +127,97 @@ def test_a_sqlite_plan_whose_index_of_words_is_cut_is_damaged_and_can_be_copied(
     ann("backup", str(tmp_path / "copy.db"))
     store.write_bytes((tmp_path / "copy.db").read_bytes())
     ann("add", "Sow")
+    assert ann("check").strip() == "no damage found"
+
+
+@pytest.mark.parametrize("cut", [1, 100, 1_000])
+def test_a_sqlite_plan_that_is_cut_short_is_neither_shown_nor_written(
+    ann: Person, tmp_path: Path, cut: int
+) -> None:
+    ann("project", "init")
+    ann("import", str(_table(tmp_path, 30)))
+    store = ann.folder / ".tasky" / "tasks.db"
+    left = store.read_bytes()[:-cut]
+    store.write_bytes(left)
+
+    for words in (["list"], ["add", "Sow"], ["check"], ["migrate", "json"]):
+        refused = ann.run(*words)
+        assert refused.returncode == 1
+        assert "is not an intact SQLite plan" in refused.stderr
+    assert store.read_bytes() == left
+    ann("backup", str(tmp_path / "copy.db"))
+    store.write_bytes((tmp_path / "copy.db").read_bytes())
+    assert ann.data("list")["total"] == 30
+
+
+def _table(folder: Path, count: int) -> Path:
+    file = folder / "tasks.csv"
+    file.write_text("name,details\n" + "".join(f"task {n},{'d' * 500}\n" for n in range(count)))
+    return file
+
+
+DAMAGE = {
+    "details": "MARKED \udcff",
+    "name": "\udcff",
+    "tags": '["home"x',
+    "notes": "[[1]]",
+    "done_when": "{",
+    "source": DEEP,
+    "due_date": "tomorrow",
+    "due_at": "[{",
+    "created_at": "yesterday",
+    "updated_at": "",
+    "revision": "one",
+    "sort_key": "[{",
+}
+
+
+@pytest.mark.parametrize("column", DAMAGE)
+def test_a_damaged_row_is_told_of_and_copied_as_far_as_it_can_be_read(
+    ann: Person, tmp_path: Path, column: str
+) -> None:
+    ann("project", "init")
+    damaged = ann.data("add", "Dig", "--tag", "home", "--due", "2026-12-01")["task_id"]
+    ann("add", "Sow")
+    store = ann.folder / ".tasky" / "tasks.db"
+    with closing(sqlite3.connect(store)) as connection:
+        value = DAMAGE[column].encode("utf-8", "surrogateescape")
+        connection.execute(
+            f"UPDATE tasks SET {column} = CAST(? AS TEXT) WHERE task_id = ?",
+            (value, damaged),
+        )
+        connection.commit()
+
+    found = ann.run("check")
+    assert (found.returncode, found.stderr) == (1, "")
+    assert damaged in found.stdout
+    assert "backup" in found.stdout
+    shown = ann.run("show", damaged)
+    assert "Traceback" not in shown.stderr
+    assert shown.returncode == 0 or "tasky backup" in shown.stderr
+    copied = ann.run("backup", str(tmp_path / "copy.db"))
+    assert (copied.returncode, "2 tasks copied" in copied.stdout) == (0, True)
+    store.write_bytes((tmp_path / "copy.db").read_bytes())
+    assert ann("check").strip() == "no damage found"
+    assert {row["name"] for row in ann.data("list")["tasks"]} >= {"Sow"}
+    if column == "details":
+        assert "MARKED" in ann("show", damaged)
+
+
+def test_a_damaged_event_is_told_of_and_copied_without_what_cannot_be_read(
+    ann: Person, tmp_path: Path
+) -> None:
+    ann("project", "init")
+    ann("add", "Dig")
+    store = ann.folder / ".tasky" / "tasks.db"
+    with closing(sqlite3.connect(store)) as connection:
+        connection.execute("UPDATE events SET changes = '{'")
+        connection.commit()
+
+    assert "The event 1 has what cannot be read: changes" in ann.run("check").stdout
+    assert "event 1 is damaged" in ann.run("log").stderr
+    assert "as far as it can be read" in ann.run("backup", str(tmp_path / "copy.db")).stderr
+    store.write_bytes((tmp_path / "copy.db").read_bytes())
     assert ann("check").strip() == "no damage found"
 
 

@@ -45,16 +45,20 @@ def backup(
         file = project.folder / ".tasky" / f"backup-{stamp}.db"
     if file.exists():
         raise _is_there(file)
-    with opened(folder) as tasks:
+    with opened(folder, is_cut_too=True) as tasks:
         try:
             with made_whole(file) as new:
-                count = tasks.back_up(new)
+                count, is_whole = tasks.back_up(new)
         except FileExistsError as error:
             raise _is_there(file) from error
     if as_json:
-        print_json({"tasks": count, "file": str(file)})
+        print_json({"tasks": count, "file": str(file), "damaged": not is_whole})
         return
     typer.echo(plain(f"{count} tasks copied to {file}"))
+    if not is_whole:
+        typer.echo(
+            "What is damaged was copied as far as it can be read; see: tasky check", err=True
+        )
 
 
 def _is_there(file: Path) -> InvalidError:

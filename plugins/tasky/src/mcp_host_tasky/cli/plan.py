@@ -54,8 +54,8 @@ def existing(folder: Path) -> Path:
 
 
 @contextmanager
-def opened(folder: Path) -> Iterator[Tasks]:
-    """Open the plan of a folder."""
+def opened(folder: Path, *, is_cut_too: bool = False) -> Iterator[Tasks]:
+    """Open the plan of a folder; if told so, also one whose file was cut short, to copy it."""
     project = find_project(folder)
     if not project.is_made:
         raise UnavailableError(
@@ -63,7 +63,8 @@ def opened(folder: Path) -> Iterator[Tasks]:
             reason="no_store",
             suggestions=["Run: tasky project init"],
         )
-    tasks = Tasks(open_store(project.location), Plan.of_project(project))
+    store = open_store(project.location, is_cut_too=is_cut_too)
+    tasks = Tasks(store, Plan.of_project(project))
     try:
         yield tasks
     finally:
@@ -84,7 +85,10 @@ def _steers(letter: str) -> bool:
 
 def local_time(tasks: Tasks, at: str) -> str:
     """Return an instant in the project's zone, to the minute."""
-    moment = datetime.fromisoformat(at).astimezone(tasks.plan.zone)
+    try:
+        moment = datetime.fromisoformat(at).astimezone(tasks.plan.zone)
+    except ValueError:
+        return at  # of a damaged plan
     return moment.strftime("%Y-%m-%d %H:%M")
 
 

@@ -22,12 +22,13 @@ from .task import (
     owned_key,
     written,
 )
-from .words import fold, snippet, words_of
+from .words import SHORTEST_PREFIX, fold, snippet, words_of
 
 __all__ = [
     "LIMITS",
     "NEVER_UNDONE",
     "NO_DETAILS",
+    "SHORTEST_PREFIX",
     "Change",
     "Claim",
     "Day",

@@ -7,6 +7,8 @@ from functools import cache, lru_cache
 _WORD = re.compile(r"[^\W_]+")
 _MARK = "**"
 _BLOCK = 2_000
+SHORTEST_PREFIX = 3
+"""A shorter word matches only itself: too much begins with one or two letters."""
 _TOLD = 4
 """So many letters of a word are looked for before it is compared as a whole."""
 
@@ -95,11 +97,18 @@ def _first_match(text: str, words: tuple[str, ...]) -> int | None:
 
 
 def _first_beginning(text: str, word: str) -> int:
-    """Return where a word of the text begins so, or -1."""
+    """Return where a word of a folded text matches this one, or -1."""
     at = text.find(word)
-    while at > 0 and text[at - 1].isalnum():
+    while at >= 0 and not _matches_at(text, at, word):
         at = text.find(word, at + 1)
     return at
+
+
+def _matches_at(text: str, at: int, word: str) -> bool:
+    end = at + len(word)
+    if text[max(0, at - 1) : at].isalnum():
+        return False
+    return len(word) >= SHORTEST_PREFIX or not text[end : end + 1].isalnum()
 
 
 def _first_form(text: str, words: tuple[str, ...]) -> int | None:
@@ -168,9 +177,16 @@ def _letters() -> tuple[dict[str, str], re.Pattern[str]]:
 
 
 def _is_match(word: str, words: tuple[str, ...]) -> bool:
-    if word.isascii():
-        return word.lower().startswith(words)
-    return any(piece.startswith(words) for piece in _pieces(word))
+    beginnings, wholes = _parted(words)
+    pieces = [word.lower()] if word.isascii() else _pieces(word)
+    return any(piece.startswith(beginnings) or piece in wholes for piece in pieces)
+
+
+@lru_cache
+def _parted(words: tuple[str, ...]) -> tuple[tuple[str, ...], frozenset[str]]:
+    """Return the words that others may begin with, and those that match only themselves."""
+    short = frozenset(word for word in words if len(word) < SHORTEST_PREFIX)
+    return tuple(word for word in words if word not in short), short
 
 
 @lru_cache(maxsize=10_000)

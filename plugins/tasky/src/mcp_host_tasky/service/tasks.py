@@ -13,7 +13,7 @@ from ..model import Status, Wanted, latest_lease
 from ..model.dates import seconds
 from ..storage import Guard, Location, Store, no_guard, open_store
 from . import budget, creation, edits, graph as graphs, inputs, queries, relations, values
-from .copying import copied
+from .copying import copied, copied_from
 from .draft import Draft
 from .exports import taken_out
 from .finished import Place, last_finished, page_of_finished
@@ -358,16 +358,16 @@ class Tasks:
                 found = relations.damage(reading.every_task())
         return found
 
-    def back_up(self, file: Path) -> int:
+    def back_up(self, file: Path) -> tuple[int, bool]:
         """Copy tasks and history, as they are at one moment, into a new SQLite file; return how
-        many tasks it has."""
+        many tasks it has, and whether all of each: what is damaged is copied as far as it can be
+        read."""
         is_whole = self._store.copied_whole(file)
         with closing(open_store(Location("sqlite", file))) as copy:
             if is_whole:
                 with copy.read() as reading:
-                    return sum(reading.counts().values())
-            with self._store.read() as source, copy.write() as target:
-                return copied(source, target)
+                    return sum(reading.counts().values()), True
+            return copied_from(self._store, copy)
 
     def copy_to(self, other: Store, finish: Callable[[], object]) -> int:
         """Copy tasks and history into an empty store, and `finish` while nobody can write here.

@@ -265,13 +265,13 @@ class JsonView:
     def kept(self, key: str) -> Kept | None:
         return self.plan.answers.get(key)
 
-    def every_task(self) -> Iterator[Task]:
+    def every_task(self, *, mends: bool = False) -> Iterator[Task]:
         number = 0
         for task in sorted(self.plan.tasks.values(), key=_creation):
             number = max(number + 1, task.number)  # two branches may have counted to the same
             yield task if task.number == number else replace(task, number=number)
 
-    def every_event(self) -> Iterator[Event]:
+    def every_event(self, *, mends: bool = False) -> Iterator[Event]:
         yield from self.plan.events.values()
 
     def apply(self, changes: Changes) -> None:

@@ -28,12 +28,13 @@ class Location:
         return f"{self.kind}://{self.url.rpartition('@')[2].partition('://')[2] or '…'}"
 
 
-def open_store(location: Location) -> Store:
-    """Open the store, making it where there is none and upgrading an older one after a copy."""
+def open_store(location: Location, *, is_cut_too: bool = False) -> Store:
+    """Open the store, making it where there is none and upgrading an older one after a copy; if
+    told so, also an SQLite file that was cut short, to read what is left."""
     if location.kind == "json" and location.path:
         return JsonFile(location.path, location.shared).open()
     if location.kind == "sqlite" and location.path:
-        return SqliteFile(location.path).open()
+        return SqliteFile(location.path, is_cut_too=is_cut_too).open()
     if location.kind == "postgresql" and location.url:
         # Imported here: its driver comes with the extra `postgresql`, and may not be installed.
         from .postgres import Postgres

@@ -144,11 +144,12 @@ class Reading(Protocol):
 
     def kept(self, key: str) -> Kept | None: ...
 
-    def every_task(self) -> Iterator[Task]:
-        """All tasks in the order of their creation."""
+    def every_task(self, *, mends: bool = False) -> Iterator[Task]:
+        """All tasks in the order of their creation; of damaged ones what can be read, if it mends,
+        else `UnavailableError`."""
 
-    def every_event(self) -> Iterator[Event]:
-        """All events, the oldest first."""
+    def every_event(self, *, mends: bool = False) -> Iterator[Event]:
+        """All events, the oldest first; damaged ones as `every_task` has them."""
 
 
 class Writing(Reading, Protocol):

@@ -13,7 +13,7 @@ from psycopg import sql as names
 
 from ...errors import BusyError, InvalidError, UnavailableError, UnreachableError
 from ..readiness import hold_up_all
-from ..sql import STEPS, TABLES, VERSION, SqlView, miscounted, steps_from
+from ..sql import STEPS, TABLES, VERSION, SqlView, damaged_rows, miscounted, steps_from
 from ..store import WRITES_TOGETHER, Guard, contradictory, no_guard
 from .view import PostgresView
 
@@ -114,7 +114,7 @@ class Postgres:
     def check(self) -> list[str]:
         """Say what is miscounted; the server looks after its own files."""
         with self.read() as view:
-            return miscounted(view)
+            return [*miscounted(view), *damaged_rows(view)]
 
     def copied_whole(self, path: Path) -> bool:
         """Say that there is no SQLite file to be copied."""

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from typing import Any, Protocol
 
-from ...model import Wanted
-from ..sql import SHORTEST_PREFIX, status_word
+from ...model import SHORTEST_PREFIX, Wanted
+from ..sql import status_word
 
 LONGEST_WORD = 500
 """A longer word is cut, to fit into an index."""

@@ -1,13 +1,13 @@
 """What the two SQL stores share."""
 
 from .counters import miscounted
+from .damage import damaged_rows
 from .drawing import are_surely_more, drawn
 from .rows import SUMMARY, summary_of
 from .tables import STEPS, TABLES, VERSION, steps_from
 from .view import EXPANSIONS, FEW, LISTED, SOME, SqlView
 from .where import Where, common_conditions
 from .words import (
-    SHORTEST_PREFIX,
     STATUS_SIGN,
     Reworded,
     indexed,
@@ -21,7 +21,6 @@ __all__ = [
     "EXPANSIONS",
     "FEW",
     "LISTED",
-    "SHORTEST_PREFIX",
     "SOME",
     "STATUS_SIGN",
     "STEPS",
@@ -33,6 +32,7 @@ __all__ = [
     "Where",
     "are_surely_more",
     "common_conditions",
+    "damaged_rows",
     "drawn",
     "indexed",
     "is_status",

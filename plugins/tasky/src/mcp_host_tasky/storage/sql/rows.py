@@ -1,9 +1,11 @@
 """Tasks, events and summaries as rows of the tables, and back."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from datetime import datetime
 from typing import Any
 
+from ...errors import UnavailableError
 from ...model import Change, Claim, Event, Note, Source, Status, Summary, Task, Wanted
 
 TASK = (
@@ -72,29 +74,53 @@ def _stored(value: Any) -> Any:
 
 
 def task_of(row: Sequence[Any]) -> Task:
+    """Return a row of `TASK` as a task; `UnavailableError` where it is damaged."""
+    try:
+        return _task(row)
+    except _UNREADABLE as error:
+        raise _damaged(f"task {row[0]}", error) from error
+
+
+def _task(row: Sequence[Any]) -> Task:
     return Task(
         task_id=row[0],
         number=row[1],
         name=row[2],
         details=row[3],
         status=Status(row[4]),
-        priority=row[5],
+        priority=int(row[5]),
         due_date=row[6],
         due_at=row[7],
-        tags=() if row[8] == "[]" else tuple(json.loads(row[8])),
-        blockers=() if row[9] == "[]" else tuple(json.loads(row[9])),
+        tags=_texts(row[8]),
+        blockers=_texts(row[9]),
         subtask_of=row[10],
         created_at=row[11],
         updated_at=row[12],
-        revision=row[13],
-        last_event=row[14],
+        revision=int(row[13]),
+        last_event=int(row[14]),
         claim=Claim(*row[15:19]) if row[15] is not None else None,
-        claims=row[19],
-        notes=() if row[20] == "[]" else tuple(Note(*note) for note in json.loads(row[20])),
-        done_when=() if row[21] == "[]" else tuple(json.loads(row[21])),
+        claims=int(row[19]),
+        notes=_notes(row[20]),
+        done_when=_texts(row[21]),
         discovered_from=row[22],
-        source=Source(*json.loads(row[23])) if row[23] else None,
+        source=_source(row[23]),
     )
+
+
+def _texts(cell: str) -> tuple[str, ...]:
+    return () if cell == "[]" else tuple(json.loads(cell))
+
+
+def _notes(cell: str) -> tuple[Note, ...]:
+    return () if cell == "[]" else tuple(Note(*note) for note in json.loads(cell))
+
+
+def _source(cell: str | None) -> Source | None:
+    return Source(*json.loads(cell)) if cell else None
+
+
+def _changes(cell: str) -> dict[str, Change]:
+    return {key: Change(*pair) for key, pair in json.loads(cell).items()}
 
 
 def event_row(event: Event) -> tuple[Any, ...]:
@@ -118,6 +144,14 @@ def event_row(event: Event) -> tuple[Any, ...]:
 
 
 def event_of(row: Sequence[Any]) -> Event:
+    """Return a row of `EVENT` as an event; `UnavailableError` where it is damaged."""
+    try:
+        return _event(row)
+    except _UNREADABLE as error:
+        raise _damaged(f"event {row[0]}", error) from error
+
+
+def _event(row: Sequence[Any]) -> Event:
     return Event(
         event_id=row[0],
         batch=row[1],
@@ -128,7 +162,7 @@ def event_of(row: Sequence[Any]) -> Event:
         task_id=row[6],
         name=row[7],
         revision=row[8],
-        changes={key: Change(*pair) for key, pair in json.loads(row[9]).items()},
+        changes=_changes(row[9]),
         previous=row[10],
         undoes=row[11],
         undone_by=row[12],
@@ -137,13 +171,88 @@ def event_of(row: Sequence[Any]) -> Event:
     )
 
 
+def unreadable(columns: Sequence[str], row: Sequence[Any]) -> list[str]:
+    """Return those columns of a row that cannot be read, or are no UTF-8 text: what stands for
+    such bytes are surrogates."""
+    found = []
+    for name, cell in zip(columns, row, strict=False):
+        try:
+            if isinstance(cell, str):
+                cell.encode()
+            if name in _PARTS:
+                _PARTS[name][0](cell)
+        except _UNREADABLE:
+            found.append(name)
+    return found
+
+
+def mended(columns: Sequence[str], row: Sequence[Any]) -> list[Any]:
+    """Return a row of these columns with what cannot be read replaced."""
+    broken = unreadable(columns, row)
+    return [
+        _PARTS[name][1] if name in broken and name in _PARTS else cell
+        for name, cell in zip(columns, row, strict=False)
+    ]
+
+
+def _number(cell: Any) -> None:
+    if not isinstance(cell, int):
+        raise TypeError(f"{cell!r} is no number")
+
+
+def _time(cell: str | None) -> None:
+    if cell is not None:
+        datetime.fromisoformat(cell)
+
+
+_UNREADABLE = (ValueError, TypeError, LookupError, AttributeError, RecursionError)
+_LONG_AGO = "1970-01-01T00:00:00.000000Z"
+_PARTS: dict[str, tuple[Callable[[Any], object], str | int | None]] = {
+    "number": (_number, None),
+    "event_id": (_number, None),
+    "status": (Status, Status.PENDING.value),
+    "priority": (_number, 3),
+    "revision": (_number, 1),
+    "last_event": (_number, 0),
+    "claims": (_number, 0),
+    "due_date": (_time, None),
+    "due_at": (_time, None),
+    "created_at": (_time, _LONG_AGO),
+    "updated_at": (_time, _LONG_AGO),
+    "claimed_until": (_time, None),
+    "at": (_time, _LONG_AGO),
+    "tags": (_texts, "[]"),
+    "blockers": (_texts, "[]"),
+    "notes": (_notes, "[]"),
+    "done_when": (_texts, "[]"),
+    "source": (_source, None),
+    "changes": (_changes, "{}"),
+}
+"""How the columns that hold more than a text are read, and what stands for what cannot be."""
+
+
+def _damaged(what: str, error: Exception) -> UnavailableError:
+    return UnavailableError(
+        f"The {what} is damaged in the plan's database: {error}.",
+        reason="corrupt_store",
+        suggestions=[
+            "See all that is damaged with: tasky check",
+            "Copy what can be read to a sound file: tasky backup FILE",
+        ],
+    )
+
+
 def summary_of(row: Sequence[Any], wanted: Wanted) -> Summary:
     """Read the columns of `SUMMARY`, and the details where they follow."""
+    try:
+        status = Status(row[2])
+    except ValueError as error:
+        raise _damaged(f"task {row[0]}", error) from error
     is_held = row[7] is not None and wanted.now < row[7] <= wanted.latest_lease
     return Summary(
         task_id=row[0],
         name=row[1],
-        status=Status(row[2]),
+        status=status,
         priority=row[3],
         due_date=row[4],
         sort_key=row[5],

@@ -22,6 +22,7 @@ from .rows import (
     changed_columns,
     event_of,
     event_row,
+    mended,
     summary_of,
     task_of,
     task_row,
@@ -370,13 +371,13 @@ class SqlView:
         found = self.rows("SELECT key, fingerprint, answer, at FROM answers WHERE key = ?", (key,))
         return Kept(*found[0]) if found else None
 
-    def every_task(self) -> Iterator[Task]:
+    def every_task(self, *, mends: bool = False) -> Iterator[Task]:
         for row in self.rows(f"SELECT {TASK} FROM tasks ORDER BY number"):
-            yield task_of(row)
+            yield task_of(mended(TASK_COLUMNS[: len(row)], row) if mends else row)
 
-    def every_event(self) -> Iterator[Event]:
+    def every_event(self, *, mends: bool = False) -> Iterator[Event]:
         for row in self.rows(f"SELECT {EVENT} FROM events ORDER BY event_id"):
-            yield event_of(row)
+            yield event_of(mended(EVENT_COLUMNS, row) if mends else row)
 
     # Writing
 

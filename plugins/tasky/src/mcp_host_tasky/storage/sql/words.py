@@ -3,11 +3,7 @@
 from collections.abc import Collection
 from typing import NamedTuple
 
-from ...model import Status, Task, fold, words_of, written
-
-SHORTEST_PREFIX = 3
-"""A shorter word matches only itself: too much begins with one or two letters."""
-
+from ...model import SHORTEST_PREFIX, Status, Task, fold, words_of, written
 
 STATUS_SIGN = "·"
 """What the word of a status begins with: neither letter nor digit, so no word of a text does."""

@@ -2,8 +2,8 @@
 
 from typing import NamedTuple, Protocol
 
-from ...model import Status, Wanted
-from ..sql import SHORTEST_PREFIX, are_surely_more, status_word
+from ...model import SHORTEST_PREFIX, Status, Wanted
+from ..sql import are_surely_more, status_word
 from . import begun
 from .begun import one_of
 from .texts import beginning_word, fits, needles, tag_word

@@ -51,6 +51,13 @@ def refuse_other_files(path: Path) -> None:
         raise corrupt(path)
 
 
+def is_cut(connection: sqlite3.Connection, path: Path) -> bool:
+    """Whether a file ends within a page, which SQLite would read and write on. While there is a
+    log, its pages are on their way into the file, or are finished from there."""
+    ((page,),) = connection.execute("PRAGMA page_size").fetchall()
+    return not _has_log(path) and path.stat().st_size % page != 0 and not _has_log(path)
+
+
 class AtRest(sqlite3.Connection):
     """A connection to a file that is taken to stay as it is. It serves one call, at whose end the
     file is looked at again."""
@@ -68,15 +75,19 @@ class AtRest(sqlite3.Connection):
 
 def _state(path: Path) -> tuple[int, ...]:
     """Return what differs once somebody wrote: file, size, time, and whether a log stands open."""
-    log = path.with_name(path.name + "-wal")
     try:
         found = path.stat()
-        has_log = log.exists() and log.stat().st_size > 0
+        has_log = _has_log(path)
     except OSError as error:
         raise UnavailableError(
             f"{path} cannot be used: {error.strerror}.", reason="store_unusable"
         ) from error
     return found.st_ino, found.st_size, found.st_mtime_ns, has_log
+
+
+def _has_log(path: Path) -> bool:
+    log = path.with_name(path.name + "-wal")
+    return log.exists() and log.stat().st_size > 0
 
 
 def opened(path: Path) -> sqlite3.Connection:

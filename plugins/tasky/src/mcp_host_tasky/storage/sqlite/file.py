@@ -10,7 +10,7 @@ from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
 from ...errors import BusyError, TaskyError, UnavailableError
-from ..sql import SqlView, miscounted
+from ..sql import SqlView, damaged_rows, miscounted
 from ..store import WRITES_TOGETHER, Guard, no_guard
 from .connecting import (
     AtRest,
@@ -18,12 +18,13 @@ from .connecting import (
     begin,
     connect,
     identity,
+    is_cut,
     opened,
     refuse_other_files,
     stoppable,
 )
 from .preparing import make, prepare
-from .trouble import WAIT_SECONDS, busy, explained, is_damage
+from .trouble import WAIT_SECONDS, busy, corrupt, explained, is_damage
 from .view import SqliteView
 
 MERGED_PAGES = 200
@@ -46,8 +47,10 @@ class SqliteFile:
 
     kind = "sqlite"
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, is_cut_too: bool = False) -> None:
         self._path = path
+        self._is_cut_too = is_cut_too
+        """Whether a file that was cut short is read, to copy what is left."""
         self._idle: list[sqlite3.Connection] = []
         self._lock = threading.Lock()
         self._one_writer = threading.Lock()
@@ -62,7 +65,7 @@ class SqliteFile:
             make(self._path)
         refuse_other_files(self._path)
         with self._connection() as connection:
-            prepare(connection, self._path)
+            self._prepare(connection)
         self._file = identity(self._path)
         return self
 
@@ -165,12 +168,16 @@ class SqliteFile:
                 found = []
             if not isinstance(connection, AtRest):
                 connection.execute("INSERT INTO words (words, rank) VALUES ('integrity-check', 1)")
-            return found or miscounted(SqliteView(connection))
+            view = SqliteView(connection)
+            with view.reading_all_texts("surrogateescape"):
+                return found or [*miscounted(view), *damaged_rows(view), *view.misplaced()]
 
     def copied_whole(self, path: Path) -> bool:
         """Copy the file as it is at one moment, while others write on, and check the copy: damage
         that SQLite does not meet while it copies goes on in it."""
         with self._connection() as connection, stoppable(connection, _heed):
+            if is_cut(connection, self._path):
+                return False
             try:
                 connection.execute("VACUUM INTO ?", (str(path),))
             except sqlite3.DatabaseError as error:
@@ -208,7 +215,7 @@ class SqliteFile:
                 connection = opened(self._path)
             if is_other:
                 refuse_other_files(self._path)
-                prepare(connection, self._path)
+                self._prepare(connection)
                 self._file = file
             yield connection
             if isinstance(connection, AtRest):
@@ -226,6 +233,11 @@ class SqliteFile:
             raise
         else:
             self._give_back(connection, file)
+
+    def _prepare(self, connection: sqlite3.Connection) -> None:
+        if not self._is_cut_too and is_cut(connection, self._path):
+            raise corrupt(self._path)
+        prepare(connection, self._path)
 
     def _let_go(self, file: Identity | None) -> None:
         """Drop the connections to a file that another one, or none, has replaced: what is written

@@ -15,7 +15,7 @@ from ..upgrade import Backup, refuse_foreign, upgrade_sqlite
 from .connecting import begin, connect
 from .texts import told
 from .trouble import explained
-from .view import SqliteView
+from .view import PLACED, SqliteView
 
 # `occurrences` is read by earlier versions of this format alone, which may share the file.
 _WORDS = """
@@ -26,8 +26,8 @@ CREATE VIRTUAL TABLE occurrences USING fts5vocab (words, row);
 INSERT INTO words (words, rank) VALUES ('automerge', 0), ('crisismerge', 64);
 """
 # Tags are words of the index. What else a search asks of a task stands in narrow rows, by number.
-_PLACED = "sort_key, status, open_blockers, held_up, unblocks, claimed_until, holder, claimant"
-_NEW = ", ".join(f"new.{name}" for name in _PLACED.split(", "))
+_PLACED = ", ".join(PLACED)
+_NEW = ", ".join(f"new.{name}" for name in PLACED)
 _PLACES = f"""
 DROP TABLE tagged;
 DROP INDEX tasks_order;

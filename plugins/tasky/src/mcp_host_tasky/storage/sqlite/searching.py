@@ -20,7 +20,7 @@ from . import asking
 from .asking import Asked, asked
 from .source import NONE, Source, matching
 from .texts import fits, needles
-from .walks import Order, Walks, listed, unblocking
+from .walks import Order, Walks, elsewhere, entries, listed, unblocking
 
 GATHERED = 18_000
 """Up to so many tasks that may match are gathered and sorted; more are met soon on a walk."""
@@ -299,13 +299,13 @@ class Searching:
         self, order: Order, limit: int, followed: int, among: Source | None = None
     ) -> list[int] | None:
         """Return the numbers of so many matches, of those of a list if there is one, that are met
-        among the first so many on a walk in order; None where these are too few."""
+        among the first so many of each part of a walk in order; None where these are too few."""
         found: list[int] = []
         for index, where, besides in self._walks.parts(order):
             if among:
                 besides.need(f"number IN ({among.sql})", *among.values)
             if rest := self._walks.beside(index):
-                besides.need(_elsewhere(rest), *rest.values)
+                besides.need(elsewhere(rest), *rest.values)
             rows = self._view.rows(
                 f"SELECT number FROM (SELECT number, {order.by.replace(' DESC', '')} FROM tasks "
                 f"INDEXED BY {index} WHERE {where} ORDER BY {order.by} LIMIT ?) AS tasks "
@@ -315,6 +315,8 @@ class Searching:
             found += [row[0] for row in rows]
             if len(found) == limit:
                 return found
+            if not self._has_at_most(entries(index, where), followed):
+                return None  # what follows in this part comes before the next one
         return None
 
     def _walk(self, order: Order, limit: int) -> Generator[list[tuple[Any, ...]]]:
@@ -330,7 +332,7 @@ class Searching:
     ) -> Iterator[list[tuple[Any, ...]]]:
         rest = self._walks.beside(index)
         if rest:
-            where.need(_elsewhere(rest), *rest.values)
+            where.need(elsewhere(rest), *rest.values)
         source = f"tasks INDEXED BY {index}"
         sql = f"SELECT number FROM {source} WHERE {where} ORDER BY {by}"
         if self._reads:
@@ -351,14 +353,14 @@ class Searching:
         if created := self._wanted.created_after:
             fits.need("substr(sort_key, 22, 27) > ?", created)
         most = EXAMINED if fits else COUNTED
-        status = self._walks.status if fits and not rest and not self._wanted.due_until else None
+        status = None if rest or self._wanted.due_until else self._walks.status
         if status:
             # What few have is met past many others, which are looked at as well, though sooner.
             fits.need("status = ?", status.value)
             having = max(1, self._view.counted(status))
             most = min(MET, EXAMINED * self._view.counted(None) // having)
         if rest:
-            fits.need(_elsewhere(rest), *rest.values)
+            fits.need(elsewhere(rest), *rest.values)
             most = LOOKED_UP
         columns = f"number, sort_key{', status' if status else ''}"  # no more than the index has
         total = looked_at = 0
@@ -393,8 +395,3 @@ def _is_void(wanted: Wanted) -> bool:
     """Whether nothing can match: what is ready, or waits, is pending."""
     is_pending = wanted.ready_for is not None or wanted.waiting
     return is_pending and wanted.status not in (None, Status.PENDING)
-
-
-def _elsewhere(rest: Where) -> str:
-    """Return the condition that a task's row of `places` fulfils others."""
-    return f"EXISTS (SELECT 1 FROM places WHERE places.number = tasks.number AND {rest})"

@@ -10,8 +10,8 @@ from collections.abc import Collection, Iterable, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from ...model import Task, Wanted
-from ..sql import SHORTEST_PREFIX, STATUS_SIGN, indexed, reworded
+from ...model import SHORTEST_PREFIX, Task, Wanted
+from ..sql import STATUS_SIGN, indexed, reworded
 
 _TAG = "§"
 _BEGINNING = "¬"

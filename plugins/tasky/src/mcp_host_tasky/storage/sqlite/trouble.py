@@ -7,7 +7,7 @@ from pathlib import Path
 from ...errors import BusyError, TaskyError, UnavailableError
 from ..store import contradictory, read_only
 
-_DAMAGED = ("not a database", "malformed", "fts5")
+_DAMAGED = ("not a database", "malformed", "fts5", "Could not decode")
 _ROOM = 65_536
 _WHERE_FULL = ("readonly", "disk I/O error", "unable to open", "disk is full")
 WAIT_SECONDS = 25

@@ -5,14 +5,27 @@
 import json
 import sqlite3
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from contextlib import closing
+from contextlib import closing, contextmanager, nullcontext
+from functools import partial
 from typing import Any
 
-from ...model import Found, Summary, Task, Wanted
+from ...model import Event, Found, Summary, Task, Wanted
 from ..sql import SqlView, Where, drawn
 from .searching import Searching
 from .texts import Retold, plain, retold, text_of
 from .walks import listed, unblocking
+
+PLACED = (
+    "sort_key",
+    "status",
+    "open_blockers",
+    "held_up",
+    "unblocks",
+    "claimed_until",
+    "holder",
+    "claimant",
+)
+"""The columns of a task that stand in `places` as well."""
 
 
 class SqliteView(SqlView):
@@ -25,6 +38,36 @@ class SqliteView(SqlView):
 
     def rows(self, sql: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         return self._connection.execute(sql, values).fetchall()
+
+    def misplaced(self) -> list[str]:
+        """Say of how many tasks other things stand in `places` than in their own rows."""
+        told = ", ".join(f"tasks.{name}" for name in PLACED)
+        kept = ", ".join(f"places.{name}" for name in PLACED)
+        joined = "tasks LEFT JOIN places USING (number)"
+        sql = f"SELECT count(*) FROM {joined} WHERE ({told}) IS NOT ({kept})"
+        ((count,),) = self.rows(sql)
+        if not count:
+            return []
+        return [
+            f"The index of places is wrong for {count} tasks. A copy has it right: tasky backup."
+        ]
+
+    @contextmanager
+    def reading_all_texts(self, errors: str) -> Iterator[None]:
+        """Read texts that are no UTF-8 as well, with what stands for bytes that cannot be read."""
+        self._connection.text_factory = partial(str, encoding="utf-8", errors=errors)
+        try:
+            yield
+        finally:
+            self._connection.text_factory = str
+
+    def every_task(self, *, mends: bool = False) -> Iterator[Task]:
+        with self.reading_all_texts("replace") if mends else nullcontext():
+            yield from super().every_task(mends=mends)
+
+    def every_event(self, *, mends: bool = False) -> Iterator[Event]:
+        with self.reading_all_texts("replace") if mends else nullcontext():
+            yield from super().every_event(mends=mends)
 
     def walk(self, sql: str, values: Sequence[Any], size: int) -> Iterator[list[tuple[Any, ...]]]:
         """Give the rows of a SELECT of many, so many at a time."""

@@ -1,12 +1,15 @@
 """Walks through tasks in an order, along an index: which ranges of which index can match, and what
 is to be looked at besides."""
 
+# ruff: noqa: S608  statements are put together from this room's own constants; values are bound
+
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
 from ...model import Status, Wanted
 from ..sql import Where, common_conditions
+from .source import Source
 
 _READY = "status = 'pending' AND open_blockers = 0 AND held_up = 0"
 
@@ -109,3 +112,13 @@ class Walks:
         if wanted.created_after:
             where.need("substr(sort_key, 22, 27) > ?", wanted.created_after)
         return where
+
+
+def entries(index: str, where: Where) -> Source:
+    """Return all entries of a part of a walk."""
+    return Source(f"SELECT number FROM tasks INDEXED BY {index} WHERE {where}", where.values)
+
+
+def elsewhere(rest: Where) -> str:
+    """Return the condition that a task's row of `places` fulfils others."""
+    return f"EXISTS (SELECT 1 FROM places WHERE places.number = tasks.number AND {rest})"
