@@ -1,6 +1,7 @@
 """The `tasky` command, projects and their settings, and what the existing Tasky left behind."""
 
 import json
+import re
 import sqlite3
 import stat
 import subprocess
@@ -95,6 +96,9 @@ def test_people_can_do_all_that_agents_can(ann: Person) -> None:
     ben = replace(ann, name="ben")
     refused = ben.run("done", dig)
     assert "is claimed by 'ann'" in refused.stderr
+    assert "tasky release --force" in refused.stderr
+    assert "action next" not in refused.stderr
+    assert not re.search(r"\dT\d.*Z", refused.stderr)  # clocks show another time than UTC
     assert "ann" in ben("edit", dig, "--priority", "4")  # warned, not refused
     ben("release", dig, "--force", "--note", "ann has left")
     ben("claim", dig)

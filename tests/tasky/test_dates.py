@@ -136,6 +136,16 @@ def test_a_time_that_comes_twice_is_the_next_of_both(said: str, now: str, meant:
     assert found.remark
 
 
+@pytest.mark.parametrize("said", ["midnight", "tomorrow at midnight", "midnight today"])
+def test_a_midnight_that_clocks_pass_over_is_told_as_well_as_which_is_meant(said: str) -> None:
+    zone = ZoneInfo("America/Sao_Paulo")
+
+    found = parse_when(said, datetime(2018, 11, 3, 15, tzinfo=UTC), zone)
+
+    assert str(found) == "2018-11-04T01:00:00-02:00"
+    assert "is meant; there is no 00:00 on 2018-11-04" in (found.remark or "")
+
+
 def test_this_morning_is_todays_also_when_it_is_over() -> None:
     found = parse_when("this morning", NOW, BERLIN)
 

@@ -10,7 +10,7 @@ from typer.core import TyperGroup
 from .. import __version__
 from ..errors import TaskyError
 from . import maintenance, pictures, project, tasks, transfer
-from .plan import plain
+from .plan import in_local_time, plain
 from .process import ending_in_order, use_what_is_there
 from .ui import ui
 
@@ -110,6 +110,16 @@ def _others(error: TaskyError) -> list[str]:
     return [f"{one['index']}: {one['error']}" for one in told[1:]]
 
 
+def _ways_out(error: TaskyError) -> list[str]:
+    """Return what helps: a person has other ways past a claim than an agent."""
+    if error.reason not in ("claimed", "not_claimant"):
+        return error.suggestions
+    return [
+        "Wait for the lease's end, or go past the claim: --force completes, cancels or deletes the "
+        "task all the same, and `tasky release --force TASK` frees it."
+    ]
+
+
 def main() -> None:
     """Run a command; a refusal is one line, what helps is the next, and the exit code is 1."""
     use_what_is_there()
@@ -120,9 +130,9 @@ def main() -> None:
             finally:
                 sys.stdout.flush()  # a full disk can be told of here, and not when all is over
     except TaskyError as error:
-        print(f"error: {plain(error.message)}", file=sys.stderr)
-        for line in (*_others(error), *error.suggestions):
-            print(plain(line), file=sys.stderr)
+        print(f"error: {in_local_time(plain(error.message))}", file=sys.stderr)
+        for line in (*_others(error), *_ways_out(error)):
+            print(in_local_time(plain(line)), file=sys.stderr)
         sys.exit(1)
     except OSError as error:
         # A folder that may not be written to, a full disk: nothing that a traceback would explain.

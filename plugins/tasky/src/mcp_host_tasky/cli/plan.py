@@ -2,6 +2,7 @@
 
 import getpass
 import json
+import re
 import sys
 import unicodedata
 from collections.abc import Iterator
@@ -21,6 +22,7 @@ Folder = Annotated[
     Path, typer.Option("--project", "-p", help="The project's folder, or one inside it.")
 ]
 HERE = Path()
+_INSTANT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z")
 _TURNS = ("LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI")
 
 
@@ -90,6 +92,19 @@ def local_time(tasks: Tasks, at: str) -> str:
     except ValueError:
         return at  # of a damaged plan
     return moment.strftime("%Y-%m-%d %H:%M")
+
+
+def in_local_time(text: str) -> str:
+    """Return a sentence with its instants as this machine's clocks show them, to the minute."""
+
+    def local(instant: re.Match[str]) -> str:
+        try:
+            moment = datetime.fromisoformat(instant.group()).astimezone()
+        except (ValueError, OverflowError):
+            return instant.group()
+        return moment.strftime("%Y-%m-%d %H:%M")
+
+    return _INSTANT.sub(local, text)
 
 
 def print_line(value: Any) -> None:

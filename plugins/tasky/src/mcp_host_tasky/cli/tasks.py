@@ -12,7 +12,17 @@ from rich.text import Text
 from ..errors import InvalidError, TaskyError
 from ..model import Status
 from ..service import Search
-from .plan import HERE, AsJson, Folder, local_time, opened, person, plain, print_json
+from .plan import (
+    HERE,
+    AsJson,
+    Folder,
+    in_local_time,
+    local_time,
+    opened,
+    person,
+    plain,
+    print_json,
+)
 from .showing import NARROW, changes_line, event_line, row_line, show_task, tell
 
 _COMPLETED = 30
@@ -197,7 +207,7 @@ def add(
     typer.echo(plain(f"{str(view['task_id'])[:8]} {view['name']}{until}"))
     warnings = view.get("warnings")
     for warning in warnings if isinstance(warnings, list) else ():
-        typer.echo(plain(warning))
+        typer.echo(in_local_time(plain(warning)))
 
 
 def done(

@@ -190,17 +190,22 @@ def _at(words: str, clock: time, local: datetime, spoken_in: tzinfo, zone: tzinf
             return replace(found, remark="that time has passed")
         tomorrow = _instant(today + timedelta(days=1), clock, spoken_in, zone)
         told = "the coming midnight" if is_midnight else "that time has passed today: tomorrow's"
-        return replace(tomorrow, remark=tomorrow.remark or f"{told} is meant")
+        return _telling(f"{told} is meant", tomorrow)
     if is_midnight and words in ("today", "tonight"):
         found = _instant(today + timedelta(days=1), clock, spoken_in, zone)
-        return replace(found, remark="the end of today is meant")
+        return _telling("the end of today is meant", found)
     day = _day(words, today)
     if day is None:
         return None
     found = _instant(day, clock, spoken_in, zone)
     if is_midnight:
-        return replace(found, remark=f"the beginning of {day.isoformat()} is meant")
+        return _telling(f"the beginning of {day.isoformat()} is meant", found)
     return found
+
+
+def _telling(what: str, found: Moment) -> Moment:
+    """Return an instant that is told of in these words, and by what was told before."""
+    return replace(found, remark=f"{what}; {found.remark}" if found.remark else what)
 
 
 def _instant(

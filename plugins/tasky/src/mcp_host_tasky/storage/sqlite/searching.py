@@ -356,9 +356,10 @@ class Searching:
         status = None if rest or self._wanted.due_until else self._walks.status
         if status:
             # What few have is met past many others, which are looked at as well, though sooner.
-            fits.need("status = ?", status.value)
             having = max(1, self._view.counted(status))
-            most = min(MET, EXAMINED * self._view.counted(None) // having)
+            all_of = EXAMINED * self._view.counted(None) // having
+            most = min(MET, all_of) if fits else EXAMINED
+            fits.need("status = ?", status.value)
         if rest:
             fits.need(elsewhere(rest), *rest.values)
             most = LOOKED_UP
