@@ -1,13 +1,15 @@
 """In and out of everything: what other tools keep comes in, goes out as it was, and comes again."""
 
 import json
+from itertools import count
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, example, given, settings, strategies as st
 from mcp_host_tasky.errors import ConflictError, InvalidError
 from mcp_host_tasky.service import Search, Tasks
-from mcp_host_tasky.service.formats import FORMATS, found_in, named, records_of
+from mcp_host_tasky.service.formats import FORMATS, bound_for, found_in, named, records_of
 from mcp_host_tasky.service.imports import Report
 from mcp_host_tasky.storage import open_store
 from tasky_lab import ME, Person, Plans, create, edit, everything, get, refusal
@@ -298,8 +300,25 @@ def lines_of(text: str) -> list[Any]:
         ("github", "issues.json", json.dumps(LONG_GITHUB), json.loads),
         ("markdown", "plan.md", PROSE, str),
         ("openspec", "add-page/tasks.md", "# Tasks\n\n> Words.\n\n" + OPENSPEC, str),
+        ("beads", "issues.jsonl", json.dumps({**BEADS[2], "comments": [], "labels": []}), lines_of),
+        ("github", "issues.json", json.dumps([{**GITHUB[1], "comments": []}]), json.loads),
+        ("github", "issues.json", json.dumps([{**GITHUB[1], "comments": None}]), json.loads),
+        (
+            "github",
+            "query.json",
+            json.dumps([{**GITHUB[1], "comments": {"totalCount": 0, "nodes": []}}]),
+            json.loads,
+        ),
+        ("markdown", "plan.md", PROSE.replace("\n", "\r\n"), str),
+        ("markdown", "plan.md", "\n\n- [ ] One\n- [ ] Two", str),
+        ("openspec", "add-page/tasks.md", OPENSPEC.replace("\n", "\r\n"), str),
+        ("openspec", "add-page/tasks.md", "## 1. A\n\nWords.\n\n- [ ] 1.1 One\n", str),
     ],
-    ids=["beads", "old task-master", "bare list", "three levels", "github", "markdown", "openspec"],
+    ids=[
+        *("beads", "old task-master", "bare list", "three levels", "github", "markdown"),
+        *("openspec", "beads without comments", "github without comments", "null", "GraphQL"),
+        *("markdown of Windows", "blank lines and a cut end", "openspec of Windows", "a text"),
+    ],
 )
 def test_what_nobody_changed_goes_out_as_it_came(
     plan: Tasks, form: str, name: str, content: str, parsed: Any
@@ -310,10 +329,43 @@ def test_what_nobody_changed_goes_out_as_it_came(
     assert bring(plan, form, {name: content}).updated == 0
 
 
-def test_files_of_backlog_that_nobody_changed_stay_letter_by_letter(plan: Tasks) -> None:
-    bring(plan, "backlog")
+ONE = "---\nid: BACK-1\ntitle: One\nstatus: To Do\nassignee: []\nlabels: []\n---\n"
 
-    assert taken_out(plan, "backlog") == BACKLOG
+
+@pytest.mark.parametrize(
+    "files",
+    [
+        BACKLOG,
+        {name: text.replace("\n", "\r\n") for name, text in BACKLOG.items()},
+        {"tasks/back-1 - One.md": ONE},
+        {"tasks/back-1 - One.md": ONE.rstrip("\n")},
+        {"tasks/back-1 - One.md": f"{ONE}\n\n\nText\n\n\n"},
+        {"tasks/back-1 - One.md": ONE.replace("One", "Ask ann, @bob [@cy]")},
+    ],
+    ids=["usual", "of Windows", "empty body", "cut end", "blank lines", "names in the title"],
+)
+def test_files_of_backlog_that_nobody_changed_stay_letter_by_letter(
+    plan: Tasks, files: dict[str, str]
+) -> None:
+    bring(plan, "backlog", files)
+
+    assert taken_out(plan, "backlog") == files
+    assert bring(plan, "backlog", files).unchanged == len(files)
+
+
+def test_a_file_of_backlog_of_windows_stays_one_when_its_task_changes(plan: Tasks) -> None:
+    name = "tasks/back-7 - Before.md"
+    text = BACKLOG["completed/back-7 - Before.md"].replace("\n", "\r\n")
+    bring(plan, "backlog", {name: text})
+    before = by_name(plan)["Before"]
+    assert before["details"] == "## Description\n\nDone long ago."
+
+    edit(plan, "update", before["task_id"], details="New\n\ntext", priority=4)
+
+    written = taken_out(plan, "backlog")[name]
+    assert written.endswith("---\r\n\r\nNew\r\n\r\ntext\r\n")
+    assert "priority: high\r\n" in written
+    assert written.count("\n") == written.count("\r\n")
 
 
 def test_a_heading_stays_above_what_is_left_below_it(plan: Tasks) -> None:
@@ -321,12 +373,14 @@ def test_a_heading_stays_above_what_is_left_below_it(plan: Tasks) -> None:
     edit(plan, "delete", by_name(plan)["Create the table"]["task_id"])
     edit(plan, "update", by_name(plan)["Page"]["task_id"], name="Site")
 
+    site = by_name(plan)["Site"]["task_id"]
     written = taken_out(plan, "openspec")[""]
 
     assert written == (
         "## 1. Database\n\n- [ ] 1.2 Fill it\n  With what is there.\n\n"
-        "## 2. Site\n\n- [ ] 2.1 Show it\n"
+        f"## 2. Site <!-- tasky:{site} -->\n\n- [ ] 2.1 Show it\n"
     )
+    assert bring(plan, "openspec", {"add-page/tasks.md": written}).created == 0
 
 
 def test_what_has_no_field_here_is_brought_up_to_date_too(plan: Tasks) -> None:
@@ -662,6 +716,94 @@ def test_what_an_export_wrote_comes_back_as_the_same_tasks(plan: Tasks, form: st
     assert {view["name"] for view in before} == {view["name"] for view in everything(plan)}
 
 
+def test_the_text_below_a_heading_of_openspec_is_the_details_of_the_group(plan: Tasks) -> None:
+    text = OPENSPEC.replace("## 2. Page\n", "## 2. Page\n\nWith *care*.\n\n- no box\n")
+    bring(plan, "openspec", {"add-page/tasks.md": text})
+    page = by_name(plan)["Page"]
+    assert page["details"] == "With *care*.\n\n- no box"
+    assert taken_out(plan, "openspec") == {"": text}
+
+    edit(plan, "update", page["task_id"], details="Without.\n- [ ] no task\n-[x] none either")
+
+    written = taken_out(plan, "openspec")[""]
+    assert "## 2. Page\n\n  Without.\n  - \\[ ] no task\n  -\\[x] none either\n\n" in written
+    assert "care" not in written
+    assert bring(plan, "openspec", {"add-page/tasks.md": written}).created == 0
+    assert get(plan, str(page["task_id"]))["details"].startswith("Without.\n- [ ] no task")
+
+
+def test_a_text_below_a_heading_from_before_groups_had_details_is_not_lost(plan: Tasks) -> None:
+    bring(plan, "openspec", {"add-page/tasks.md": OPENSPEC.replace("base\n", "base\n\nWords.\n")})
+    old = by_name(plan)["Database"]["task_id"]
+    native = json.loads(taken_out(plan, "tasky")[""])
+    for task in native["tasks"]:
+        if task["task_id"] == old:
+            task["details"] = "N/A"
+            task["source"]["rest"] = task["source"]["rest"].replace('"has_text": true, ', "")
+    plan.edit([{"action": "undo"}], ME)
+    bring(plan, "tasky", {"tasks.json": json.dumps(native)})
+    assert get(plan, old)["details"] == "N/A"
+
+    assert "## 1. Database\n\nWords.\n" in taken_out(plan, "openspec")[""]
+
+
+@pytest.mark.parametrize(
+    ("form", "name", "other"),
+    [("markdown", "TODO.md", "PLAN.md"), ("openspec", "changes/one/tasks.md", "else/o.md")],
+)
+def test_a_list_has_our_ids_only_in_another_file_than_it_came_from(
+    ann: Person, form: str, name: str, other: str
+) -> None:
+    text = "# Plan\n\nWords.\n\n- [ ] One\n      in\n  - [x] Part\n- [ ] One\n"
+    ann("project", "init")
+    file = ann.folder / name
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(text)
+    count = ann.data("import", name)["imported"]
+
+    ann("export", other, "--format", form)
+    assert (ann.folder / other).read_text().count("<!-- tasky:") == count
+    again = ann.data("import", other, "--format", form)
+    assert (again["imported"], again["updated"], again["already_there"]) == (0, 0, count)
+    (ann.folder / "out.md").write_text(ann("export", "--format", form))
+    assert ann.data("import", "out.md", "--format", form)["already_there"] == count
+    (ann.folder / other).write_text(
+        (ann.folder / other).read_text().replace("[x] Part", "[ ] Part")
+    )
+    assert ann.data("import", other, "--format", form)["updated"] >= 1
+    (ann.folder / other).write_text(
+        (ann.folder / other).read_text().replace("[ ] Part", "[x] Part")
+    )
+    ann("import", other, "--format", form)
+
+    ann("export", name, "--format", form)
+    assert file.read_text() == text
+
+
+@pytest.mark.parametrize("form", ["markdown", "openspec"])
+def test_what_is_changed_in_a_list_here_comes_back_as_the_same_tasks(
+    plan: Tasks, form: str
+) -> None:
+    text = (
+        "# A\n\n- [ ] One\n  - [ ] Part\n    - [ ] Bit\n- [ ] One\n- [ ] One\n\n# B\n\n- [ ] Two\n"
+    )
+    name = "add/tasks.md"
+    bring(plan, form, {name: text})
+    found = everything(plan)
+    ones = [view["task_id"] for view in found if view["name"] == "One"]
+    edit(plan, "update", by_name(plan)["Part"]["task_id"], name="1.2 Piece", details="```\nopen")
+    edit(plan, "delete", ones[1])
+    edit(plan, "update", by_name(plan)["Bit"]["task_id"], subtask_of=ones[2])
+    told = ("name", "details", "status", "subtask_of")
+    before = {view["task_id"]: [view[one] for one in told] for view in everything(plan)}
+
+    report = bring(plan, form, {name: taken_out(plan, form)[""]})
+
+    assert report.created == 0
+    after = {view["task_id"]: [view[one] for one in told] for view in everything(plan)}
+    assert after == before
+
+
 def test_a_box_ticked_in_an_exported_list_completes_the_task(plan: Tasks) -> None:
     dig, sow = create(plan, "Dig", "Sow")
     text = taken_out(plan, "markdown")[""].replace("- [ ] Dig", "- [x] Dig")
@@ -918,3 +1060,150 @@ def test_an_export_that_nobody_changed_changes_nothing_when_it_comes_in(
         }
         assert changed == {}
         assert (report.created, report.updated, report.unchanged) == (0, 0, len(RICH))
+
+
+LOST = {
+    "tasky": set(),
+    "beads": set(),
+    "csv": set(),
+    "backlog": set(),
+    "github": set(),
+    "task-master": set(),
+    "markdown": {"priority", "due_date", "tags", "blockers", "discovered_from", "done_when"},
+    "openspec": {
+        *("priority", "due_date", "tags", "blockers", "discovered_from", "done_when"),
+        "status",  # a group's state is that of its items
+    },
+}
+"""What a plan does not get of another one by way of a format."""
+TOLD = {
+    *("name", "details", "status", "priority", "due_date", "tags", "blockers", "subtask_of"),
+    *("discovered_from", "done_when"),
+}
+BITS = st.sampled_from(
+    [
+        *(
+            "a",
+            "Ünï 🎉",
+            " ",
+            "\t",
+            "\n",
+            "\r\n",
+            "\n\n",
+            "- [ ] x",
+            "* [x] y",
+            "-[ ] z",
+            "- \\[ ] w",
+        ),
+        *("```", "~~~", "<!--", "-->", "---", "## Description", "## Notes", "# H", "  in", "1.2 "),
+        *("\u2028", "\x85", '"', ",", ";", "'", "@ann", "[", "]", "\\", "\\```", "&", "id: 5"),
+    ]
+)
+TEXTS = st.lists(BITS, max_size=8).map("".join)
+NAMES = st.lists(BITS, min_size=1, max_size=4).map(lambda bits: " ".join("".join(bits).split()))
+TASKS = st.lists(
+    st.fixed_dictionaries(
+        {
+            "name": NAMES.filter(bool),
+            "details": TEXTS,
+            "priority": st.integers(1, 5),
+            "due_date": st.sampled_from(["", "2026-12-24", "2026-12-24T12:30:15Z"]),
+            "tags": st.sampled_from([[], ["a"], ["b,c", "x y"]]),
+            "done_when": st.sampled_from([[], ["tests"], ["a-b", "c"]]),
+        }
+    ),
+    min_size=4,
+    max_size=4,
+)
+HARD = [
+    {"name": "Group", "details": "ends\r\nas on Windows\r\n\r\n  in", "priority": 5},
+    {"name": "1.2 Part [x]", "details": "```\n<!-- open\n- [ ] no task", "due_date": "2026-12-24"},
+    {"name": "Bit, @ann", "details": "  \u2028\n## Description\n\n## Notes", "done_when": ["a-b"]},
+    {"name": "After", "due_date": "2026-12-24T12:30:15Z", "priority": 1, "tags": ["b,c"]},
+]
+NUMBERS = count()
+
+
+@pytest.mark.parametrize("form", FORMATS)
+@settings(
+    max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@example(HARD)
+@given(TASKS)
+def test_a_plan_goes_to_another_one_and_back(
+    plans: Plans, form: str, tasks: list[dict[str, Any]]
+) -> None:
+    here, there = (plans.open("json", f"{side}{next(NUMBERS)}") for side in "ab")
+    given = [{key: value for key, value in one.items() if value} for one in tasks]
+    given = [{"ref": f"r{n}", **one} for n, one in enumerate(given)]
+    given[1] |= {"subtask_of": "r0"}
+    given[2] |= {"subtask_of": "r1", "discovered_from": "r0"}
+    given[3] |= {"blockers": ["r1", "r2"]}
+    ids = [str(view["task_id"]) for view in here.create(given, ME)]
+    for task_id, action, one in zip(ids, ("complete", "cancel"), given, strict=False):
+        if "done_when" not in one:
+            edit(here, action, task_id)
+    before = contents(here)
+
+    first = exported(here, form, "out/o.x")
+    there.bring_in(named(form).read(first), form, ME)
+
+    for task_id, said in contents(there).items():
+        was = before.pop(task_id)
+        assert {name: said[name] for name in TOLD - LOST[form]} == {
+            name: was[name] for name in TOLD - LOST[form]
+        }
+    assert before == {}
+    was = everything(here)
+    for files in (first, exported(there, form, "out/o.x"), exported(there, form, "else/two.x")):
+        report = here.bring_in(named(form).read(files), form, ME)
+        assert (report.created, report.updated, everything(here)) == (0, 0, was)
+    if form in ("backlog", "markdown", "openspec"):
+        assert exported(there, form, "out/o.x") == first
+
+
+def exported(plan: Tasks, form: str, path: str) -> dict[str, str]:
+    files = plan.taken_out(bound_for(named(form), f"/{path}"))
+    return {name or path: text for name, text in files.items()}
+
+
+def contents(plan: Tasks) -> dict[str, dict[str, Any]]:
+    """Return what each task says; blanks around details are not part of them."""
+    return {
+        str(view["task_id"]): {name: view.get(name) for name in TOLD}
+        | {"details": str(view["details"]).strip(), "blockers": sorted(view["blockers"])}
+        for view in everything(plan)
+    }
+
+
+def test_a_task_of_ours_keeps_its_id_when_it_is_changed_in_another_plan(plans: Plans) -> None:
+    for form in FORMATS:
+        here, there = plans.open("json", f"a-{form}"), plans.open("json", f"b-{form}")
+        (group,) = create(here, "Group", details="Some text")
+        (part,) = create(here, "Part", subtask_of=group, details="More", priority=5)
+        there.bring_in(named(form).read(exported(here, form, "out/o.x")), form, ME)
+        edit(there, "update", group, name="Groups", details="Other text")
+        edit(there, "update", part, name="Parts", details="Other", priority=4)
+
+        report = here.bring_in(named(form).read(exported(there, form, "out/o.x")), form, ME)
+
+        assert (form, report.created) == (form, 0)
+        assert {view["task_id"] for view in everything(here)} == {group, part}
+        if form != "tasky":  # the younger one counts there, and both are of one moment
+            assert get(here, part)["name"] == "Parts"
+
+
+def test_files_of_windows_go_out_as_they_came_by_the_command_too(ann: Person) -> None:
+    ann("project", "init")
+    (ann.folder / "TODO.md").write_bytes(b"- [ ] One\r\n- [ ] Two\r\n")
+    for name, text in BACKLOG.items():
+        file = ann.folder / "in" / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(text.replace("\n", "\r\n").encode())
+    ann("import", "TODO.md")
+    ann("import", "in")
+
+    ann("export", "out", "--format", "backlog")
+
+    for name in BACKLOG:
+        assert (ann.folder / "out" / name).read_bytes() == (ann.folder / "in" / name).read_bytes()

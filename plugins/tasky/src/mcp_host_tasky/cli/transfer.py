@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from ..errors import InvalidError, UnavailableError
-from ..service.formats import found_in, named, records_of
+from ..service.formats import bound_for, found_in, named, records_of
 from ..storage import Home, files_of, open_store, write_files
 from .plan import HERE, AsJson, Folder, find_project, opened, person, plain, print_json
 
@@ -71,7 +71,7 @@ def export_tasks(
     folder: Folder = HERE,
 ) -> None:
     """Write all tasks as JSON, or as another tool reads them."""
-    kind = named(form or "tasky")
+    kind = bound_for(named(form or "tasky"), file.absolute().as_posix() if file else "-")
     with opened(folder) as tasks:
         files = tasks.taken_out(kind)
     if file is not None:

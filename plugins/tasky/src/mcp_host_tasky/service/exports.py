@@ -66,6 +66,9 @@ def _record(task: Task, form: str, ids: Mapping[str, str]) -> Record:
         updated_at=updated_at,
         rest=rest,
         task_id=task.task_id,
+        place=task.source.id.partition("/")[0]
+        if task.source and task.source.format == form
+        else "",
     )
 
 

@@ -6,12 +6,13 @@ last: a second import brings what has changed there since, and leaves what was c
 
 import hashlib
 import json
+import operator
 import re
 import uuid
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from graphlib import CycleError, TopologicalSorter
 from typing import Any
 
@@ -19,10 +20,9 @@ from ..errors import InvalidError, TaskyError
 from ..model import LIMITS, NO_DETAILS, Note, Source, Task
 from . import inputs
 from .formats import NATIVE, Record
-from .formats.record import fitting_tags, moment, pieces
+from .formats.record import fitting_tags, id_of, moment, pieces, told_apart
 from .write import Work
 
-_SPACE = uuid.UUID("6f3d2c1e-5f0b-5a57-9d0e-7a1f1b0c4a11")
 _SHOWN = 60
 _PREFIX = re.compile(r"^[A-Za-z][\w]*-(?=\d)")
 
@@ -46,11 +46,13 @@ class _Import:
     report: Report
     ids: dict[str, str]
     loose: dict[str, str]
+    ours: frozenset[str]
     unknown: int = 0
 
     def target(self, said: str) -> str | None:
         """Return the task that an id means: of this import, or one that is in the plan already."""
-        found = self.ids.get(said) or self.loose.get(_PREFIX.sub("", said).upper())
+        found = self.ids.get(said) or (said if said in self.ours else None)
+        found = found or self.loose.get(_PREFIX.sub("", said).upper())
         if found:
             return found
         task_id = _task_id(said, None, self.format)
@@ -59,9 +61,9 @@ class _Import:
 
 def bring_in(work: Work, records: Sequence[Record], form: str, report: Report) -> None:
     """Make the tasks of another tool, or bring up to date those that came from it before."""
-    records = _told_apart(records)
+    records = told_apart(records)
     ids = {record.id: _task_id(record.id, record.task_id, form) for record in records}
-    now = _Import(work, form, report, ids, _loose(ids))
+    now = _Import(work, form, report, ids, _loose(ids), frozenset(ids.values()))
     work.draft.load(ids.values())
     contents: dict[int, dict[str, Any]] = {}
     for index, record in enumerate(records):
@@ -102,34 +104,20 @@ def _loose(ids: Mapping[str, str]) -> dict[str, str]:
     return {said.removeprefix(usual).upper(): ids[said] for said in ids if said.startswith(usual)}
 
 
-def _told_apart(records: Sequence[Record]) -> list[Record]:
-    """Give tasks that share an id there, as some files have them, ids of their own."""
-    seen: Counter[str] = Counter()
-    told = []
-    for record in records:
-        seen[record.id] += 1
-        count = seen[record.id]
-        told.append(record if count == 1 else replace(record, id=f"{record.id} ({count})"))
-    return told
-
-
 def _task_id(said: str, own: str | None, form: str) -> str:
     """Return our id of a task: its own where the other tool kept it, else one that follows from
     the id there."""
-    for one in (own, said if form in ("csv", "markdown", "github") else None):
-        try:
-            if one:
-                return str(uuid.UUID(one))
-        except ValueError:
-            if form == NATIVE:
-                raise InvalidError(
-                    f"task_id {one!r} is not a UUID.",
-                    reason="invalid_task_id",
-                    suggestions=["Leave it out to get a new one."],
-                ) from None
-    if form == NATIVE:
-        return str(uuid.uuid4())
-    return str(uuid.uuid5(_SPACE, f"{form}:{said}"))
+    try:
+        if own:
+            return str(uuid.UUID(own))
+    except ValueError:
+        if form == NATIVE:
+            raise InvalidError(
+                f"task_id {own!r} is not a UUID.",
+                reason="invalid_task_id",
+                suggestions=["Leave it out to get a new one."],
+            ) from None
+    return str(uuid.uuid4()) if form == NATIVE else id_of(form, said)
 
 
 def _content(now: _Import, index: int, record: Record) -> dict[str, Any]:
@@ -267,7 +255,11 @@ def _put(now: _Import, index: int, record: Record, content: dict[str, Any]) -> T
     known = {(note.at, note.text) for note in task.notes}  # not all formats tell who wrote it
     new_notes = [note for note in notes if (note.at, note.text) not in known]
     is_theirs = source and task.source and task.source.format == now.format
-    if is_theirs and (changed or _without_times(source) != _without_times(task.source)):
+    if (
+        is_theirs
+        and not _is_copy(record, task.source)
+        and (changed or _without_times(source) != _without_times(task.source))
+    ):
         changed["source"] = source
     after = draft.change(task, "update", stamp, **changed)
     for note in new_notes[: LIMITS.notes - len(task.notes)]:
@@ -280,6 +272,13 @@ def _put(now: _Import, index: int, record: Record, content: dict[str, Any]) -> T
     return after
 
 
+def _is_copy(record: Record, source: Source | None) -> bool:
+    """Tell whether an export wrote a task of one list, with our id, into another: it stays of the
+    list that it came from."""
+    is_ours = record.task_id is not None and bool(record.place)
+    return is_ours and source is not None and not source.id.startswith(f"{record.place}/")
+
+
 def _changed(
     now: _Import, task: Task, record: Record, content: Mapping[str, Any]
 ) -> dict[str, Any]:
@@ -288,7 +287,8 @@ def _changed(
     if now.format == NATIVE:
         is_younger = (moment(record.updated_at) or "") > task.updated_at
         return _differing(task, record, content) if is_younger else {}
-    if task.source is None or task.source.format != now.format:
+    is_theirs = task.source is not None and task.source.format == now.format
+    if task.source is None or not is_theirs or _is_copy(record, task.source):
         return _differing(task, record, content)
     seen = json.loads(task.source.rest).get("seen", {})
     since = {name for name, value in content.items() if seen.get(name) != mark(value)}
@@ -298,6 +298,7 @@ def _changed(
 def _differing(task: Task, record: Record, content: Mapping[str, Any]) -> dict[str, Any]:
     """Return the fields that the other tool has and says otherwise than the task does."""
     has = record.fields
+    is_same = operator.eq if has is None else _is_same
     is_level = record.priority is None or task.priority in record.priorities
     unsaid = {"priority"} if is_level else set()
     if task.status in record.statuses:
@@ -305,10 +306,18 @@ def _differing(task: Task, record: Record, content: Mapping[str, Any]) -> dict[s
     return {
         name: value
         for name, value in content.items()
-        if getattr(task, name) != value
+        if not is_same(getattr(task, name), value)
         and name not in unsaid
         and (has is None or name.replace("due_at", "due_date") in has)
     }
+
+
+def _is_same(ours: Any, theirs: Any) -> bool:
+    """Tell whether values are the same; texts are, whatever ends their lines and stands around
+    them, of which tools keep their own ways."""
+    if isinstance(ours, str) and isinstance(theirs, str):
+        return ours.replace("\r\n", "\n").strip() == theirs.replace("\r\n", "\n").strip()
+    return bool(ours == theirs)
 
 
 def _source(

@@ -117,4 +117,5 @@ def _decoded(content: bytes, name: str) -> str:
                 "-t UTF-8 FILE"
             ],
         ) from error
-    return said.replace("\r\n", "\n").replace("\r", "\n")
+    # Formats know what ends a line, and write it again; a lone CR did so on old Macs.
+    return said if "\n" in said else said.replace("\r", "\n")

@@ -2,15 +2,17 @@
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import PurePosixPath
 
 from ...errors import InvalidError
 from . import record
 from .backlog import Backlog, has_front_matter
 from .beads import Beads
-from .checklists import Checklist, OpenSpec
+from .checklists import Checklist
 from .github import GitHub, issues_of
 from .native import Native
+from .openspec import OpenSpec
 from .record import Format, Record
 from .table import Table
 from .task_master import TaskMaster
@@ -44,6 +46,12 @@ def named(name: str) -> Format:
             suggestions=[f"Formats: {', '.join(FORMATS)}."],
         )
     return found
+
+
+def bound_for(form: Format, path: str) -> Format:
+    """Return a format as it is written to this file: a list has our ids where it is not the one
+    that its tasks came from."""
+    return replace(form, target=path) if isinstance(form, Checklist | OpenSpec) else form
 
 
 def records_of(form: Format, files: Mapping[str, str]) -> list[Record]:
@@ -83,7 +91,7 @@ def found_in(path: str, content: str) -> Format:
 
 
 def _of_json(path: str, content: str) -> str:
-    lines = content.strip().splitlines()
+    lines = re.split("\r?\n", content.strip())
     are_lines = path.lower().endswith(".jsonl") or (
         len(lines) > 1
         and all(line.startswith("{") for line in lines[:2])
@@ -110,4 +118,4 @@ def _of_json(path: str, content: str) -> str:
     return "task-master" if is_theirs else "tasky"
 
 
-__all__ = ["FORMATS", "Format", "Record", "found_in", "named", "records_of"]
+__all__ = ["FORMATS", "Format", "Record", "bound_for", "found_in", "named", "records_of"]

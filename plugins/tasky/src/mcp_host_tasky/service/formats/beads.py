@@ -17,6 +17,8 @@ from .record import (
     has_labels,
     json_of,
     kept,
+    reference,
+    referred,
     single,
     text,
     texts,
@@ -25,7 +27,6 @@ from .record import (
 
 _BLOCKS = ("blocks", "conditional-blocks", "waits-for", "blocked-by")
 _SECTIONS = {"Design": "design", "Acceptance criteria": "acceptance_criteria", "Notes": "notes"}
-_OWN = "tasky:"
 _CANCELLED = "cancelled"
 _DAY_ENDS = "T23:59:59Z"  # beads knows no whole days
 _FIELDS = frozenset(
@@ -41,7 +42,7 @@ class Beads:
     def read(self, files: Mapping[str, str]) -> list[Record]:
         path, content = single(files)
         found = []
-        for number, line in enumerate(content.splitlines(), 1):
+        for number, line in enumerate(content.split("\n"), 1):
             if not line.strip():
                 continue
             data = json_of(line, f"{path}, line {number},")
@@ -72,8 +73,7 @@ def _record(data: dict[str, Any]) -> Record:
         by_type.setdefault(text(one.get("type")), []).append(text(one.get("depends_on_id")))
     parents, origins = by_type.get("parent-child", []), by_type.get("discovered-from", [])
     details, ambiguous = as_said(data, "description", _SECTIONS)
-    reference = text(data.get("external_ref"))
-    own = reference.removeprefix(_OWN) if reference.startswith(_OWN) else None
+    own, extras = referred(text(data.get("external_ref")))
     due = data.get("due_at")
     if own and text(due).endswith(_DAY_ENDS):
         due = text(due).removesuffix(_DAY_ENDS)
@@ -101,8 +101,10 @@ def _record(data: dict[str, Any]) -> Record:
         updated_at=data.get("updated_at"),
         rest={k: v for k, v in data.items() if k not in _TOLD}
         | ambiguous
-        | {"_comments": data.get("comments") or []},
-        fields=_FIELDS,
+        | {"_comments": data.get("comments") or []}
+        | ({} if data.get("comments", True) else {"_no_comments": data["comments"]}),
+        done_when=tuple(extras.get("done_when", ())),
+        fields=_FIELDS | {*extras},
         task_id=own,
     )
 
@@ -140,6 +142,8 @@ def _line(record: Record) -> str:
     data["dependencies"] = _dependencies(record, was.get("dependencies") or [])
     if not data["dependencies"] and was.get("dependencies") is None:
         del data["dependencies"]
+    if "_no_comments" in was:
+        data["comments"] = was["_no_comments"]
     if record.notes:
         data["comments"] = comments_of(
             record.notes,
@@ -147,8 +151,8 @@ def _line(record: Record) -> str:
             "text",
             lambda n, note: _comment(record, n, note),
         )
-    if "source" not in record.rest and not was:
-        data["external_ref"] = f"{_OWN}{record.task_id}"
+    if not was or referred(text(was.get("external_ref")))[0]:
+        data["external_ref"] = reference(record, ("done_when",))
     return json.dumps(data, ensure_ascii=False) + "\n"
 
 

@@ -9,9 +9,12 @@ from .record import (
     Record,
     comments_of,
     documents,
+    first,
     has_labels,
     kept,
-    marked,
+    reference,
+    referred,
+    referred_in,
     single,
     text,
     unmarked,
@@ -22,6 +25,8 @@ _TOLD = ("title", "body", "comments")
 _AROUND = ("issues", "items", "nodes", "data", "repository", "organization", "search", "user")
 
 _FIELDS = frozenset({"name", "details", "status", "due_date", "tags", "subtask_of"})
+# What an issue has no place for, where it is one of ours: in the comment with our id.
+_EXTRAS = ("priority", "due_date", "blockers", "parent", "discovered_from", "done_when")
 
 
 class GitHub:
@@ -93,7 +98,9 @@ def _names(value: object) -> tuple[str, ...]:
 
 
 def _record(data: dict[str, Any], position: int) -> Record:
-    body, own = unmarked(text(data.get("body")))
+    said = text(data.get("body"))
+    body = unmarked(said)[0]
+    own, extras = referred(referred_in(said))
     repository = _repository(data)
     number = data.get("number", data.get("id", position))
     comments = _members(data.get("comments"))
@@ -105,15 +112,21 @@ def _record(data: dict[str, Any], position: int) -> Record:
         fields -= {"due_date"}
     milestone = data.get("milestone")
     due = milestone.get("dueOn") or milestone.get("due_on") if isinstance(milestone, dict) else None
+    fields |= {"subtask_of" if name == "parent" else name for name in extras}
+    parent = _issue_id(data.get("parent") or data.get("parent_issue_url"), repository)
+    level = first(extras, "priority")
     return Record(
-        id=f"{repository}#{number}",
+        id=own if own and "number" not in data else f"{repository}#{number}",
         name=str(data["title"]),
-        details=_plain(body),
+        details=body.strip("\n") if own else _plain(body),
         status=_status(data),
-        due_date=due,
+        priority=int(level) if level and level.isdecimal() else None,
+        due_date=due or first(extras, "due_date"),
         tags=_names(data.get("labels")),
-        blockers=tuple(filter(None, waits)),
-        parent=_issue_id(data.get("parent") or data.get("parent_issue_url"), repository),
+        blockers=(*filter(None, waits), *extras.get("blockers", ())),
+        parent=parent or first(extras, "parent"),
+        discovered_from=first(extras, "discovered_from"),
+        done_when=tuple(extras.get("done_when", ())),
         notes=tuple(
             Note(
                 text(one.get("createdAt") or one.get("created_at")),
@@ -125,10 +138,18 @@ def _record(data: dict[str, Any], position: int) -> Record:
         created_at=data.get("createdAt") or data.get("created_at"),
         updated_at=data.get("updatedAt") or data.get("updated_at"),
         rest={k: v for k, v in data.items() if k not in _TOLD or isinstance(v, int)}
-        | {"_comments": comments, "_body": data.get("body")},
+        | {"_comments": comments, "_body": data.get("body")}
+        | _around_comments(data.get("comments", ())),
         task_id=own,
         fields=fields,
     )
+
+
+def _around_comments(value: object) -> dict[str, Any]:
+    """Return what to keep of comments beside themselves: that there are none, what is around."""
+    if isinstance(value, dict):
+        return {"_around": {**value, "nodes": []}}
+    return {} if _members(value) or value == () or isinstance(value, int) else {"_around": value}
 
 
 def _plain(body: str) -> str:
@@ -139,10 +160,7 @@ def _issue(record: Record) -> dict[str, Any]:
     was = {k: v for k, v in record.rest.items() if not k.startswith("_")}
     is_theirs = bool(was)
     data: dict[str, Any] = {**was, "title": record.name}
-    data["body"] = record.details if is_theirs else marked(record.details, record).lstrip()
-    said = record.rest.get("_body", "")
-    if _plain(unmarked(text(said))[0]) == data["body"]:
-        data["body"] = said
+    data["body"] = _body(record, is_theirs)
     closed = kept(record.status, was or None, _status, lambda _: None)
     if closed is None:
         is_open = record.status is Status.PENDING
@@ -159,8 +177,11 @@ def _issue(record: Record) -> dict[str, Any]:
                 data[name] = None if is_open else record.updated_at
     if not has_labels(record.tags, _names(was.get("labels"))):
         data["labels"] = [{"name": tag} for tag in record.tags]
+    around = record.rest.get("_around", ())
+    if around != ():
+        data["comments"] = around
     if record.notes:
-        data["comments"] = comments_of(
+        comments = comments_of(
             record.notes,
             record.rest.get("_comments", ()),
             "body",
@@ -170,6 +191,8 @@ def _issue(record: Record) -> dict[str, Any]:
                 "createdAt": note.at,
             },
         )
+        is_around = isinstance(around, dict)
+        data["comments"] = {**around, "nodes": comments} if is_around else comments
     if not is_theirs:
         data |= {"labels": data.get("labels", []), "createdAt": record.created_at}
         data["updatedAt"] = record.updated_at
@@ -177,3 +200,19 @@ def _issue(record: Record) -> dict[str, Any]:
         if name in was:
             data[name] = record.updated_at
     return data
+
+
+def _body(record: Record, is_theirs: bool) -> Any:
+    """Return the body as it was, where it says what the task does; else the details, with our id
+    where it had it, or where the issue is made of a task of ours."""
+    said = record.rest.get("_body", "")
+    was = unmarked(text(said))[0]
+    own = referred_in(text(said))
+    if is_theirs and not own:
+        return said if _plain(was) == record.details else record.details
+    ours = reference(record, _EXTRAS)
+    if own and own.partition("?")[0] == ours.partition("?")[0]:
+        is_same = was.strip("\n") == record.details and referred(own) == referred(ours)
+        if is_same or (record.details == _plain(was) and referred(own) == referred(ours)):
+            return said
+    return f"{record.details} <!-- {ours} -->" if record.details else f"<!-- {ours} -->"

@@ -2,17 +2,21 @@
 
 import json
 import re
+import uuid
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any, Protocol
+from urllib.parse import parse_qs, urlencode
 
 from ...errors import InvalidError
 from ...model import LIMITS, Note, Status
 from ...model.dates import micros
 
-_MARK = re.compile(r"\s*<!-- tasky:([0-9a-f-]{36}) -->")
+OWN = "tasky:"
+_MARK = re.compile(rf"\s*<!-- {OWN}([0-9a-f-]{{36}}(?:\?\S*)?) -->")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,6 +51,8 @@ class Record:
     """Our statuses that the other tool has one word for."""
     fields: frozenset[str] | None = None
     """The fields that the other tool has; what it has no field for is not changed by it."""
+    place: str = ""
+    """The list that it stands in, where that is part of its id."""
 
 
 class Format(Protocol):
@@ -63,6 +69,32 @@ class Format(Protocol):
     def new_id(self, number: int, task_id: str) -> str:
         """Return the id for a task that did not come from there; `number` counts them, from 1
         past the greatest number that ids there have."""
+
+
+_SPACE = uuid.UUID("6f3d2c1e-5f0b-5a57-9d0e-7a1f1b0c4a11")
+
+
+def id_of(form: str, said: str) -> str:
+    """Return our id of a task that follows from its id in another tool."""
+    if form in ("csv", "markdown", "github"):
+        with suppress(ValueError):
+            return str(uuid.UUID(said))
+    return str(uuid.uuid5(_SPACE, f"{form}:{said}"))
+
+
+def told_apart(records: Sequence[Record]) -> list[Record]:
+    """Give tasks that share an id there, as some files have them, ids of their own."""
+    seen: Counter[str] = Counter()
+    return [replace(record, id=told(record.id, seen)) for record in records]
+
+
+def told(said: str, seen: Counter[str]) -> str:
+    """Return an id, with a number where it was seen before."""
+    seen[said] += 1
+    other = said if seen[said] == 1 else f"{said} ({seen[said]})"
+    if other == said:
+        return said
+    return told(said, seen) if seen[other] else told(other, seen)
 
 
 def wrong(file: str, why: str) -> InvalidError:
@@ -209,13 +241,57 @@ LOW, MEDIUM, HIGH = frozenset({1, 2}), frozenset({3}), frozenset({4, 5})
 
 def marked(line: str, record: Record) -> str:
     """Return a text with our id in a comment, for tools that have no other place for it."""
-    return f"{line} <!-- tasky:{record.task_id} -->"
+    return f"{line} <!-- {OWN}{record.task_id} -->"
 
 
 def unmarked(line: str) -> tuple[str, str | None]:
     """Return a text without our id, and the id."""
     found = _MARK.search(line)
-    return (_MARK.sub("", line), found[1]) if found else (line, None)
+    return (_MARK.sub("", line), found[1].partition("?")[0]) if found else (line, None)
+
+
+def referred_in(text: str) -> str:
+    """Return the reference to a task of ours that a comment in a text holds."""
+    found = _MARK.search(text)
+    return f"{OWN}{found[1]}" if found else ""
+
+
+def reference(record: Record, names: Iterable[str]) -> str:
+    """Return a reference to a task: our id, and behind it, as in an address, those of its fields
+    that the other tool has no place for, where they say something."""
+    said = {name: value for name in names if (value := getattr(record, name))}
+    query = urlencode(said, doseq=True).replace("--", "%2D%2D")
+    return f"{OWN}{record.task_id}" + (f"?{query}" if query else "")
+
+
+def referred(said: str) -> tuple[str | None, dict[str, list[str]]]:
+    """Return our id, and the fields, that a reference to a task holds; no id where it is none."""
+    if not said.startswith(OWN):
+        return None, {}
+    own, _, query = said.removeprefix(OWN).partition("?")
+    return own, parse_qs(query)
+
+
+def first(said: Mapping[str, list[str]], name: str) -> str | None:
+    return said[name][0] if name in said else None
+
+
+def exact(record: Record, words: Mapping[int, str]) -> set[str]:
+    """Return the names of fields that a tool which has a word for several values does not tell."""
+    is_shared = [*words.values()].count(words[record.priority or 3]) > 1
+    is_other = record.priority in (1, 5)
+    return {"priority"} if is_shared and is_other else set()
+
+
+def level_of(
+    said: Mapping[str, list[str]], word: str, words: Mapping[int, str], levels: Mapping[str, int]
+) -> tuple[int | None, bool]:
+    """Return the priority that a word means, or the very one that a reference says, where the word
+    is still the one for it; and whether it is the very one."""
+    very = first(said, "priority")
+    if very is not None and very.isdecimal() and words.get(int(very)) == word:
+        return int(very), True
+    return levels.get(word), False
 
 
 def single(files: Mapping[str, str]) -> tuple[str, str]:

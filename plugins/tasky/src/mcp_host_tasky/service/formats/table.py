@@ -34,6 +34,7 @@ _COLUMNS = {
         "parent_id",
     ),
     "discovered_from": ("discovered_from",),
+    "done_when": ("done_when",),
     "created_at": ("created_at", "created", "created at", "created date"),
     "updated_at": ("updated_at", "updated", "updated at", "last modified"),
 }
@@ -185,6 +186,7 @@ def _record(
         blockers=_several(said.get("blockers", "")),
         parent=said.get("parent") or None,
         discovered_from=said.get("discovered_from") or None,
+        done_when=_several(said.get("done_when", "")),
         created_at=_time(said.get("created_at", ""), dates),
         updated_at=_time(said.get("updated_at", ""), dates),
         rest={k: v for k, v in row.items() if k and k not in columns.values()}
@@ -278,6 +280,7 @@ def _row(record: Record) -> dict[str, object]:
         "blockers": _joined(record.blockers),
         "subtask_of": record.parent or "",
         "discovered_from": record.discovered_from or "",
+        "done_when": _joined(record.done_when),
         "created_at": record.created_at or "",
         "updated_at": record.updated_at or "",
     }

@@ -17,9 +17,11 @@ from .record import (
     MEDIUM,
     Record,
     as_said,
+    exact,
     fields_of,
     json_of,
     kept,
+    level_of,
     single,
     text,
     texts,
@@ -42,6 +44,9 @@ _NOTE = re.compile(
     re.DOTALL,
 )
 _OWN, _PARENT = "tasky_id", "tasky_parent"
+# What has no place there is in a task's metadata, which task-master keeps for others.
+_EXTRAS = ("due_date", "discovered_from", "done_when", "tags", "created_at", "priority")
+_EXTRA = "tasky_"
 _MAIN = "master"
 _SIBLINGS = 100
 _FIELDS = frozenset({"name", "details", "status", "priority", "blockers", "subtask_of"})
@@ -153,25 +158,39 @@ def _record(data: dict[str, Any], tag: str, whole: str, parent: str | None) -> R
     metadata = data.get("metadata")
     said = metadata if isinstance(metadata, dict) else {}
     own, above = said.get(_OWN), said.get(_PARENT)
+    extras = {name: texts(said.get(f"{_EXTRA}{name}")) for name in _EXTRAS} if own else {}
+    extras = {name: value for name, value in extras.items() if value}
+    priority, is_exact = level_of(
+        {name: [*value] for name, value in extras.items()},
+        text(data.get("priority")),
+        _WORDS,
+        _LEVELS,
+    )
+    own_tags = extras.get("tags", ())
     return Record(
         id=whole,
         name=str(data.get("title") or f"Subtask {whole}"),
         details=details,
         status=_status(data.get("status")),
-        priority=_LEVELS.get(text(data.get("priority"))),
-        tags=(*(() if tag == _MAIN else (tag,)), *texts(data.get("tags"))),
+        priority=priority,
+        due_date=next(iter(extras.get("due_date", ())), None),
+        tags=(*(() if tag == _MAIN else (tag,)), *texts(data.get("tags")), *own_tags),
         blockers=_waits(data.get("dependencies"), tag, parent),
         parent=parent or (above if isinstance(above, str) else None),
+        discovered_from=next(iter(extras.get("discovered_from", ())), None),
+        done_when=extras.get("done_when", ()),
         notes=notes,
-        created_at=data.get("createdAt"),
+        created_at=data.get("createdAt") or next(iter(extras.get("created_at", ())), None),
         updated_at=data.get("updatedAt"),
         rest={k: v for k, v in data.items() if k not in _TOLD}
         | ambiguous
         | {"_id": data["id"], "_has_parts": "subtasks" in data}
         | ({"_listed": listed} if listed else {}),
         task_id=own if isinstance(own, str) else None,
-        fields=_FIELDS,
-        priorities=_SPANS.get(text(data.get("priority")).lower(), frozenset()),
+        fields=_FIELDS | {*extras},
+        priorities=frozenset()
+        if is_exact
+        else _SPANS.get(text(data.get("priority")).lower(), frozenset()),
     )
 
 
@@ -228,7 +247,8 @@ def _task(record: Record, tag: str, number: str) -> dict[str, Any]:
     data |= {name: value for name, value in was.items() if not name.startswith("_")}
     if "status" in was or said is None or record.status is not Status.PENDING:
         data["status"] = kept(record.status, was.get("status"), _status, _word)
-    level = _LEVELS.get(text(was.get("priority")))
+    word = text(was.get("priority"))
+    level = record.priority if _WORDS[record.priority or 3] == word else _LEVELS.get(word)
     is_unsaid = was.get("priority") is None and (record.parent or said is not None)
     if is_unsaid and record.priority in (None, 3):
         pass
@@ -247,11 +267,25 @@ def _task(record: Record, tag: str, number: str) -> dict[str, Any]:
             for note in record.notes
         )
         data["details"] = "\n".join([whole, *(one for one in added if one not in whole)]).strip()
-    if said is None:
-        data["metadata"] = {_OWN: record.task_id}
-        if record.parent and not record.id.startswith(f"{record.parent}."):
-            data["metadata"][_PARENT] = record.parent  # no part there
+    about = was.get("metadata")
+    if said is None or (isinstance(about, dict) and _OWN in about):
+        data["metadata"] = _metadata(record, tag, about if isinstance(about, dict) else {})
     return data
+
+
+def _metadata(record: Record, tag: str, was: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what we say of a task of ours in its metadata, and what others say there."""
+    said: dict[str, Any] = {_OWN: record.task_id}
+    if record.parent and not record.id.startswith(f"{record.parent}."):
+        said[_PARENT] = record.parent  # no part there
+    names = {*_EXTRAS} if exact(record, _WORDS) else {*_EXTRAS} - {"priority"}
+    for name in _EXTRAS:
+        value = getattr(record, name)
+        value = [one for one in value if one != tag] if name == "tags" else value
+        if value and name in names:
+            said[f"{_EXTRA}{name}"] = [*value] if isinstance(value, tuple) else value
+    theirs = {name: one for name, one in was.items() if not name.startswith(_EXTRA)}
+    return {**theirs, **said}
 
 
 def _shown(target: str, record: Record, tag: str) -> int | str:
