@@ -1,7 +1,7 @@
 """Who works on what: claims are leases, and a claim that lives is a fence around its task."""
 
 import secrets
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import replace
 
 from ..errors import ConflictError, NotFoundError
@@ -13,6 +13,8 @@ from .readiness import LOOKED_AT, Unblocks, ranked, unblocked_by
 from .write import Work
 
 _MOST_COUNTED = 1_000
+"""So many that wait for a task are counted, and of many tasks so many times as many in all."""
+_TOGETHER = 20
 
 
 def take(work: Work, task: Task, operation: Operation, stamp: Stamp) -> str:
@@ -109,13 +111,15 @@ def _ready(work: Work, tags: tuple[str, ...]) -> Iterator[tuple[Task, Unblocks]]
     wanted = Wanted(
         ready_for="", tags=tags, now=seconds(work.at), latest_lease=latest_lease(work.at)
     )
-    changed = [task for task in draft.touched_or_freed() if set(tags) <= set(task.tags)]
+    changed = [
+        task for task in draft.touched_or_freed() if task.is_open and set(tags) <= set(task.tags)
+    ]
     place: tuple[int, str] | None = None
     while True:
         rows = draft.most_unblocking(wanted, place, LOOKED_AT)
         place = (rows[-1].unblocks, rows[-1].sort_key) if rows else None
         known = {row.task_id: row for row in rows}
-        known |= {task.task_id: _row(work, task) for task in changed}
+        known |= {row.task_id: row for row in _rows(work, changed)}
         candidates = list(known.values())
         unblocks = unblocked_by(draft, candidates)
         # What the draft holds of a task is looked at in this order: mostly the first is free.
@@ -129,17 +133,24 @@ def _ready(work: Work, tags: tuple[str, ...]) -> Iterator[tuple[Task, Unblocks]]
             return
 
 
-def _row(work: Work, task: Task) -> Summary:
-    waiting = work.draft.open_waiting([task.task_id], _MOST_COUNTED).get(task.task_id, ())
-    return Summary(
-        task_id=task.task_id,
-        name=task.name,
-        status=task.status,
-        priority=task.priority,
-        due_date=task.due_date,
-        sort_key=task.sort_key,
-        unblocks=len(waiting),
-    )
+def _rows(work: Work, tasks: Collection[Task]) -> list[Summary]:
+    """Return tasks as the draft has them as rows of a list, with how many wait for each."""
+    if not tasks:
+        return []
+    ids = [task.task_id for task in tasks]
+    waiting = work.draft.open_waiting(ids, _MOST_COUNTED * min(len(ids), _TOGETHER))
+    return [
+        Summary(
+            task_id=task.task_id,
+            name=task.name,
+            status=task.status,
+            priority=task.priority,
+            due_date=task.due_date,
+            sort_key=task.sort_key,
+            unblocks=len(waiting.get(task.task_id, ())),
+        )
+        for task in tasks
+    ]
 
 
 def _is_free(work: Work, task: Task) -> bool:
