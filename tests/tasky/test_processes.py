@@ -3,14 +3,16 @@
 import asyncio
 import sys
 from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack
-from typing import Any
+from contextlib import AbstractAsyncContextManager, AsyncExitStack
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import pytest
 from mcp_host.testing import CallFailed, StdioClient, stdio_client
 from mcp_host_tasky.storage import Home, open_store
 
 PROCESSES = 4
+WRITES = 60  # of each process, while another one comes
 WHOLE = 20  # so many tasks are answered whole
 SERVER = [sys.executable, "-m", "tasky_mcp_server", "--stdio", "--log-level", "error"]
 
@@ -20,25 +22,33 @@ pytestmark = [pytest.mark.anyio, pytest.mark.xdist_group("tasky_processes")]
 POSTGRESQL = pytest.param("postgresql", marks=pytest.mark.torture)
 
 
+class Place(NamedTuple):
+    """Where a plan is, and what the processes that use it are started with."""
+
+    folder: Path
+    environment: dict[str, str]
+
+    def served(self) -> AbstractAsyncContextManager[StdioClient]:
+        return stdio_client(SERVER, cwd=self.folder, environment=self.environment)
+
+
 @pytest.fixture(scope="module", params=["sqlite", "json", POSTGRESQL])
-async def servers(
-    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
-) -> AsyncIterator[list[StdioClient]]:
-    place = tmp_path_factory.mktemp("many")
-    (place / "plan").mkdir()
-    variables = {"HOME": str(place), "XDG_CONFIG_HOME": str(place), "XDG_DATA_HOME": str(place)}
+def place(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Place:
+    home = tmp_path_factory.mktemp("many")
+    (home / "plan").mkdir()
+    variables = {"HOME": str(home), "XDG_CONFIG_HOME": str(home), "XDG_DATA_HOME": str(home)}
     store = request.param
     if store == "postgresql":
         store = request.getfixturevalue("database")
-    project = Home.of_user(variables).init(place / "plan", store=store)
+    project = Home.of_user(variables).init(home / "plan", store=store)
     open_store(project.location).close()
+    return Place(home / "plan", variables)
+
+
+@pytest.fixture(scope="module")
+async def servers(place: Place) -> AsyncIterator[list[StdioClient]]:
     async with AsyncExitStack() as stack:
-        starting = (
-            stack.enter_async_context(
-                stdio_client(SERVER, cwd=place / "plan", environment=variables)
-            )
-            for _ in range(PROCESSES)
-        )
+        starting = (stack.enter_async_context(place.served()) for _ in range(PROCESSES))
         yield [await one for one in starting]
 
 
@@ -123,3 +133,25 @@ async def test_a_reader_never_sees_half_of_a_bulk_edit(servers: list[StdioClient
 
     assert all(len(priorities) == 1 for priorities in seen)
     assert len(set.union(*seen)) > 1
+
+
+async def test_who_comes_new_reads_the_plan_while_others_write_all_the_time(
+    place: Place, servers: list[StdioClient]
+) -> None:
+    await servers[0].value("create_tasks", tasks=[{"name": f"old {n}"} for n in range(300)])
+    written = 0
+
+    async def write(client: StdioClient) -> None:
+        nonlocal written
+        for _ in range(WRITES):
+            await client.value("create_tasks", tasks=[{"name": "one more"}])
+            written += 1
+
+    async def come() -> int:
+        async with place.served() as new:
+            await new.value("search_tasks")
+            return written
+
+    *_, when_read = await asyncio.gather(*map(write, servers), come())
+
+    assert when_read < WRITES * PROCESSES

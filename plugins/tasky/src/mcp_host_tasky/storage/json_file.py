@@ -41,6 +41,8 @@ _WAIT_SECONDS = 25
 _POLL_SECONDS = 0.003
 _HEAD_BYTES = 200
 _TRIES = 200
+_UNLOCKED = 10
+"""So often a reader tries without keeping writers out."""
 _ID_LENGTH = 36
 _NO_LOCKS = (errno.ENOSYS, errno.ENOLCK, errno.EOPNOTSUPP)
 _PROTECTED = (errno.EACCES, errno.EPERM, errno.EROFS)
@@ -249,10 +251,14 @@ class JsonFile:
     # Reading
 
     def _current(self, *, whole: bool = False) -> JsonPlan:
-        """Return the plan as the files hold it now; `whole` looks at every file."""
-        for _ in range(_TRIES):
+        """Return the plan as the files hold it now; `whole`, for a writer, looks at every file."""
+        read = self._seen
+        for tried in range(_TRIES):
+            if tried == _UNLOCKED and not whole:
+                with suppress(TaskyError), self._alone():  # others write all the time
+                    return self._current(whole=True)
             place = self._place()
-            seen = self._seen if self._seen.place == place else _Seen(place)
+            seen = read if read.place == place else _Seen(place)
             try:
                 marks = place.marks()
                 if marks == seen.marks and not whole and seen.is_fresh:
@@ -263,6 +269,8 @@ class JsonFile:
                 if place.marks() == marks:
                     self._seen = found
                     return found.plan
+                # Somebody wrote meanwhile: only what is new since is read once more.
+                read = replace(found, marks=())
             except FileNotFoundError:
                 continue  # a file that another process took away meanwhile
             except OSError as error:

@@ -60,6 +60,9 @@ class Frequency:
         """Return about which part of the texts has the words."""
         if not self._is_one_word:
             return self._sampled()
+        # For the planner each word that it does not know has a share: many rare ones seem frequent.
+        if self._words.is_spelt_out and self._estimated() > limits.SORTED:
+            return self._sampled()
         return self._estimated() / max(1, self._view.counted(None))
 
     def _estimated(self) -> int:

@@ -12,10 +12,10 @@ SAMPLE = 1_000
 SURE = 12_500
 """More than are counted have a word of which the database's statistics say more than so many; of
 fewer all are listed where nothing else is wanted."""
-GATHERED = 150
+GATHERED = 300
 """While the square of how many have the words is below so many times the number of tasks, a list of
 all of them is made sooner than a page is met on a walk that looks up texts."""
-SORTED = 14_000
+SORTED = 18_000
 """Up to so many tasks that have the words are listed."""
 LOOKED_FOR = 2_000
 """Up to so many of a list are looked up and sorted; more are met on a walk in the wanted order."""
