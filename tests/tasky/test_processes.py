@@ -135,6 +135,28 @@ async def test_a_reader_never_sees_half_of_a_bulk_edit(servers: list[StdioClient
     assert len(set.union(*seen)) > 1
 
 
+async def test_a_call_that_ran_out_of_time_has_changed_nothing_and_may_be_sent_again(
+    place: Place,
+) -> None:
+    settings = Path(place.environment["HOME"], ".tasky", "config.toml")
+    settings.write_text('[done_conditions.slow]\nrun = ["sleep", "60"]\n')
+    short = Place(place.folder, {**place.environment, "TASKY_MCP_TIMEOUT_SECONDS": "3"})
+    async with short.served() as client:
+        (task,) = await client.value(
+            "create_tasks", tasks=[{"name": "slow", "done_when": ["slow"]}]
+        )
+        operation = {"action": "complete", "task_id": task["task_id"]}
+
+        with pytest.raises(CallFailed) as refused:
+            await client.value("edit_tasks", operations=[operation])
+
+        envelope = refused.value.envelope
+        assert (envelope["code"], envelope["retryable"]) == ("timeout", True)
+        assert "nothing was changed" in envelope["error"]
+        (seen,) = await client.value("get_tasks", task_ids=[task["task_id"]])
+        assert seen["status"] == "pending"
+
+
 async def test_who_comes_new_reads_the_plan_while_others_write_all_the_time(
     place: Place, servers: list[StdioClient]
 ) -> None:

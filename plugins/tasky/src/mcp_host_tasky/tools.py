@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 # What stands inside an item is shown here and checked by the service, which answers for every
 # failing item by its index, in words that say what is right.
 _FACTS = 5
+_TIME_TO_TELL, _SHARE_TO_TELL = 0.5, 0.2
+"""So long before its deadline a call is given up, in seconds and as a part of the time it has."""
 _TEXT = {"type": "string"}
 _IDS = {"type": "array", "items": _TEXT}
 _FIELDS: dict[str, Any] = {
@@ -282,10 +284,12 @@ def caller(service: "Service", context: Context) -> "Caller":
 
 
 def guard(context: Context) -> Callable[[], None]:
-    """Return the check that ends work which nobody waits for any more."""
+    """Return the check that ends work which nobody waits for any more. It does so a little before
+    the deadline, so that the caller still hears that nothing was changed and may ask again."""
+    enough = min(_TIME_TO_TELL, context.remaining * _SHARE_TO_TELL)
 
     def check() -> None:
-        if context.cancelled:
+        if context.cancelled or context.remaining < enough:
             raise StoppedError(
                 "The call was given up or ran out of time; nothing was changed.", reason="stopped"
             )

@@ -20,7 +20,7 @@ from ..errors import (
 )
 from ..model import Event, Kept, owned_key
 from ..model.dates import micros, seconds
-from ..storage import Changes, Guard, Store
+from ..storage import Changes, Guard, Store, no_guard
 from . import budget, values
 from .draft import Draft, Stamp
 from .plan import Plan
@@ -102,6 +102,8 @@ class Work:
     """What is known of conditions; None where they are not looked at."""
     to_prove: list[Asked] = field(default_factory=list)
     undo_token: str | None = None
+    guard: Guard = no_guard
+    """Asked before each item whether the work is to go on."""
     moment: str = field(init=False)
     """This moment, to the microsecond: when the call's changes are made."""
 
@@ -111,6 +113,7 @@ class Work:
             self.undo_token = secrets.token_urlsafe(12)
 
     def item(self, index: int) -> Collecting:
+        self.guard()
         return Collecting(self.failures, index)
 
     def warn(self, index: int, remark: str | None) -> None:
@@ -175,7 +178,7 @@ class Write:
         values.key(self.key)
         if self.dry_run:
             with store.read(guard) as reading:
-                work = self._worked(begin(Draft(reading)), do)
+                work = self._worked(begin(Draft(reading)), do, guard)
                 views = _views(work.draft, work, self.shape, {})
                 return [{**view, "dry_run": True} for view in views]
         with store.write(guard) as writing:
@@ -183,7 +186,7 @@ class Write:
             owner = work.caller.acting().key
             if self.key and (kept := writing.kept(owned_key(owner, self.key))):
                 return self._original(kept, is_own=owner != "")
-            work = self._worked(work, do)
+            work = self._worked(work, do, guard)
             changes = work.draft.changes
             if changes.tasks or changes.events:
                 writing.apply(changes)
@@ -197,7 +200,8 @@ class Write:
                 writing.apply(self._keep(owner, key, views, work))
         return views
 
-    def _worked(self, work: Work, do: Callable[[Work], None]) -> Work:
+    def _worked(self, work: Work, do: Callable[[Work], None], guard: Guard) -> Work:
+        work.guard = guard
         do(work)
         if work.failures:
             raise failed_items(work.failures, len(self.items), self.noun)

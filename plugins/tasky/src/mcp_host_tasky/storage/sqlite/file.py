@@ -81,7 +81,7 @@ class SqliteFile:
     @contextmanager
     def write(self, guard: Guard = no_guard) -> Iterator[SqliteView]:
         with self._alone(guard) as connection:
-            yield SqliteView(connection)
+            yield SqliteView(connection, guard)
             guard()
             connection.commit()
             self._untidy += 1

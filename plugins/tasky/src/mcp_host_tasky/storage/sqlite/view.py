@@ -11,6 +11,7 @@ from typing import Any
 
 from ...model import Event, Found, Summary, Task, Wanted
 from ..sql import SqlView, Where, drawn
+from ..store import Guard, no_guard
 from .searching import Searching
 from .texts import Retold, plain, retold, text_of
 from .walks import listed, unblocking
@@ -32,8 +33,9 @@ class SqliteView(SqlView):
     by_number = "tasks NOT INDEXED"
     """Where tasks are looked up by a few numbers, and by no index of another condition."""
 
-    def __init__(self, connection: sqlite3.Connection) -> None:
+    def __init__(self, connection: sqlite3.Connection, guard: Guard = no_guard) -> None:
         self._connection = connection
+        self._guard = guard
         self._last: tuple[Wanted, Searching] | None = None
 
     def rows(self, sql: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
@@ -76,6 +78,7 @@ class SqliteView(SqlView):
                 yield rows
 
     def run(self, sql: str, many: Iterable[Sequence[Any]]) -> None:
+        self._guard()
         self._last = None
         self._connection.executemany(sql, many)
 
