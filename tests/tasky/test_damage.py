@@ -102,6 +102,17 @@ def test_resolve_says_which_file_it_cannot_part(ann: Person) -> None:
     assert "different formats (2.0, 3.0)" in ann.run("resolve").stderr
 
 
+def test_who_has_no_home_to_write_to_is_told_what_it_is_for(ann: Person, tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+
+    refused = ann.run("project", "init", HOME=str(tmp_path / "file"))
+
+    assert refused.returncode == 1
+    assert "where Tasky notes your projects" in refused.stderr
+    assert "Set HOME" in refused.stderr
+    assert not (ann.folder / ".tasky" / "tasks.db").exists()
+
+
 def test_settings_with_both_sides_of_a_merge_are_told_as_such(ann: Person) -> None:
     ann("project", "init")
     settings = ann.folder / ".tasky" / "config.toml"

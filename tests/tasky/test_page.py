@@ -5,6 +5,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import chromium
 import pytest
@@ -28,7 +29,7 @@ def plan(plans: Plans) -> Tasks:
 
 
 @contextmanager
-def served(plan: Tasks, *, write: bool) -> Iterator[str]:
+def served(plan: Tasks, *, write: bool, port: int = 0) -> Iterator[str]:
     told: list[str] = []
     servers: list[PageServer] = []
     ready = threading.Event()
@@ -38,7 +39,7 @@ def served(plan: Tasks, *, write: bool) -> Iterator[str]:
         ready.set()
 
     thread = threading.Thread(
-        target=lambda: serve(plan, 0, write=write, ready=told.append, started=started)
+        target=lambda: serve(plan, port, write=write, ready=told.append, started=started)
     )
     thread.start()
     assert ready.wait(30)
@@ -65,6 +66,16 @@ def tab(tmp_path: Path) -> Iterator[Tab]:
 def opened(tab: Tab, address: str) -> None:
     tab.open(address)
     tab.wait("document.body?.dataset?.ready === 'yes' && !!document.querySelector('#live.on')")
+
+
+def test_a_page_of_a_server_that_was_started_again_says_where_to_go_on(
+    plan: Tasks, tab: Tab
+) -> None:
+    with served(plan, write=True) as address:
+        opened(tab, address)
+    with served(plan, write=True, port=urlsplit(address).port or 0) as again:
+        tab.wait("document.body.innerText.includes('Open the address that it printed now')")
+        opened(tab, again)
 
 
 def test_the_timeline_puts_news_on_top_and_draws_nothing_again(

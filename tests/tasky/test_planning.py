@@ -420,6 +420,9 @@ def test_how_a_plan_closes_is_set_in_its_folder(ann: Person) -> None:
     assert (project.closes_parents, project.refuses_blocked) == (True, True)
     own.write_text(own.read_text().replace("close_parents = true", "close_parents = 7"))
     assert "planning.close_parents is 7" in ann.run("list").stderr
+    own.write_text(own.read_text().replace("close_parents = 7", "close_parent = true"))
+    assert "close_parent is not a setting" in ann.run("list").stderr
+    assert "Did you mean close_parents?" in ann.run("list").stderr
 
 
 def test_many_parts_under_one_that_waits_are_held_up_and_freed(plans: Plans, kind: str) -> None:

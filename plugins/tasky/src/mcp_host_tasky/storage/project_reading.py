@@ -20,6 +20,7 @@ from .project_settings import (
     layered,
     local_zone,
     read_toml,
+    refuse_unknown_planning,
     time_zone,
     variables,
 )
@@ -37,6 +38,7 @@ def read_project(
     persons = read_toml(persons_folder / "config.toml")
     tables = layered(persons, own, variables(environment))
     about, defaults = tables["project"], tables["task_defaults"]
+    refuse_unknown_planning(tables["planning"])
     project_id = str(own.get("project", {}).get("id", ""))
     return Project(
         folder=folder,

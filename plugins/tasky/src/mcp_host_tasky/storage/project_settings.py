@@ -5,6 +5,7 @@ They stand in `~/.tasky/config.toml`, then the project's `.tasky/config.toml`, t
 """
 
 import contextlib
+import difflib
 import tomllib
 from collections.abc import Mapping
 from datetime import tzinfo
@@ -15,6 +16,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 from ..errors import InvalidError
 from ..model import Status
 
+PLANNING = ("close_parents", "refuse_blocked")
 _SECTIONS = ("logging", "task_defaults", "storage", "project", "planning")
 
 
@@ -76,6 +78,15 @@ def default_status(value: object) -> Status:
     except ValueError:
         told = f"task_defaults.status is {value!r}."
         raise _refused(told, f"Use one of: {', '.join(Status)}.") from None
+
+
+def refuse_unknown_planning(table: Mapping[str, Any]) -> None:
+    """Raise for a key that `[planning]` does not have: who misspells it takes it for being on."""
+    for name in table:
+        if name not in PLANNING:
+            near = difflib.get_close_matches(name, PLANNING, 1)
+            hint = f"Did you mean {near[0]}?" if near else f"There are: {', '.join(PLANNING)}."
+            raise _refused(f"planning.{name} is not a setting.", hint)
 
 
 def is_on(table: Mapping[str, Any], name: str) -> bool:

@@ -85,6 +85,18 @@ class Registry:
 
     @contextlib.contextmanager
     def _alone(self) -> Iterator[None]:
-        self.file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        with FileLock(self.file.with_name("registry.json.lock"), timeout=25):
+        lock = FileLock(self.file.with_name("registry.json.lock"), timeout=25)
+        try:
+            self.file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            lock.acquire()
+        except OSError as error:
+            raise UnavailableError(
+                f"{error.filename or self.file.parent} cannot be used, where Tasky notes your "
+                f"projects: {error.strerror or error}.",
+                reason="no_home",
+                suggestions=["Set HOME to a folder that you may write to."],
+            ) from error
+        try:
             yield
+        finally:
+            lock.release()

@@ -123,11 +123,21 @@ function anew() {
   follow();
 }
 
+async function ended() {
+  // A browser tries again by itself, but where it was refused: then another Tasky answers here.
+  try { await ask("/api/plan"); } catch (error) {
+    if (error.status === 403) tell("Tasky was started again, and this page is of the one before. Open the address that it printed now.");
+  }
+}
+
 function listen() {
   const stream = new EventSource("/events");
   const mark = (isOn, text) => { $("live").className = isOn ? "soft on" : "soft off"; $("live").textContent = text; };
   stream.addEventListener("open", () => { mark(true, "live"); anew(); }); // what came before it was open
-  stream.addEventListener("error", () => mark(false, "not connected"));
+  stream.addEventListener("error", () => {
+    mark(false, "not connected");
+    if (stream.readyState === EventSource.CLOSED) ended();
+  });
   stream.addEventListener("events", (event) => news(JSON.parse(event.data)));
   stream.addEventListener("trouble", (event) => tell(JSON.parse(event.data).error));
   stream.addEventListener("reset", anew);
