@@ -108,7 +108,7 @@ def test_who_has_no_home_to_write_to_is_told_what_it_is_for(ann: Person, tmp_pat
     refused = ann.run("project", "init", HOME=str(tmp_path / "file"))
 
     assert refused.returncode == 1
-    assert "where Tasky notes your projects" in refused.stderr
+    assert "which projects you have" in refused.stderr
     assert "Set HOME" in refused.stderr
     assert not (ann.folder / ".tasky" / "tasks.db").exists()
 

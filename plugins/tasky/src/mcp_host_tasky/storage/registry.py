@@ -91,8 +91,8 @@ class Registry:
             lock.acquire()
         except OSError as error:
             raise UnavailableError(
-                f"{error.filename or self.file.parent} cannot be used, where Tasky notes your "
-                f"projects: {error.strerror or error}.",
+                f"{error.filename or self.file.parent} cannot be used: "
+                f"{error.strerror or error}. Tasky notes there which projects you have.",
                 reason="no_home",
                 suggestions=["Set HOME to a folder that you may write to."],
             ) from error

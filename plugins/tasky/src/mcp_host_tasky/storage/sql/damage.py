@@ -3,6 +3,7 @@
 # ruff: noqa: S608  statements are put together from this room's own constants
 
 from collections.abc import Iterator, Sequence
+from itertools import chain, islice
 from typing import Any, Protocol
 
 from .rows import EVENT, EVENT_COLUMNS, TASK, TASK_COLUMNS, task_of, unreadable
@@ -20,14 +21,9 @@ class View(Protocol):
 def damaged_rows(view: View) -> list[str]:
     """Say what is wrong with tasks and events, one sentence each, of the first so many. The view
     gives a text that is no UTF-8 with surrogates in place of what cannot be read."""
-    found: list[str] = []
     tasks = (_wrong_task(row) for row in _every(view, f"{TASK}, sort_key", "tasks", "number", 1))
     events = (_wrong_event(row) for row in _every(view, EVENT, "events", "event_id", 0))
-    for one in (*tasks, *events):
-        if one:
-            found.append(one)
-        if len(found) == _SHOWN:
-            break
+    found = list(islice((one for one in chain(tasks, events) if one), _SHOWN))
     return [*found, "A copy of all that can be read: tasky backup."] if found else []
 
 
