@@ -99,7 +99,9 @@ def test_people_can_do_all_that_agents_can(ann: Person) -> None:
     assert "tasky release --force" in refused.stderr
     assert "action next" not in refused.stderr
     assert not re.search(r"\dT\d.*Z", refused.stderr)  # clocks show another time than UTC
-    assert "ann" in ben("edit", dig, "--priority", "4")  # warned, not refused
+    warned = ben("edit", dig, "--priority", "4")  # not refused
+    assert "'ann' holds this task until" in warned
+    assert not re.search(r"\dT\d.*Z", warned)
     ben("release", dig, "--force", "--note", "ann has left")
     ben("claim", dig)
     ben("done", dig)

@@ -7,7 +7,7 @@ import sys
 import unicodedata
 from collections.abc import Iterator
 from contextlib import contextmanager
-from datetime import datetime
+from datetime import datetime, tzinfo
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -87,24 +87,21 @@ def _steers(letter: str) -> bool:
 
 def local_time(tasks: Tasks, at: str) -> str:
     """Return an instant in the project's zone, to the minute."""
-    try:
-        moment = datetime.fromisoformat(at).astimezone(tasks.plan.zone)
-    except ValueError:
-        return at  # of a damaged plan
-    return moment.strftime("%Y-%m-%d %H:%M")
+    return _to_the_minute(at, tasks.plan.zone)
 
 
 def in_local_time(text: str) -> str:
     """Return a sentence with its instants as this machine's clocks show them, to the minute."""
+    return _INSTANT.sub(lambda instant: _to_the_minute(instant.group(), None), text)
 
-    def local(instant: re.Match[str]) -> str:
-        try:
-            moment = datetime.fromisoformat(instant.group()).astimezone()
-        except (ValueError, OverflowError):
-            return instant.group()
-        return moment.strftime("%Y-%m-%d %H:%M")
 
-    return _INSTANT.sub(local, text)
+def _to_the_minute(at: str, zone: tzinfo | None) -> str:
+    """Return an instant in a zone, by default this machine's; what is none, as it is."""
+    try:
+        moment = datetime.fromisoformat(at).astimezone(zone)
+    except (ValueError, OverflowError):
+        return at
+    return moment.strftime("%Y-%m-%d %H:%M")
 
 
 def print_line(value: Any) -> None:

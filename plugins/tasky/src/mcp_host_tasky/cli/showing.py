@@ -9,7 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from ..service import Tasks
-from .plan import local_time, plain, print_json
+from .plan import in_local_time, local_time, plain, print_json
 
 _SHOWN = 80
 NARROW = 60
@@ -106,8 +106,13 @@ def tell(did: str, views: Sequence[dict[str, Any]], as_json: bool) -> None:
     for view in views:
         what = "removed" if view["status"] == "deleted" else did
         typer.echo(plain(f"{what}: {view['task_id'][:8]} {view.get('name', '')}".rstrip()))
-        for warning in view.get("warnings", ()):
-            typer.echo(plain(warning))
+        tell_warnings(view)
+
+
+def tell_warnings(view: Mapping[str, Any]) -> None:
+    """Print what a write's answer warns of."""
+    for warning in view.get("warnings", ()):
+        typer.echo(in_local_time(plain(warning)))
 
 
 def changes_line(event: Mapping[str, Any]) -> str:

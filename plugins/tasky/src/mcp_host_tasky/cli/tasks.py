@@ -12,18 +12,8 @@ from rich.text import Text
 from ..errors import InvalidError, TaskyError
 from ..model import Status
 from ..service import Search
-from .plan import (
-    HERE,
-    AsJson,
-    Folder,
-    in_local_time,
-    local_time,
-    opened,
-    person,
-    plain,
-    print_json,
-)
-from .showing import NARROW, changes_line, event_line, row_line, show_task, tell
+from .plan import HERE, AsJson, Folder, local_time, opened, person, plain, print_json
+from .showing import NARROW, changes_line, event_line, row_line, show_task, tell, tell_warnings
 
 _COMPLETED = 30
 _MEANT = "\\$`\"'\n"
@@ -205,9 +195,7 @@ def add(
         return
     until = f", due {view['due_date']}" if view["due_date"] else ""
     typer.echo(plain(f"{str(view['task_id'])[:8]} {view['name']}{until}"))
-    warnings = view.get("warnings")
-    for warning in warnings if isinstance(warnings, list) else ():
-        typer.echo(in_local_time(plain(warning)))
+    tell_warnings(view)
 
 
 def done(

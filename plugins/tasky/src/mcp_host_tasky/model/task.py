@@ -174,6 +174,19 @@ class Summary:
     unblocks: int = 0
     """How many open tasks wait for it, where that is the order."""
 
+    @classmethod
+    def of(cls, task: Task, **more: Any) -> "Summary":
+        """Return a task as a row, with what the task alone does not tell."""
+        return cls(
+            task_id=task.task_id,
+            name=task.name,
+            status=task.status,
+            priority=task.priority,
+            due_date=task.due_date,
+            sort_key=task.sort_key,
+            **more,
+        )
+
 
 # Claims are released instead, notes stay, and an undo is undone by making the change again.
 NEVER_UNDONE = ("claim", "release", "note", "undo")

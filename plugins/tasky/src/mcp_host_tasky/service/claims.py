@@ -139,18 +139,7 @@ def _rows(work: Work, tasks: Collection[Task]) -> list[Summary]:
         return []
     ids = [task.task_id for task in tasks]
     waiting = work.draft.open_waiting(ids, _MOST_COUNTED * min(len(ids), _TOGETHER))
-    return [
-        Summary(
-            task_id=task.task_id,
-            name=task.name,
-            status=task.status,
-            priority=task.priority,
-            due_date=task.due_date,
-            sort_key=task.sort_key,
-            unblocks=len(waiting.get(task.task_id, ())),
-        )
-        for task in tasks
-    ]
+    return [Summary.of(task, unblocks=len(waiting.get(task.task_id, ()))) for task in tasks]
 
 
 def _is_free(work: Work, task: Task) -> bool:

@@ -321,13 +321,8 @@ def _stream(
 
 def _summary(task: Task, wanted: Wanted) -> Summary:
     claim = _live(task, wanted)
-    return Summary(
-        task_id=task.task_id,
-        name=task.name,
-        status=task.status,
-        priority=task.priority,
-        due_date=task.due_date,
-        sort_key=task.sort_key,
+    return Summary.of(
+        task,
         details=task.details if wanted.words else None,
         claimed_by=claim.claimant if claim else None,
     )

@@ -83,7 +83,7 @@ def _record(path: str, content: str) -> Record:
     if not isinstance(data, dict) or not data.get("id") or not data.get("title"):
         raise wrong(path, "has no id or no title")
     own, extras = referred(_reference_in(data))
-    newline = "\r\n" if found["begin"].endswith("\r\n") else "\n"
+    newline = _newline(found["begin"])
     details, notes = _read_body(found["body"], newline, own)
     status = _status(data.get("status"), path)
     is_ended = status is Status.COMPLETED
@@ -113,6 +113,11 @@ def _record(path: str, content: str) -> Record:
         fields=_FIELDS | {*extras},
         priorities=frozenset() if is_very else _SPANS.get(word, frozenset()),
     )
+
+
+def _newline(begin: str) -> str:
+    """Return how a file ends its lines, by its first one."""
+    return "\r\n" if begin.endswith("\r\n") else "\n"
 
 
 def _reference_in(data: Mapping[str, Any]) -> str:
@@ -204,7 +209,7 @@ def _file(record: Record) -> tuple[str, str]:
     if _NUMBER.fullmatch(text(was.get("ordinal"))):
         data["ordinal"] = float(was["ordinal"]) if "." in was["ordinal"] else int(was["ordinal"])
     begin, end = record.rest.get("_around", ("---\n", "\n---\n"))
-    newline = "\r\n" if begin.endswith("\r\n") else "\n"
+    newline = _newline(begin)
     if not is_same:
         front = yaml.safe_dump(data, sort_keys=False, allow_unicode=True, width=10_000).rstrip()
         front = front.replace("\n", newline)

@@ -38,17 +38,20 @@ class Hidden:
 
 def read_details(lines: Sequence[str], most: int | None) -> str:
     """Return details without what all lines stand in by, or `most`, where that is less."""
-    indents = [len(line) - len(line.lstrip()) for line in lines if line.strip()]
-    least = min([*indents, *(() if most is None else (most,))], default=0)
+    least = min([*_indents(lines), *(() if most is None else (most,))], default=0)
     found = [_OPENS_NOT.sub(r"\1", _NO_TASK.sub(r"\1", line[least:])) for line in lines]
     return "\n".join(found).strip("\n")
 
 
 def moved_details(lines: Sequence[str], indent: str) -> list[str]:
     """Return lines of details as they are, but for how far they stand in."""
-    indents = [len(line) - len(line.lstrip()) for line in lines if line.strip()]
-    least = min(indents, default=0)
+    least = min(_indents(lines), default=0)
     return [f"{indent}{line[least:]}" if line.strip() else line for line in lines]
+
+
+def _indents(lines: Sequence[str]) -> list[int]:
+    """Return how far each line that is not blank stands in."""
+    return [len(line) - len(line.lstrip()) for line in lines if line.strip()]
 
 
 def written_details(details: str, indent: str) -> list[str]:

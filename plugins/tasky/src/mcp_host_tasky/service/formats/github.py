@@ -211,8 +211,6 @@ def _body(record: Record, is_theirs: bool) -> Any:
     if is_theirs and not own:
         return said if _plain(was) == record.details else record.details
     ours = reference(record, _EXTRAS)
-    if own and own.partition("?")[0] == ours.partition("?")[0]:
-        is_same = was.strip("\n") == record.details and referred(own) == referred(ours)
-        if is_same or (record.details == _plain(was) and referred(own) == referred(ours)):
-            return said
+    if referred(own) == referred(ours) and record.details in (was.strip("\n"), _plain(was)):
+        return said
     return f"{record.details} <!-- {ours} -->" if record.details else f"<!-- {ours} -->"
