@@ -111,8 +111,9 @@ WAYS: dict[str, dict[str, int]] = {
 
 
 @pytest.mark.parametrize("way", WAYS.values(), ids=WAYS)
+@pytest.mark.parametrize("count", [100, pytest.param(1_000, marks=pytest.mark.torture)])
 def test_any_combination_of_conditions_finds_the_same_pages_and_total(
-    both: list[Tasks], way: dict[str, int], monkeypatch: pytest.MonkeyPatch
+    both: list[Tasks], way: dict[str, int], count: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Which way is gone is set for plans of a million; here for a thousand."""
     for name, value in way.items():
@@ -120,7 +121,7 @@ def test_any_combination_of_conditions_finds_the_same_pages_and_total(
             if hasattr(room, name):
                 monkeypatch.setattr(room, name, value)
     chance = random.Random(str(way))
-    for chosen in [*chance.sample(EVERY, 230), *chance.sample(NO_WORDS, 70)]:
+    for chosen in [*chance.sample(EVERY, count), *chance.sample(NO_WORDS, count // 4)]:
         *conditions, more = chosen
         wanted = dict(zip(CONDITIONS, conditions, strict=False)) | more
         cursors: list[str | None] = [None, None]

@@ -933,7 +933,7 @@ def test_what_stands_in_a_fence_is_no_item(
 
 
 @pytest.mark.parametrize("kind", ["json", "sqlite", "postgresql"])
-@pytest.mark.parametrize("count", [2_000, pytest.param(20_000, marks=pytest.mark.torture)])
+@pytest.mark.parametrize("count", [600, pytest.param(20_000, marks=pytest.mark.torture)])
 def test_a_large_table_comes_goes_and_is_taken_back_whole(
     plans: Plans, kind: str, count: int
 ) -> None:
@@ -958,7 +958,7 @@ def test_a_large_table_comes_goes_and_is_taken_back_whole(
 
     written = taken_out(plan, "csv")
     assert bring(plan, "csv", written).unchanged == count
-    changed = {"table.csv": files["table.csv"].replace("Task 1999,", "Another,")}
+    changed = {"table.csv": files["table.csv"].replace(f"Task {count - 1},", "Another,")}
     assert bring(plan, "csv", changed).updated == 1
     other = plans.open(kind, "other")
     assert bring(other, "tasky", taken_out(plan, "tasky")).created == count
