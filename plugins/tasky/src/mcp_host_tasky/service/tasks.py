@@ -385,15 +385,15 @@ class Tasks:
     def _run(
         self, write: Write, do: Callable[[Work], None], caller: Caller, guard: Guard
     ) -> list[View]:
-        begin = partial(self._begin, caller)
+        begin = partial(self._begin, caller, guard)
         views = write.run(self._store, begin, do, guard)
         if self._changed and not write.dry_run:
             self._changed()
         return views
 
-    def _begin(self, caller: Caller, draft: Draft) -> Work:
+    def _begin(self, caller: Caller, guard: Guard, draft: Draft) -> Work:
         # The moment of a write is taken when its turn has come: times never go back in a plan.
-        return Work(draft, self.plan, caller, self._now(draft), self._new_id)
+        return Work(draft, self.plan, caller, self._now(draft), self._new_id, guard=guard)
 
     def _now(self, reading: Clock) -> datetime:
         return self._clock() if self._clock else reading.now()

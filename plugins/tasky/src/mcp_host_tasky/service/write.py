@@ -178,7 +178,7 @@ class Write:
         values.key(self.key)
         if self.dry_run:
             with store.read(guard) as reading:
-                work = self._worked(begin(Draft(reading)), do, guard)
+                work = self._worked(begin(Draft(reading)), do)
                 views = _views(work.draft, work, self.shape, {})
                 return [{**view, "dry_run": True} for view in views]
         with store.write(guard) as writing:
@@ -186,7 +186,7 @@ class Write:
             owner = work.caller.acting().key
             if self.key and (kept := writing.kept(owned_key(owner, self.key))):
                 return self._original(kept, is_own=owner != "")
-            work = self._worked(work, do, guard)
+            work = self._worked(work, do)
             changes = work.draft.changes
             if changes.tasks or changes.events:
                 writing.apply(changes)
@@ -200,8 +200,7 @@ class Write:
                 writing.apply(self._keep(owner, key, views, work))
         return views
 
-    def _worked(self, work: Work, do: Callable[[Work], None], guard: Guard) -> Work:
-        work.guard = guard
+    def _worked(self, work: Work, do: Callable[[Work], None]) -> Work:
         do(work)
         if work.failures:
             raise failed_items(work.failures, len(self.items), self.noun)
