@@ -2,12 +2,14 @@
 SQLite's own checks find nothing wrong after any edits."""
 
 import itertools
+import json
 import random
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from mcp_host_tasky.service import Caller, Search, Tasks
+from mcp_host_tasky.service.formats import named
 from mcp_host_tasky.storage.sql import view as sql_view
 from mcp_host_tasky.storage.sqlite import begun, searching
 from tasky_lab import ME, Clock, Ids, Plans, edit, names
@@ -89,6 +91,8 @@ WAYS: dict[str, dict[str, int]] = {
     "long lists are walked past": {"SORTED": 30, "ENTRIES": 1_000_000, "LOOKED_UP": 25},
     "few beginnings are spelt out": {"EXPANSIONS": 1, "FEW": 20},
     "few beginnings are spelt out, few are gathered": {"EXPANSIONS": 1, "FEW": 20, "GATHERED": 40},
+    "beginnings of what is new are merged": {"EXPANSIONS": 1, "SPELT": 1, "GATHERED": 40},
+    "much is new": {"DATED": 100, "GATHERED": 40},
     "few texts tell of beginnings": {"EXPANSIONS": 1, "DRAWN": 30, "FEW_DRAWN": 0, "OFTEN": 1},
     "what else is asked is walked along": {
         "EXPANSIONS": 1,
@@ -139,6 +143,25 @@ def test_any_combination_of_conditions_finds_the_same_pages_and_total(
             if cursors[0] is None:
                 break
         assert (cursors[0] is None) == (cursors[1] is None), wanted
+
+
+def test_what_was_brought_in_out_of_order_is_found_by_words_and_creation(plans: Plans) -> None:
+    """What is new is looked for from the lowest number on that any of it has."""
+    plan = plans.open("sqlite")
+    days = [*range(1, 29)]
+    random.Random(9).shuffle(days)
+    lines = [
+        json.dumps({"id": f"bd-{day}", "title": f"server {day}", "created_at": f"2026-02-{day:02}"})
+        for day in days
+    ]
+    plan.bring_in(named("beads").read({"issues.jsonl": "\n".join(lines)}), "beads", ME)
+
+    for day in range(1, 29):
+        wanted = Search(search="serv", created_after=f"2026-02-{day:02}", limit=200)
+        found = plan.search(wanted, ME)
+        newer = {f"server {later}" for later in range(day, 29)}
+        assert {row["name"] for row in found.rows} == newer
+        assert found.total == len(newer)
 
 
 @pytest.mark.parametrize("longest", [5, 9_000])

@@ -208,7 +208,7 @@ def test_of_two_words_together_a_total_that_is_counted_no_further_is_true(
 def test_many_with_words_have_the_same_pages_by_a_walk_and_sorted(
     stores: list[Tasks], followed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(limits, "GATHERED", 5_000)
+    monkeypatch.setattr(limits, "TEXT_TAKES", 100_000)
     monkeypatch.setattr(limits, "LOOKED_FOR", 50)
     monkeypatch.setattr(limits, "FOLLOWED", followed)
 
@@ -227,13 +227,13 @@ def test_many_with_words_have_the_same_pages_by_a_walk_and_sorted(
 POSTGRES_WAYS = {
     "as a plan of thousands is searched": {},
     "lists are walked past": {
-        "GATHERED": 9_000,
+        "TEXT_TAKES": 100_000,
         "LOOKED_FOR": 20,
         "FOLLOWED": 5_000,
         "SURE": 9_000,
     },
     "a walk past a list meets too few": {
-        "GATHERED": 9_000,
+        "TEXT_TAKES": 100_000,
         "LOOKED_FOR": 20,
         "FOLLOWED": 120,
         "SURE": 9_000,
@@ -246,7 +246,12 @@ POSTGRES_WAYS = {
         "CANDIDATES": 50,
         "DATED": 80,
     },
-    "texts are looked up on walks": {"GATHERED": 0, "SORTED": 0, "WALKED": 100, "TEXTS": 50},
+    "texts are looked up on walks": {
+        "LIST_TAKES": 1_000_000,
+        "SORTED": 0,
+        "WALKED": 100,
+        "TEXTS": 50,
+    },
 }
 
 

@@ -43,6 +43,10 @@ class Frequency:
         among = self._view.counted(None)
         if are_surely_more(found, looked_at, COUNTED, among):
             return True
+        if found * among > looked_at * limits.LIKELY and are_surely_more(
+            *self._drawn(limits.LARGER_SAMPLE), COUNTED, among
+        ):
+            return True
         if some := self._words.of_some():
             sql = "SELECT number FROM words WHERE words @@ ?::tsquery"
             every = f"WITH every AS MATERIALIZED ({sql}) SELECT number FROM every"
@@ -69,9 +73,8 @@ class Frequency:
         """Return how many tasks have the words as far as the planner knows, which takes several
         words for independent."""
         if self._known_estimate is None:
-            sql = "EXPLAIN (FORMAT JSON) SELECT 1 FROM words WHERE words @@ ?::tsquery"
-            ((plan,),) = self._view.rows(sql, (self._query,))
-            self._known_estimate = int(plan[0]["Plan"]["Plan Rows"])
+            sql = "SELECT 1 FROM words WHERE words @@ ?::tsquery"
+            self._known_estimate = planned(self._view, sql, self._query)
         return self._known_estimate
 
     def _sampled(self) -> float:
@@ -82,11 +85,20 @@ class Frequency:
     def _sample(self) -> tuple[int, int]:
         """Return how many of some drawn texts have the words, and how many texts that were."""
         if self._known_sample is None:
-            numbers = drawn(self._view.last_number(), limits.SAMPLE)
-            ((found, looked_at),) = self._view.rows(
-                "SELECT count(*) FILTER (WHERE words @@ ?::tsquery), count(*) FROM words "
-                "WHERE number = ANY (?::bigint[])",
-                (self._query, array(numbers)),
-            )
-            self._known_sample = (found, looked_at)
+            self._known_sample = self._drawn(limits.SAMPLE)
         return self._known_sample
+
+    def _drawn(self, most: int) -> tuple[int, int]:
+        numbers = drawn(self._view.last_number(), most)
+        ((found, looked_at),) = self._view.rows(
+            "SELECT count(*) FILTER (WHERE words @@ ?::tsquery), count(*) FROM words "
+            "WHERE number = ANY (?::bigint[])",
+            (self._query, array(numbers)),
+        )
+        return found, looked_at
+
+
+def planned(view: KnownWords, sql: str, value: str) -> int:
+    """Return how many rows the planner expects of a SELECT with one value."""
+    ((plan,),) = view.rows(f"EXPLAIN (FORMAT JSON) {sql}", (value,))
+    return int(plan[0]["Plan"]["Plan Rows"])

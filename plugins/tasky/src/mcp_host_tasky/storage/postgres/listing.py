@@ -6,16 +6,19 @@ wanted order, past tasks that are not in the list: so only few are looked up.
 
 # ruff: noqa: S608  statements are put together from this room's own constants; values are bound
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import replace
+from functools import cached_property
 from typing import Any, Protocol
 
 from ...model import Status, Wanted
 from ..sql import Where, common_conditions
+from ..store import COUNTED
 from . import limits
-from .conditions import HAS_TAG, HAS_WORDS, LISTED_TAG, Conditions, by_key
-from .walk import WALK, WALK_UNBLOCKING, WALK_WAITING
+from .conditions import HAS_TAG, HAS_WORDS, LISTED_TAG, Conditions, by_key, dates
+from .walk import NUMBER, WALK, WALK_UNBLOCKING, WALK_WAITING
 
+_EVERY_HAS_TAG = "EXISTS (SELECT 1 FROM tagged WHERE tag = ? AND tagged.number = every.number)"
 _IN_LIST = "(number IN (SELECT unnest(?::bigint[]))) IS TRUE"
 
 
@@ -29,6 +32,8 @@ class View(Protocol):
 
     def among(self, values: Collection[Any]) -> tuple[str, Any]: ...
 
+    def count(self, matches: str, values: Sequence[Any], most: int = COUNTED) -> int: ...
+
 
 def array(numbers: Collection[int]) -> str:
     """Return numbers as the database writes an array: the driver takes ten times as long."""
@@ -36,7 +41,7 @@ def array(numbers: Collection[int]) -> str:
 
 
 class Listing:
-    """The tasks with the words and the rarer tags of a search, and pages of those among them that
+    """The tasks with the words and tags of a search, and pages of those among them that
     fulfil its conditions."""
 
     def __init__(self, view: View, wanted: Wanted, query: str, conditions: Conditions) -> None:
@@ -46,23 +51,50 @@ class Listing:
         self._conditions = conditions
 
     def numbers(self, most: int | None = None) -> list[int] | None:
-        """Return the numbers of all that have the words, and the tags that can be listed; None
-        where they are more than so many."""
+        """Return the numbers of all that have the words and tags, and the dates that leave few;
+        None where they are more than so many."""
         most = limits.SORTED if most is None else most
-        tags = [tag for tag in self._wanted.tags if self._conditions.can_be_listed(tag)]
-        key = (self._query, str(most), *tags)
+        key = (*self._key, str(most))
         if key not in self._view.lists:
-            tagged = "".join(f" AND {LISTED_TAG}" for _ in tags)
+            where = Where()
+            for tag in self._wanted.tags:
+                where.need(_EVERY_HAS_TAG, tag)
+            for date, value in self._dates_of_few:
+                where.need(f"(number IN (SELECT {NUMBER} FROM tasks WHERE {date})) IS TRUE", value)
             # The limit stands outside: the planner takes words for independent, of two that never
             # meet it expects many, and would read all texts to meet the first.
-            every = f"SELECT number FROM words WHERE words @@ ?::tsquery{tagged}"
             ((found,),) = self._view.rows(
-                f"WITH every AS MATERIALIZED ({every}) "
-                f"SELECT ARRAY(SELECT number FROM every LIMIT {most + 1})",
-                (self._query, *tags),
+                "WITH every AS MATERIALIZED (SELECT number FROM words WHERE words @@ ?::tsquery) "
+                f"SELECT ARRAY(SELECT number FROM every WHERE {where} LIMIT {most + 1})",
+                (self._query, *where.values),
             )
             self._view.lists[key] = found if len(found) <= most else None
         return self._view.lists[key]
+
+    @property
+    def is_made(self) -> bool:
+        """Whether that list was made before, for what else was asked of the same search."""
+        return self._view.lists.get((*self._key, str(limits.SORTED))) is not None
+
+    @property
+    def _key(self) -> tuple[str, ...]:
+        wanted = self._wanted
+        return self._query, *wanted.tags, wanted.created_after or "", wanted.due_until or ""
+
+    def are_more_than(self, most: int) -> bool:
+        """Whether more than so many have the words: to count them is cheaper than to list them."""
+        every = "WITH every AS MATERIALIZED (SELECT number FROM words WHERE words @@ ?::tsquery)"
+        return self._view.count(f"{every} SELECT 1 FROM every", (self._query,), most) > most
+
+    @cached_property
+    def _dates_of_few(self) -> list[tuple[str, str]]:
+        """The conditions of dates that so few tasks fulfil that these are listed as well."""
+        most = limits.OF_DATES
+        return [
+            (date, value)
+            for date, value in dates(self._wanted)
+            if self._view.count(f"SELECT 1 FROM tasks WHERE {date}", (value,), most) <= most
+        ]
 
     def in_order(
         self, numbers: list[int], after: str, limit: int, followed: int, *, count: bool
@@ -78,7 +110,6 @@ class Listing:
         rest = by_key(wanted)
         if wanted.waiting:
             rest.need("(open_blockers > 0 OR held_up = 1)")
-        self._need_other_tags(rest)
         source = f"{WALK_WAITING if wanted.waiting else WALK} WHERE {where} AND sort_key > ?"
         walk = f"{source} ORDER BY sort_key LIMIT {followed}"
         most = max(limits.MET, limit) if count else limit
@@ -106,10 +137,8 @@ class Listing:
         if wanted.priority:
             level = common_conditions(wanted.only(priority=wanted.priority))
             met.need(str(level), *level.values)
-        for tag in wanted.tags:
-            if self._conditions.can_be_listed(tag):
-                met.need(LISTED_TAG, tag)
-        self._need_other_tags(met)
+        for tag in wanted.tags if numbers is None else ():
+            met.need(LISTED_TAG if self._conditions.can_be_listed(tag) else HAS_TAG, tag)
         if numbers is None and wanted.words:  # last, as a text takes the longest to look up
             met.need(HAS_WORDS.format("tasks"), self._query)
         claims = common_conditions(replace(wanted, tags=(), priority=None))
@@ -123,9 +152,3 @@ class Listing:
             (followed, *met.values, *claims.values, limit),
         )
         return [row[0] for row in rows] if followed is None or len(rows) == limit else None
-
-    def _need_other_tags(self, where: Where) -> None:
-        """Look up the tags that cannot be listed, of each task by itself."""
-        for tag in self._wanted.tags:
-            if not self._conditions.can_be_listed(tag):
-                where.need(HAS_TAG, tag)

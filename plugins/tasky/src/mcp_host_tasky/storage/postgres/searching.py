@@ -9,7 +9,7 @@ one has the words is looked up by its number, until the page is full.
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from ...model import Found, Status, Summary, Wanted
 from ..sql import FEW, LISTED, SOME, SUMMARY, Where, common_conditions, summary_of
@@ -21,6 +21,8 @@ from .listing import Listing, array
 from .text_query import TextQuery
 from .walk import WALK, WALK_WAITING, Walk
 
+_PAGE = 51
+"""The tasks of a usual page and one more, to reckon with."""
 _FIRST_HAS_WORDS = HAS_WORDS.format("first")
 
 
@@ -38,6 +40,15 @@ class View(frequency.View, Counting, Protocol):
     def found(
         self, rows: list[Summary], total: int, wanted: Wanted, *, is_part: bool = False
     ) -> Found: ...
+
+
+class _First(NamedTuple):
+    """The numbers of the first matches past a place, how many match in all, and whether that is of
+    those that were looked at alone."""
+
+    numbers: list[int]
+    total: int
+    is_part: bool = False
 
 
 class Searching:
@@ -58,15 +69,19 @@ class Searching:
             return self._without_words(after, limit, count=count)
         if self._are_only_words:
             expected = self._frequency.share() * self._view.counted(None)
-            if expected > limits.SURE and self._frequency.is_proven_common():
+            if expected > limits.SURE and (
+                self._frequency.is_proven_common()
+                or (expected > limits.SOON_MET and self._listing.are_more_than(COUNTED))
+            ):
                 return self._found(self._walked(after, limit), COUNTED + 1)
             # Where they are more than are listed, they are more than are counted.
-            most = max(limits.SORTED, COUNTED)
+            most = max(limits.SOON_MET, COUNTED)
             found = self._listed(after, limit, count=count, most=most)
             return found or self._found(self._walked(after, limit), COUNTED + 1)
         if (few := self._few()) is not None:
             return self._from_few(few, after, limit)
-        if self._is_list_short() and (found := self._listed(after, limit, count=count)):
+        is_list_short = self._listing.is_made or self._is_list_short()
+        if is_list_short and (found := self._listed(after, limit, count=count)):
             return found
         return self._examined(after, limit) if count else self._found(self._walked(after, limit))
 
@@ -92,7 +107,7 @@ class Searching:
             if self._wanted.words:
                 where.need(HAS_WORDS.format("tasks"), self._query)
             return where
-        where = self._conditions.rest()
+        where = self._rest_of_list() if self._wanted.words else self._conditions.rest()
         if after:
             where.need("(unblocks < ? OR (unblocks = ? AND sort_key > ?))", after[0], *after)
         near, value = self._looked_up(numbers, "unblocks, sort_key, number, status")
@@ -112,15 +127,38 @@ class Searching:
         return wanted == wanted.only(words=wanted.words, status=wanted.status)
 
     def _is_list_short(self) -> bool:
-        """Whether a list of all that have the words is made sooner than a page is met without."""
-        expected = self._frequency.share() * self._view.counted(None)
-        return expected <= limits.SORTED and expected * self._frequency.share() <= limits.GATHERED
+        """Whether a list of all that have the words is made sooner than a page of matches is met
+        on a walk that looks up texts. What each takes is reckoned in entries of the list."""
+        all_tasks = max(1, self._view.counted(None))
+        expected = max(1.0, self._frequency.share() * all_tasks)
+        if expected > limits.LISTED:
+            return False
+        having = self._having(all_tasks)
+        texts = _PAGE * all_tasks / expected
+        walk = texts * (limits.TEXT_TAKES + limits.STEP_TAKES * all_tasks / having)
+        if having <= limits.CANDIDATES:
+            walk = min(walk, texts * limits.TEXT_TAKES + having * limits.LOOK_UP_TAKES)
+        return limits.LIST_TAKES + expected <= walk
+
+    def _having(self, all_tasks: int) -> int:
+        """Return about how many tasks have the rarest of the tags and dates, as far as the planner
+        knows; all where none are wanted."""
+        asked = [("SELECT 1 FROM tagged WHERE tag = ?", tag) for tag in self._wanted.tags]
+        asked += [(f"SELECT 1 FROM tasks WHERE {date}", day) for date, day in dates(self._wanted)]
+        counts = [frequency.planned(self._view, sql, value) for sql, value in asked]
+        return max(1, min([all_tasks, *counts]))
 
     def _listed(
         self, after: str, limit: int, *, count: bool, most: int | None = None
     ) -> Found | None:
         """Return the page, and the total, among a list of all that have the words; None where they
         are too many."""
+        listed = self._first_listed(after, limit, count=count, most=most)
+        return self._found(listed.numbers, listed.total, is_part=listed.is_part) if listed else None
+
+    def _first_listed(
+        self, after: str, limit: int, *, count: bool, most: int | None = None
+    ) -> _First | None:
         numbers = self._listing.numbers(most)
         if numbers is None:
             return None
@@ -132,8 +170,12 @@ class Searching:
             )
             if met:
                 total = len(numbers) if is_all else len(met)
-                return self._found(met[: limit + 1], total, is_part=not is_all)
-        return self._from_few(numbers, after, limit, has_words=True)
+                return _First(met[: limit + 1], total, is_part=not is_all)
+        return self._first_of_few(numbers, after, limit, has_words=True)
+
+    def _rest_of_list(self) -> Where:
+        """Return the conditions that are not looked at when a list is made."""
+        return Conditions(self._view, replace(self._wanted, tags=())).rest()
 
     def _followed(self, numbers: Collection[int] | None, limit: int) -> int:
         """Return how many entries of an index are followed to meet a page of those listed."""
@@ -166,9 +208,8 @@ class Searching:
         page = self._walk(after, limit, limits.WALKED)
         if len(page) > limit:
             return page
-        if found := self._listed(after, limit, count=False, most=LISTED):
-            return [int(row.sort_key[48:]) for row in found.rows]
-        return self._joined(after, limit)
+        found = self._first_listed(after, limit, count=False, most=LISTED)
+        return found.numbers if found else self._joined(after, limit)
 
     def _joined(self, after: str, limit: int) -> list[int]:
         """Return the numbers of matches of words that very many have, though few with the other
@@ -184,10 +225,12 @@ class Searching:
         return [row[0] for row in rows]
 
     def _walk(self, after: str, limit: int, most: int) -> list[int]:
-        """Return the numbers of matches among the first so many tasks with the other conditions."""
+        """Return the numbers of matches among the first so many tasks with the other conditions, if
+        these are met within some steps."""
         walk = self._walk_in_order()
         rows = self._view.rows(
-            f"SELECT number FROM (SELECT sort_key, number FROM ({walk.source}) AS tasks "
+            "SELECT number FROM (SELECT sort_key, number "
+            f"FROM ({walk.source} LIMIT {limits.STEPS}) AS tasks "
             f"WHERE {walk.rest} ORDER BY sort_key LIMIT ?) AS first WHERE {_FIRST_HAS_WORDS} "
             "ORDER BY sort_key LIMIT ?",
             (*walk.values, after, *walk.rest.values, most, self._query, limit + 1),
@@ -195,14 +238,15 @@ class Searching:
         return [row[0] for row in rows]
 
     def _walk_in_order(self) -> Walk:
-        where = self._conditions.rest(is_walk=True)
         if candidates := self._candidates():
             numbers, bound = candidates
+            where, rest = self._told_apart()
             # Found before they are sorted: else the database could walk all tasks.
             named = f"SELECT sort_key, number FROM tasks WHERE number = ANY (ARRAY({numbers}))"
             near = f"WITH near AS MATERIALIZED ({named} AND {where}) SELECT * FROM near"
             source = f"{near} WHERE sort_key > ? ORDER BY sort_key"
-            return Walk(source, [*bound, *where.values], Where(), limits.CANDIDATES)
+            most = limits.LOOKED_UP if rest else limits.CANDIDATES
+            return Walk(source, [*bound, *where.values], rest, most)
         wanted = self._wanted
         own = replace(wanted, tags=(), waiting=False)
         if wanted.waiting:
@@ -215,6 +259,26 @@ class Searching:
         is_listed = not wanted.waiting and all(map(self._conditions.can_be_listed, wanted.tags))
         most = limits.LOOKED_AT if is_listed else limits.LOOKED_UP
         return Walk(f"{source} ORDER BY sort_key", where.values, rest, most)
+
+    def _told_apart(self) -> tuple[Where, Where]:
+        """Return the conditions that the index of numbers or tags tell, and those that are to be
+        looked up in the row of a task."""
+        wanted = self._wanted
+        rest = Where()
+        of_row = replace(
+            wanted, status=None, tags=(), priority=None, due_until=None, created_after=None
+        )
+        if told := common_conditions(of_row):
+            looked_up = f"(SELECT {told} FROM tasks AS row WHERE row.number = tasks.number)"
+            rest.need(looked_up, *told.values)
+        apart = wanted.only(
+            status=wanted.status,
+            tags=wanted.tags,
+            priority=wanted.priority,
+            due_until=wanted.due_until,
+            created_after=wanted.created_after,
+        )
+        return Conditions(self._view, apart).rest(is_walk=True), rest
 
     def _candidates(self) -> tuple[str, list[Any]] | None:
         """Return the SELECT of the numbers of tasks that fulfil the rarest condition besides the
@@ -314,12 +378,17 @@ class Searching:
         if together := self._view.with_tags(wanted.tags):
             yield *together, SOME
 
-    def _from_few(
+    def _from_few(self, numbers: Collection[int], after: str, limit: int) -> Found:
+        """Return the page, and the total, of those among a few tasks that match."""
+        found = self._first_of_few(numbers, after, limit)
+        return self._found(found.numbers, found.total)
+
+    def _first_of_few(
         self, numbers: Collection[int], after: str, limit: int, *, has_words: bool = False
-    ) -> Found:
-        """Return the page, and the total, of those among a few tasks that match; `has_words` says
-        that these have the words."""
-        rest = self._conditions.rest()
+    ) -> _First:
+        """Return the first of those among a few tasks that match; `has_words` says that these are
+        a list of those with the words and tags."""
+        rest = self._rest_of_list() if has_words else self._conditions.rest()
         if self._wanted.words and not has_words:
             rest.need(HAS_WORDS.format("tasks"), self._query)
         near, value = self._looked_up(numbers, "sort_key, number, status")
@@ -330,8 +399,7 @@ class Searching:
             "WHERE sort_key > ? ORDER BY sort_key LIMIT ?",
             (value, *rest.values, after, limit + 1),
         )
-        total = page[0][1] if page else 0
-        return self._found([row[0] for row in page], total)
+        return _First([row[0] for row in page], page[0][1] if page else 0)
 
     def _looked_up(self, numbers: Collection[int], columns: str) -> tuple[str, Any]:
         """Return the SELECT of tasks by their numbers, with what the conditions look at, and its

@@ -104,13 +104,15 @@ class SqlView:
     def drop_words(self, numbers: list[int]) -> None:
         raise NotImplementedError
 
-    def known(self, word: str) -> list[str] | None:
-        """Return the words of tasks that begin so; None where they are many."""
+    def known(self, word: str, most: int | None = None) -> list[str] | None:
+        """Return the words of tasks that begin so; None where they are more than so many, or than
+        are usually spelt out."""
+        most = EXPANSIONS if most is None else most
         found = self.rows(
             "SELECT word FROM vocabulary WHERE word >= ? AND word < ? LIMIT ?",
-            (word, word + "\U0010ffff", EXPANSIONS + 1),
+            (word, word + "\U0010ffff", most + 1),
         )
-        return [row[0] for row in found] if len(found) <= EXPANSIONS else None
+        return [row[0] for row in found] if len(found) <= most else None
 
     # Reading
 

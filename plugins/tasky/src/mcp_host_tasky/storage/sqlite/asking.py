@@ -12,7 +12,7 @@ from .texts import beginning_word, fits, needles, tag_word
 class View(begun.View, Protocol):
     """What this room needs of a view of the store."""
 
-    def known(self, word: str) -> list[str] | None: ...
+    def known(self, word: str, most: int | None = None) -> list[str] | None: ...
 
 
 class Asked(NamedTuple):
@@ -41,9 +41,10 @@ class Asked(NamedTuple):
         return are_surely_more(self.hits, self.drawn, than, among)
 
 
-def asked(view: View, wanted: Wanted) -> Asked | None:
+def asked(view: View, wanted: Wanted, most_spelt: int | None = None) -> Asked | None:
     """Return what to ask for the status, the tags, and for each word whether one begins so; None
-    where there are neither words nor tags."""
+    where there are neither words nor tags. So many words that begin alike are spelt out, if not as
+    many as usual."""
     if not wanted.words and not wanted.tags:
         return None
     statuses = {wanted.status} if wanted.status else set()
@@ -56,7 +57,7 @@ def asked(view: View, wanted: Wanted) -> Asked | None:
     merged = soon_merged = 0
     drawn = begun.Begun(view)
     for word in wanted.words:
-        if spelt := _spelt(view, word):
+        if spelt := _spelt(view, word, most_spelt):
             plain.append(spelt)
             continue
         often, entries = drawn.most_frequent(word)
@@ -77,13 +78,13 @@ def asked(view: View, wanted: Wanted) -> Asked | None:
     return Asked(exact, lists, often_too, without, merged, len(drawn.texts), hits)
 
 
-def _spelt(view: View, word: str) -> str | None:
+def _spelt(view: View, word: str, most: int | None) -> str | None:
     """Return what finds a word, or the words that begin so; None where they are many."""
     if len(word) < SHORTEST_PREFIX:
         return f'"{word}"'
     if len(word) == SHORTEST_PREFIX:
         return f'"{beginning_word(word)}"'
-    known = view.known(word)
+    known = view.known(word, most)
     if known is None:
         return None
     return one_of(known or [word])

@@ -34,6 +34,9 @@ NEW = 10_000
 """What is new may stand at the end of every list, where a walk comes last: so much is gathered."""
 DATED = 60_000
 """So much of it where no words are asked for: what is new stands side by side, and is soon read."""
+SPELT = 1_000
+"""Up to so many words that begin alike are spelt out to look for what is new: FTS5 passes what is
+old in each list by itself, and would merge lists as a whole."""
 PASSED = 20_000
 """So many tasks are met on a walk before that, as its page may be full by then."""
 FEW = 2_000
@@ -82,9 +85,10 @@ class Searching:
         self._view = view
         self._wanted = wanted
         self._walks = Walks(wanted)
-        self._asked = asked(view, wanted)
+        self._since = self._first_number() if wanted.words or wanted.tags else 0
+        self._asked = asked(view, wanted, SPELT if self._since else None)
         self._needles = needles(wanted)
-        self._words = matching(self._asked.exact) if self._asked else None
+        self._words = self._matching(self._asked.exact) if self._asked else None
         self._some_words: Source | None = None
         self._along: Source | None = None
         self._is_proven = False
@@ -160,7 +164,7 @@ class Searching:
         if self._asked.without:
             # A text takes longer to read than many entries of the lists that FTS5 would merge.
             most = min(READ, self._asked.merged // MERGED)
-            if self._has_at_most(without := matching(self._asked.without), most):
+            if self._has_at_most(without := self._matching(self._asked.without), most):
                 return without
         count = self._count_words(self._asked)
         are_many = count > GATHERED
@@ -179,10 +183,11 @@ class Searching:
 
     def _count_words(self, asked: Asked) -> int:
         """Return how many tasks have the words and tags, at most one more than are gathered."""
-        exact = matching(asked.exact)
+        exact = self._matching(asked.exact)
         if asked.frequent is not None:
-            frequent = matching(asked.frequent)
-            self._is_proven = asked.are_surely_more(MANY, self._view.counted(None))
+            frequent = self._matching(asked.frequent)
+            if not self._since:
+                self._is_proven = asked.are_surely_more(MANY, self._view.counted(None))
             if self._is_proven or not self._has_at_most(frequent, self._most_merged(asked)):
                 self._some_words = frequent
                 return GATHERED + 1
@@ -205,7 +210,7 @@ class Searching:
         """Return up to how many matches, of those with frequent words, the lists of all words are
         merged that begin so; where more are, a page is sooner met on a walk, which is noted."""
         if asked.without:
-            without = matching(asked.without)
+            without = self._matching(asked.without)
             if self._has_at_most(without, LISTED):
                 self._along = without
                 return FEW
@@ -225,6 +230,19 @@ class Searching:
         if wanted.due_until and self._words:
             sql = "SELECT number FROM tasks INDEXED BY tasks_due WHERE due_at <= ?"
             yield Source(sql, (wanted.due_until,)), FEW, FEW
+
+    def _first_number(self) -> int:
+        """Return a number below which no task is new enough, so that nothing older is looked for:
+        what is new mostly has the highest numbers. It is 0 where much is new, or all is wanted."""
+        if not self._wanted.created_after:
+            return 0
+        new = "SELECT number FROM tasks INDEXED BY tasks_created WHERE created_at > ?"
+        sql = f"SELECT count(*), min(number) FROM ({new} LIMIT {DATED + 1})"
+        ((count, first),) = self._view.rows(sql, (self._wanted.created_after,))
+        return first if 0 < count <= DATED else 0
+
+    def _matching(self, expression: str) -> Source:
+        return matching(expression, self._since)
 
     def _size(self, source: Source, most: int) -> int:
         """Return how many tasks a source has, at most one more than so many."""
