@@ -34,7 +34,7 @@ NEW = 10_000
 """What is new may stand at the end of every list, where a walk comes last: so much is gathered."""
 DATED = 60_000
 """So much of it where no words are asked for: what is new stands side by side, and is soon read."""
-SPELT = 1_000
+SPELT = 400
 """Up to so many words that begin alike are spelt out to look for what is new: FTS5 passes what is
 old in each list by itself, and would merge lists as a whole."""
 PASSED = 20_000
