@@ -11,7 +11,7 @@ import pytest
 from mcp_host_tasky.service import Caller, Search, Tasks
 from mcp_host_tasky.service.formats import named
 from mcp_host_tasky.storage.sql import view as sql_view
-from mcp_host_tasky.storage.sqlite import begun, searching
+from mcp_host_tasky.storage.sqlite import asking, begun, searching
 from tasky_lab import ME, Clock, Ids, Plans, edit, names
 
 COUNT = 1_200
@@ -121,7 +121,7 @@ def test_any_combination_of_conditions_finds_the_same_pages_and_total(
 ) -> None:
     """Which way is gone is set for plans of a million; here for a thousand."""
     for name, value in way.items():
-        for room in (begun, searching, sql_view):
+        for room in (asking, begun, searching, sql_view):
             if hasattr(room, name):
                 monkeypatch.setattr(room, name, value)
     chance = random.Random(str(way))

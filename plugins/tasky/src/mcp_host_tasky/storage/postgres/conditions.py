@@ -1,5 +1,7 @@
 """The conditions of a search of PostgreSQL, as they are looked up one way or another."""
 
+# ruff: noqa: S608  statements are put together from this room's own constants; values are bound
+
 from dataclasses import replace
 from typing import Protocol
 
@@ -64,6 +66,26 @@ class Conditions:
         for tag in self._wanted.tags:
             where.need(LISTED_TAG if is_walk and self.can_be_listed(tag) else HAS_TAG, tag)
         return where
+
+    def told_apart(self) -> tuple[Where, Where]:
+        """Return those that indexes by number or by tag tell, and those that are to be looked up in
+        the row of a task."""
+        wanted = self._wanted
+        rest = Where()
+        of_row = replace(
+            wanted, status=None, tags=(), priority=None, due_until=None, created_after=None
+        )
+        if told := common_conditions(of_row):
+            looked_up = f"(SELECT {told} FROM tasks AS row WHERE row.number = tasks.number)"
+            rest.need(looked_up, *told.values)
+        apart = wanted.only(
+            status=wanted.status,
+            tags=wanted.tags,
+            priority=wanted.priority,
+            due_until=wanted.due_until,
+            created_after=wanted.created_after,
+        )
+        return Conditions(self._view, apart).rest(is_walk=True), rest
 
     def can_be_listed(self, tag: str) -> bool:
         """Whether so few have a tag that a walk lists them once, and looks none up by itself."""

@@ -9,7 +9,7 @@ wanted order, past tasks that are not in the list: so only few are looked up.
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from ...model import Status, Wanted
 from ..sql import Where, common_conditions
@@ -38,6 +38,15 @@ class View(Protocol):
 def array(numbers: Collection[int]) -> str:
     """Return numbers as the database writes an array: the driver takes ten times as long."""
     return f"{{{','.join(map(str, numbers))}}}"
+
+
+class First(NamedTuple):
+    """The numbers of the first matches past a place, how many match in all, and whether that is of
+    those that were looked at alone."""
+
+    numbers: list[int]
+    total: int
+    is_part: bool = False
 
 
 class Listing:

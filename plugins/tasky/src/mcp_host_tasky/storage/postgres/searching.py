@@ -9,7 +9,7 @@ one has the words is looked up by its number, until the page is full.
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 from ...model import Found, Status, Summary, Wanted
 from ..sql import FEW, LISTED, SOME, SUMMARY, Where, common_conditions, summary_of
@@ -17,7 +17,7 @@ from ..store import COUNTED
 from . import frequency, limits
 from .conditions import HAS_WORDS, Conditions, Counting, dates
 from .dated import first_of_dated
-from .listing import Listing, array
+from .listing import First, Listing, array
 from .text_query import TextQuery
 from .walk import WALK, WALK_WAITING, Walk
 
@@ -40,15 +40,6 @@ class View(frequency.View, Counting, Protocol):
     def found(
         self, rows: list[Summary], total: int, wanted: Wanted, *, is_part: bool = False
     ) -> Found: ...
-
-
-class _First(NamedTuple):
-    """The numbers of the first matches past a place, how many match in all, and whether that is of
-    those that were looked at alone."""
-
-    numbers: list[int]
-    total: int
-    is_part: bool = False
 
 
 class Searching:
@@ -158,7 +149,7 @@ class Searching:
 
     def _first_listed(
         self, after: str, limit: int, *, count: bool, most: int | None = None
-    ) -> _First | None:
+    ) -> First | None:
         numbers = self._listing.numbers(most)
         if numbers is None:
             return None
@@ -170,7 +161,7 @@ class Searching:
             )
             if met:
                 total = len(numbers) if is_all else len(met)
-                return _First(met[: limit + 1], total, is_part=not is_all)
+                return First(met[: limit + 1], total, is_part=not is_all)
         return self._first_of_few(numbers, after, limit, has_words=True)
 
     def _rest_of_list(self) -> Where:
@@ -240,7 +231,7 @@ class Searching:
     def _walk_in_order(self) -> Walk:
         if candidates := self._candidates():
             numbers, bound = candidates
-            where, rest = self._told_apart()
+            where, rest = self._conditions.told_apart()
             # Found before they are sorted: else the database could walk all tasks.
             named = f"SELECT sort_key, number FROM tasks WHERE number = ANY (ARRAY({numbers}))"
             near = f"WITH near AS MATERIALIZED ({named} AND {where}) SELECT * FROM near"
@@ -259,26 +250,6 @@ class Searching:
         is_listed = not wanted.waiting and all(map(self._conditions.can_be_listed, wanted.tags))
         most = limits.LOOKED_AT if is_listed else limits.LOOKED_UP
         return Walk(f"{source} ORDER BY sort_key", where.values, rest, most)
-
-    def _told_apart(self) -> tuple[Where, Where]:
-        """Return the conditions that the index of numbers or tags tell, and those that are to be
-        looked up in the row of a task."""
-        wanted = self._wanted
-        rest = Where()
-        of_row = replace(
-            wanted, status=None, tags=(), priority=None, due_until=None, created_after=None
-        )
-        if told := common_conditions(of_row):
-            looked_up = f"(SELECT {told} FROM tasks AS row WHERE row.number = tasks.number)"
-            rest.need(looked_up, *told.values)
-        apart = wanted.only(
-            status=wanted.status,
-            tags=wanted.tags,
-            priority=wanted.priority,
-            due_until=wanted.due_until,
-            created_after=wanted.created_after,
-        )
-        return Conditions(self._view, apart).rest(is_walk=True), rest
 
     def _candidates(self) -> tuple[str, list[Any]] | None:
         """Return the SELECT of the numbers of tasks that fulfil the rarest condition besides the
@@ -385,7 +356,7 @@ class Searching:
 
     def _first_of_few(
         self, numbers: Collection[int], after: str, limit: int, *, has_words: bool = False
-    ) -> _First:
+    ) -> First:
         """Return the first of those among a few tasks that match; `has_words` says that these are
         a list of those with the words and tags."""
         rest = self._rest_of_list() if has_words else self._conditions.rest()
@@ -399,7 +370,7 @@ class Searching:
             "WHERE sort_key > ? ORDER BY sort_key LIMIT ?",
             (value, *rest.values, after, limit + 1),
         )
-        return _First([row[0] for row in page], page[0][1] if page else 0)
+        return First([row[0] for row in page], page[0][1] if page else 0)
 
     def _looked_up(self, numbers: Collection[int], columns: str) -> tuple[str, Any]:
         """Return the SELECT of tasks by their numbers, with what the conditions look at, and its

@@ -1,6 +1,9 @@
 """What the index of words is asked for a search."""
 
-from typing import NamedTuple, Protocol
+# ruff: noqa: S608  statements are put together from this room's own constants; values are bound
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple, Protocol
 
 from ...model import SHORTEST_PREFIX, Status, Wanted
 from ..sql import are_surely_more, status_word
@@ -8,9 +11,15 @@ from . import begun
 from .begun import one_of
 from .texts import beginning_word, fits, needles, tag_word
 
+SPELT = 400
+"""Up to so many words that begin alike are spelt out to look for what is new: FTS5 passes what is
+old in each list by itself, and would merge lists as a whole."""
+
 
 class View(begun.View, Protocol):
     """What this room needs of a view of the store."""
+
+    def rows(self, sql: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]: ...
 
     def known(self, word: str, most: int | None = None) -> list[str] | None: ...
 
@@ -41,10 +50,20 @@ class Asked(NamedTuple):
         return are_surely_more(self.hits, self.drawn, than, among)
 
 
-def asked(view: View, wanted: Wanted, most_spelt: int | None = None) -> Asked | None:
+def first_of_new(view: View, wanted: Wanted, most: int) -> int:
+    """Return a number below which no task is new enough, so that nothing older is looked for: what
+    is new mostly has the highest numbers. It is 0 where more than so many are, or all is wanted."""
+    if not wanted.created_after or not (wanted.words or wanted.tags):
+        return 0
+    new = "SELECT number FROM tasks INDEXED BY tasks_created WHERE created_at > ?"
+    sql = f"SELECT count(*), min(number) FROM ({new} LIMIT {most + 1})"
+    ((count, first),) = view.rows(sql, (wanted.created_after,))
+    return first if 0 < count <= most else 0
+
+
+def asked(view: View, wanted: Wanted, *, is_new: bool = False) -> Asked | None:
     """Return what to ask for the status, the tags, and for each word whether one begins so; None
-    where there are neither words nor tags. So many words that begin alike are spelt out, if not as
-    many as usual."""
+    where there are neither words nor tags. `is_new` says that nothing old is looked for."""
     if not wanted.words and not wanted.tags:
         return None
     statuses = {wanted.status} if wanted.status else set()
@@ -57,7 +76,7 @@ def asked(view: View, wanted: Wanted, most_spelt: int | None = None) -> Asked | 
     merged = soon_merged = 0
     drawn = begun.Begun(view)
     for word in wanted.words:
-        if spelt := _spelt(view, word, most_spelt):
+        if spelt := _spelt(view, word, SPELT if is_new else None):
             plain.append(spelt)
             continue
         often, entries = drawn.most_frequent(word)
@@ -88,3 +107,9 @@ def _spelt(view: View, word: str, most: int | None) -> str | None:
     if known is None:
         return None
     return one_of(known or [word])
+
+
+def is_void(wanted: Wanted) -> bool:
+    """Whether nothing can match: what is ready, or waits, is pending."""
+    is_pending = wanted.ready_for is not None or wanted.waiting
+    return is_pending and wanted.status not in (None, Status.PENDING)

@@ -13,11 +13,11 @@ from contextlib import closing
 from dataclasses import replace
 from typing import Any, Protocol
 
-from ...model import Status, Wanted
+from ...model import Wanted
 from ..sql import Where, common_conditions
 from ..store import COUNTED, EXAMINED
 from . import asking
-from .asking import Asked, asked
+from .asking import Asked, asked, first_of_new, is_void
 from .source import NONE, Source, matching
 from .texts import fits, needles
 from .walks import Order, Walks, elsewhere, entries, listed, unblocking
@@ -34,9 +34,6 @@ NEW = 10_000
 """What is new may stand at the end of every list, where a walk comes last: so much is gathered."""
 DATED = 60_000
 """So much of it where no words are asked for: what is new stands side by side, and is soon read."""
-SPELT = 400
-"""Up to so many words that begin alike are spelt out to look for what is new: FTS5 passes what is
-old in each list by itself, and would merge lists as a whole."""
 PASSED = 20_000
 """So many tasks are met on a walk before that, as its page may be full by then."""
 FEW = 2_000
@@ -86,8 +83,8 @@ class Searching:
         self._view = view
         self._wanted = wanted
         self._walks = Walks(wanted)
-        self._since = self._first_number() if wanted.words or wanted.tags else 0
-        self._asked = asked(view, wanted, SPELT if self._since else None)
+        self._since = first_of_new(view, wanted, DATED)
+        self._asked = asked(view, wanted, is_new=self._since > 0)
         self._needles = needles(wanted)
         self._words = self._matching(self._asked.exact) if self._asked else None
         self._some_words: Source | None = None
@@ -97,7 +94,7 @@ class Searching:
         self._kept = 0
         self._is_wide = False
         self._where = self._conditions()
-        self._source = NONE if _is_void(wanted) else self._choose()
+        self._source = NONE if is_void(wanted) else self._choose()
         self._reads = self._words is not None and self._source not in (self._words, NONE)
         if self._reads and wanted.status:  # which the index of words tells else, and no text
             self._where.need("status = ?", wanted.status.value)
@@ -231,16 +228,6 @@ class Searching:
         if wanted.due_until and self._words:
             sql = "SELECT number FROM tasks INDEXED BY tasks_due WHERE due_at <= ?"
             yield Source(sql, (wanted.due_until,)), FEW, FEW
-
-    def _first_number(self) -> int:
-        """Return a number below which no task is new enough, so that nothing older is looked for:
-        what is new mostly has the highest numbers. It is 0 where much is new, or all is wanted."""
-        if not self._wanted.created_after:
-            return 0
-        new = "SELECT number FROM tasks INDEXED BY tasks_created WHERE created_at > ?"
-        sql = f"SELECT count(*), min(number) FROM ({new} LIMIT {DATED + 1})"
-        ((count, first),) = self._view.rows(sql, (self._wanted.created_after,))
-        return first if 0 < count <= DATED else 0
 
     def _matching(self, expression: str) -> Source:
         return matching(expression, self._since)
@@ -409,9 +396,3 @@ class Searching:
         in_key = self._walks.in_key(wanted)
         where.add(in_key)
         return where
-
-
-def _is_void(wanted: Wanted) -> bool:
-    """Whether nothing can match: what is ready, or waits, is pending."""
-    is_pending = wanted.ready_for is not None or wanted.waiting
-    return is_pending and wanted.status not in (None, Status.PENDING)
