@@ -1,16 +1,19 @@
 """The conditions of a search of PostgreSQL, as they are looked up one way or another."""
 
-# ruff: noqa: S608  statements are put together from this room's own constants; values are bound
-
 from dataclasses import replace
 from typing import Protocol
 
 from ...model import Wanted
-from ..sql import LISTED, Where, common_conditions
+from ..sql import LISTED, Where, common_conditions, told_by_row
 
 HAS_WORDS = "(SELECT words @@ ?::tsquery FROM words WHERE words.number = {}.number)"
 # As values: the planner would join the table, and list all that have the tag where few are asked.
 HAS_TAG = "(SELECT true FROM tagged WHERE tag = ? AND tagged.number = tasks.number)"
+IN_ROW = "(SELECT {} FROM tasks AS row WHERE row.number = tasks.number)"
+EVERY = "WITH every AS MATERIALIZED (SELECT number FROM words WHERE words @@ ?::tsquery)"
+"""All tasks that have the words. To be found before anything else is asked of them: the planner
+takes words for independent, of two that never meet it expects many, and would read all texts to
+meet the first."""
 LISTED_TAG = "(number IN (SELECT number FROM tagged WHERE tag = ?)) IS TRUE"
 
 
@@ -72,12 +75,8 @@ class Conditions:
         the row of a task."""
         wanted = self._wanted
         rest = Where()
-        of_row = replace(
-            wanted, status=None, tags=(), priority=None, due_until=None, created_after=None
-        )
-        if told := common_conditions(of_row):
-            looked_up = f"(SELECT {told} FROM tasks AS row WHERE row.number = tasks.number)"
-            rest.need(looked_up, *told.values)
+        if told := common_conditions(told_by_row(wanted)):
+            rest.need(IN_ROW.format(told), *told.values)
         apart = wanted.only(
             status=wanted.status,
             tags=wanted.tags,

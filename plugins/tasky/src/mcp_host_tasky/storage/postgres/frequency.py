@@ -9,6 +9,7 @@ from ...model import Status, Wanted
 from ..sql import are_surely_more, drawn
 from ..store import COUNTED
 from . import limits
+from .conditions import EVERY
 from .listing import array
 from .text_query import KnownWords, TextQuery
 
@@ -37,8 +38,8 @@ class Frequency:
     def is_proven_common(self) -> bool:
         """Whether more tasks than are counted have the words, where that is soon known: by the
         sample; of one word by the database's statistics, where the sample does not speak against
-        them; or by what the planner knows of common words that begin so. To list all that have the
-        words takes the database longer."""
+        them; by what the planner knows of common words that begin so; or by counting where very
+        many seem to have them. To list all that have the words takes the database longer."""
         found, looked_at = self._sample()
         among = self._view.counted(None)
         if are_surely_more(found, looked_at, COUNTED, among):
@@ -48,13 +49,19 @@ class Frequency:
         ):
             return True
         if some := self._words.of_some():
-            sql = "SELECT number FROM words WHERE words @@ ?::tsquery"
-            every = f"WITH every AS MATERIALIZED ({sql}) SELECT number FROM every"
-            return self._view.count(every, (some,)) > COUNTED
-        is_told = self._is_one_word and not self._words.is_spelt_out
-        # The statistics may be of before many changes.
-        is_likely = found > looked_at * COUNTED / among / 2
-        return is_told and self._estimated() > limits.SURE and is_likely
+            if self._have_more(some):
+                return True
+        elif self._is_one_word and not self._words.is_spelt_out:
+            # The statistics may be of before many changes.
+            is_likely = found > looked_at * COUNTED / among / 2
+            if self._estimated() > limits.SURE and is_likely:
+                return True
+        return self.share() * among > limits.SOON_MET and self._have_more(self._query)
+
+    def _have_more(self, query: str) -> bool:
+        """Whether more than are counted match a text search, as counting them tells: that is
+        cheaper than to list them."""
+        return self._view.count(f"{EVERY} SELECT 1 FROM every", (query,)) > COUNTED
 
     @property
     def _is_one_word(self) -> bool:

@@ -15,7 +15,7 @@ from ...model import Status, Wanted
 from ..sql import Where, common_conditions
 from ..store import COUNTED
 from . import limits
-from .conditions import HAS_TAG, HAS_WORDS, LISTED_TAG, Conditions, by_key, dates
+from .conditions import EVERY, HAS_TAG, HAS_WORDS, IN_ROW, LISTED_TAG, Conditions, by_key, dates
 from .walk import NUMBER, WALK, WALK_UNBLOCKING, WALK_WAITING
 
 _EVERY_HAS_TAG = "EXISTS (SELECT 1 FROM tagged WHERE tag = ? AND tagged.number = every.number)"
@@ -24,9 +24,6 @@ _IN_LIST = "(number IN (SELECT unnest(?::bigint[]))) IS TRUE"
 
 class View(Protocol):
     """What this room needs of a view of the store."""
-
-    lists: dict[tuple[str, ...], list[int] | None]
-    """The lists that were made already, by their words and tags."""
 
     def rows(self, sql: str, values: Any = ()) -> list[tuple[Any, ...]]: ...
 
@@ -50,50 +47,39 @@ class First(NamedTuple):
 
 
 class Listing:
-    """The tasks with the words and tags of a search, and pages of those among them that
-    fulfil its conditions."""
+    """The tasks with the words and tags of a search, and pages of those among them that fulfil its
+    conditions."""
 
     def __init__(self, view: View, wanted: Wanted, query: str, conditions: Conditions) -> None:
         self._view = view
         self._wanted = wanted
         self._query = query
         self._conditions = conditions
+        self._made: dict[int, list[int] | None] = {}
+        """The lists that were made already, by up to how many they are: to find what unblocks most
+        takes one twice."""
 
     def numbers(self, most: int | None = None) -> list[int] | None:
         """Return the numbers of all that have the words and tags, and the dates that leave few;
         None where they are more than so many."""
         most = limits.SORTED if most is None else most
-        key = (*self._key, str(most))
-        if key not in self._view.lists:
+        if most not in self._made:
             where = Where()
             for tag in self._wanted.tags:
                 where.need(_EVERY_HAS_TAG, tag)
             for date, value in self._dates_of_few:
                 where.need(f"(number IN (SELECT {NUMBER} FROM tasks WHERE {date})) IS TRUE", value)
-            # The limit stands outside: the planner takes words for independent, of two that never
-            # meet it expects many, and would read all texts to meet the first.
             ((found,),) = self._view.rows(
-                "WITH every AS MATERIALIZED (SELECT number FROM words WHERE words @@ ?::tsquery) "
-                f"SELECT ARRAY(SELECT number FROM every WHERE {where} LIMIT {most + 1})",
+                f"{EVERY} SELECT ARRAY(SELECT number FROM every WHERE {where} LIMIT {most + 1})",
                 (self._query, *where.values),
             )
-            self._view.lists[key] = found if len(found) <= most else None
-        return self._view.lists[key]
+            self._made[most] = found if len(found) <= most else None
+        return self._made[most]
 
     @property
     def is_made(self) -> bool:
         """Whether that list was made before, for what else was asked of the same search."""
-        return self._view.lists.get((*self._key, str(limits.SORTED))) is not None
-
-    @property
-    def _key(self) -> tuple[str, ...]:
-        wanted = self._wanted
-        return self._query, *wanted.tags, wanted.created_after or "", wanted.due_until or ""
-
-    def are_more_than(self, most: int) -> bool:
-        """Whether more than so many have the words: to count them is cheaper than to list them."""
-        every = "WITH every AS MATERIALIZED (SELECT number FROM words WHERE words @@ ?::tsquery)"
-        return self._view.count(f"{every} SELECT 1 FROM every", (self._query,), most) > most
+        return self._made.get(limits.SORTED) is not None
 
     @cached_property
     def _dates_of_few(self) -> list[tuple[str, str]]:
@@ -157,7 +143,7 @@ class Listing:
         rows = self._view.rows(
             f"SELECT number FROM ({WALK_UNBLOCKING} {order} ?) AS tasks "
             f"WHERE {met} "
-            f"AND (SELECT {claims} FROM tasks AS row WHERE row.number = tasks.number) {order} ?",
+            f"AND {IN_ROW.format(claims)} {order} ?",
             (followed, *met.values, *claims.values, limit),
         )
         return [row[0] for row in rows] if followed is None or len(rows) == limit else None

@@ -9,13 +9,14 @@ one has the words is looked up by its number, until the page is full.
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
+from functools import cached_property
 from typing import Any, Protocol
 
 from ...model import Found, Status, Summary, Wanted
-from ..sql import FEW, LISTED, SOME, SUMMARY, Where, common_conditions, summary_of
+from ..sql import FEW, LISTED, SOME, SUMMARY, Where, common_conditions, summary_of, told_by_row
 from ..store import COUNTED
 from . import frequency, limits
-from .conditions import HAS_WORDS, Conditions, Counting, dates
+from .conditions import EVERY, HAS_WORDS, Conditions, Counting, dates
 from .dated import first_of_dated
 from .listing import First, Listing, array
 from .text_query import TextQuery
@@ -28,8 +29,6 @@ _FIRST_HAS_WORDS = HAS_WORDS.format("first")
 
 class View(frequency.View, Counting, Protocol):
     """What this room needs of a view of the store."""
-
-    lists: dict[tuple[str, ...], list[int] | None]
 
     def among(self, values: Collection[Any]) -> tuple[str, Any]: ...
 
@@ -60,10 +59,7 @@ class Searching:
             return self._without_words(after, limit, count=count)
         if self._are_only_words:
             expected = self._frequency.share() * self._view.counted(None)
-            if expected > limits.SURE and (
-                self._frequency.is_proven_common()
-                or (expected > limits.SOON_MET and self._listing.are_more_than(COUNTED))
-            ):
+            if expected > limits.SURE and self._frequency.is_proven_common():
                 return self._found(self._walked(after, limit), COUNTED + 1)
             # Where they are more than are listed, they are more than are counted.
             most = max(limits.SOON_MET, COUNTED)
@@ -177,7 +173,7 @@ class Searching:
 
     def _examined(self, after: str, limit: int) -> Found:
         """Return the page, and the total among the first tasks in list order."""
-        walk = self._walk_in_order()
+        walk = self._walk_in_order
         ((walked, end, looked_at, last, total, page),) = self._view.rows(
             f"WITH walked AS MATERIALIZED ({walk.source} LIMIT {walk.most + 1}), "
             "first AS MATERIALIZED (SELECT sort_key, number FROM walked AS tasks "
@@ -205,10 +201,10 @@ class Searching:
     def _joined(self, after: str, limit: int) -> list[int]:
         """Return the numbers of matches of words that very many have, though few with the other
         conditions: all that have them are joined with all that fulfil these."""
-        walk = self._walk_in_order()
+        walk = self._walk_in_order
         rows = self._view.rows(
-            "WITH every AS MATERIALIZED (SELECT number FROM words WHERE words @@ ?::tsquery), "
-            f"first AS MATERIALIZED (SELECT sort_key, number FROM ({walk.source}) AS tasks "
+            f"{EVERY}, first AS MATERIALIZED "
+            f"(SELECT sort_key, number FROM ({walk.source}) AS tasks "
             f"WHERE {walk.rest}) "  # with an order of its own, it would be compared one by one
             "SELECT number FROM first JOIN every USING (number) ORDER BY sort_key LIMIT ?",
             (self._query, *walk.values, after, *walk.rest.values, limit + 1),
@@ -218,7 +214,7 @@ class Searching:
     def _walk(self, after: str, limit: int, most: int) -> list[int]:
         """Return the numbers of matches among the first so many tasks with the other conditions, if
         these are met within some steps."""
-        walk = self._walk_in_order()
+        walk = self._walk_in_order
         rows = self._view.rows(
             "SELECT number FROM (SELECT sort_key, number "
             f"FROM ({walk.source} LIMIT {limits.STEPS}) AS tasks "
@@ -228,6 +224,7 @@ class Searching:
         )
         return [row[0] for row in rows]
 
+    @cached_property
     def _walk_in_order(self) -> Walk:
         if candidates := self._candidates():
             numbers, bound = candidates
@@ -376,16 +373,7 @@ class Searching:
         """Return the SELECT of tasks by their numbers, with what the conditions look at, and its
         value. To be found before anything else is asked of them: the database would ask the
         indexes of other conditions as well, or walk all tasks in list order."""
-        wanted = self._wanted
-        by_index = wanted.only(
-            words=wanted.words,
-            status=wanted.status,
-            tags=wanted.tags,
-            priority=wanted.priority,
-            due_until=wanted.due_until,
-            created_after=wanted.created_after,
-        )
-        if wanted != by_index:
+        if common_conditions(told_by_row(self._wanted)):
             columns += ", open_blockers, held_up, claimant, claimed_until, holder"
         return f"SELECT {columns} FROM tasks WHERE number = ANY (?::bigint[])", array(numbers)
 

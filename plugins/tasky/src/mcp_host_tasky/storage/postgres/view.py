@@ -31,8 +31,7 @@ class PostgresView(SqlView):
     def __init__(self, connection: psycopg.Connection[tuple[Any, ...]], now: datetime) -> None:
         self._connection = connection
         self._now = now
-        self.lists: dict[tuple[str, ...], list[int] | None] = {}
-        """What a search listed: one by what unblocks most needs it twice."""
+        self._last: tuple[Wanted, Searching] | None = None
         self._tag_counts: dict[str, tuple[int, int]] = {}
         """How many have a tag, and up to how many that was counted: it is asked more than once."""
 
@@ -92,7 +91,7 @@ class PostgresView(SqlView):
             self.rows_of(f"DELETE FROM {table} USING {source} WHERE {where}", (part,))
 
     def apply(self, changes: Changes) -> None:
-        self.lists.clear()
+        self._last = None
         self._tag_counts.clear()
         with _together(self._connection):
             super().apply(changes)
@@ -148,12 +147,12 @@ class PostgresView(SqlView):
         return counted
 
     def search(self, wanted: Wanted, after: str, limit: int, count: bool) -> Found:
-        return Searching(self, wanted).page(after, limit, count=count)
+        return self._searching(wanted).page(after, limit, count=count)
 
     def most_unblocking(
         self, wanted: Wanted, after: tuple[int, str] | None, limit: int
     ) -> list[Summary]:
-        found = Searching(self, wanted).most_unblocking(after, limit)
+        found = self._searching(wanted).most_unblocking(after, limit)
         if isinstance(found, Where):
             return self.unblocking_where("tasks", found, wanted, after, limit)
         clause, value = self.among(found)
@@ -163,6 +162,11 @@ class PostgresView(SqlView):
         where.values.append(value)
         source = f"({few} SELECT * FROM few) AS tasks"
         return self.unblocking_where(source, where, wanted, None, limit)
+
+    def _searching(self, wanted: Wanted) -> Searching:
+        if self._last is None or self._last[0] != wanted:
+            self._last = (wanted, Searching(self, wanted))
+        return self._last[1]
 
 
 def _reworded(old: Task, new: Task) -> Reworded:

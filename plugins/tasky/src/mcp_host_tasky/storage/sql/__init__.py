@@ -6,7 +6,7 @@ from .drawing import are_surely_more, drawn
 from .rows import SUMMARY, summary_of
 from .tables import STEPS, TABLES, VERSION, steps_from
 from .view import EXPANSIONS, FEW, LISTED, SOME, SqlView
-from .where import Where, common_conditions
+from .where import Where, common_conditions, told_by_row
 from .words import (
     STATUS_SIGN,
     Reworded,
@@ -42,4 +42,5 @@ __all__ = [
     "status_word",
     "steps_from",
     "summary_of",
+    "told_by_row",
 ]

@@ -1,5 +1,6 @@
 """Conditions of a search that both databases look up alike."""
 
+from dataclasses import replace
 from typing import Any
 
 from ...model import Wanted
@@ -66,3 +67,17 @@ def common_conditions(wanted: Wanted) -> Where:
         level = str(5 - wanted.priority)
         where.need("sort_key >= ? AND sort_key < ?", level, level + "~")
     return where
+
+
+def told_by_row(wanted: Wanted) -> Wanted:
+    """Return what is wanted that neither words, tags nor the place in a list tell: whether a task
+    can be begun, and who holds it."""
+    return replace(
+        wanted,
+        words=(),
+        tags=(),
+        status=None,
+        priority=None,
+        due_until=None,
+        created_after=None,
+    )

@@ -72,11 +72,11 @@ class Searching:
 
     Invariants: `_words` finds what has the words and tags, from the number `_since` on, below which
     nothing is new enough, and `_some_words` some of it where that is sooner found; `_words` is None
-    where neither is asked for. `_kept` says of how many tasks
-    `_words` is a list, and is 0 where it asks the index. All that match are in `_source`,
-    which has at most `GATHERED`; without one they are walked to, past what is not in `_along`, if
-    there is that. `_reads` says that texts tell which tasks of the source or the walk have words
-    and tags, and `_is_proven` that more than are counted do.
+    where neither is asked for. `_kept` says of how many tasks `_words` is a list, and is 0 where it
+    asks the index. All that match are in `_source`, which has at most `GATHERED`; without one they
+    are walked to, past what is not in `_along`, if there is that. `_reads` says that texts tell
+    which tasks of the source or the walk have words and tags, and `_is_proven` that more than are
+    counted do.
     """
 
     def __init__(self, view: View, wanted: Wanted) -> None:

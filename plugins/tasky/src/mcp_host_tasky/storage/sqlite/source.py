@@ -17,7 +17,5 @@ NONE = Source("SELECT number FROM tasks WHERE false", ())
 def matching(expression: str, since: int = 0) -> Source:
     """Return what the index of words finds by an expression of FTS5, from a number on: it passes
     what stands before that without reading it."""
-    sql = "SELECT rowid AS number FROM words WHERE words MATCH ?"
-    if not since:
-        return Source(sql, (expression,))
-    return Source(f"{sql} AND rowid >= ?", (expression, since))
+    sql = "SELECT rowid AS number FROM words WHERE words MATCH ? AND rowid >= ?"
+    return Source(sql, (expression, since))

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from ...model import Status, Wanted
-from ..sql import Where, common_conditions
+from ..sql import Where, common_conditions, told_by_row
 from .source import Source
 
 _READY = "status = 'pending' AND open_blockers = 0 AND held_up = 0"
@@ -90,16 +90,7 @@ class Walks:
 
     def beside(self, index: str) -> Where:
         """Return the conditions that the index of a walk knows nothing of."""
-        wanted = self._wanted
-        rest = replace(
-            wanted,
-            words=(),
-            tags=(),
-            status=None,
-            priority=None,
-            due_until=None,
-            created_after=None,
-        )
+        rest = told_by_row(self._wanted)
         if index == "tasks_ready":
             rest = replace(rest, ready_for=None)
         return common_conditions(rest)
