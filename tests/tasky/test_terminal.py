@@ -9,9 +9,10 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 from mcp_host_tasky.errors import StoppedError
@@ -302,6 +303,34 @@ def test_the_program_of_a_condition_ends_with_the_server(ann: Person) -> None:
     assert ann.data("show", task)[0]["status"] == "pending"
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="process groups of Unix")
+def test_the_program_of_a_condition_ends_where_ctrl_c_comes_while_it_is_started(
+    ann: Person, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    task, mark = _with_slow_condition(ann)
+    submit = ThreadPoolExecutor.submit
+
+    def interrupted(*given: Any) -> Future[Any]:
+        submit(*given)
+        _wait_for(mark.exists)
+        raise KeyboardInterrupt
+
+    service = Service(
+        PlanSettings(root=ann.folder),
+        Home(ann.home / ".tasky", {}),
+        Listener(lambda error: None, lambda: None, lambda: None),
+        str,
+    )
+    monkeypatch.setattr(ThreadPoolExecutor, "submit", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        service.edit([{"action": "complete", "task_id": task}], Caller("ben"))
+    monkeypatch.undo()
+    service.close()
+
+    _wait_for(lambda: not _runs(int(mark.read_text())))
+    assert ann.data("show", task)[0]["status"] == "pending"
+
+
 def _with_slow_condition(person: Person) -> tuple[str, Path]:
     """A task whose condition runs for minutes, and where that leaves its process's number."""
     person("project", "init")
@@ -339,7 +368,7 @@ def _runs(pid: int) -> bool:
 
 
 def _wait_for(is_so: Callable[[], bool]) -> None:
-    end = time.monotonic() + 60
+    end = time.monotonic() + 20
     while not is_so():
         assert time.monotonic() < end
         os.sched_yield()

@@ -7,15 +7,16 @@ import signal
 import subprocess
 import threading
 import time
-from collections.abc import Mapping
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from io import BufferedReader
 from pathlib import Path
 from typing import cast
 
-from ..errors import InvalidError
+from ..errors import InvalidError, StoppedError
 from .programs import program_environment
 from .store import Guard
 
@@ -58,17 +59,18 @@ class Condition:
 
     def _ran(self, folder: Path, task: Mapping[str, str], guard: Guard) -> str | None:
         said = _Tail()
-        # Another thread starts it: a signal that ends this one meanwhile would lose its number.
-        with ThreadPoolExecutor(1) as starter:
-            starting = starter.submit(self._started, folder, task)
-            try:
-                program = starting.result()
-                said.follow(program)
-                code = self._code(program, guard)
-            except OSError as error:
-                return f"{self.run[0]} cannot be run: {error.strerror or error}"
-            finally:
-                _end(starting)
+        running = _Running()
+        try:
+            # Another thread starts it: a signal that ends this one meanwhile would lose its number.
+            with ThreadPoolExecutor(1) as starter:
+                start = partial(self._started, folder, task)
+                program = starter.submit(running.start, start).result()
+            said.follow(program)
+            code = self._code(program, guard)
+        except OSError as error:
+            return f"{self.run[0]} cannot be run: {error.strerror or error}"
+        finally:
+            running.end()
         if code == 0:
             return None
         # Not how it was called: what stands in a person's settings is nobody else's to read.
@@ -127,15 +129,31 @@ class _Tail:
         return said.strip()[-_SHOWN:].strip()
 
 
-def _end(starting: Future[subprocess.Popen[bytes]]) -> None:
-    """End a program that still runs, and what it started."""
-    if starting.exception() is not None:
-        return
-    program = starting.result()
-    if program.poll() is None:
-        with suppress(ProcessLookupError, PermissionError):
-            os.killpg(program.pid, signal.SIGKILL)
-        program.wait()
+class _Running:
+    """A program that one thread starts and another ends, whichever comes first."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._program: subprocess.Popen[bytes] | None = None
+        self._is_over = False
+
+    def start(self, started: Callable[[], subprocess.Popen[bytes]]) -> subprocess.Popen[bytes]:
+        """Start the program, where it was not ended before it began."""
+        with self._lock:
+            if self._is_over:
+                raise StoppedError("It was given up before it began.", reason="stopped")
+            self._program = started()
+            return self._program
+
+    def end(self) -> None:
+        """End the program where it still runs, and what it started."""
+        with self._lock:
+            self._is_over = True
+        program = self._program
+        if program and program.poll() is None:
+            with suppress(ProcessLookupError, PermissionError):
+                os.killpg(program.pid, signal.SIGKILL)
+            program.wait()
 
 
 def read_conditions(tables: object, where: Path) -> dict[str, Condition]:
