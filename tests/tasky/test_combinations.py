@@ -162,6 +162,8 @@ def test_what_was_brought_in_out_of_order_is_found_by_words_and_creation(plans: 
         newer = {f"server {later}" for later in range(day, 29)}
         assert {row["name"] for row in found.rows} == newer
         assert found.total == len(newer)
+    none = plan.search(Search(search="serv", created_after="2026-03-01"), ME)
+    assert (none.rows, none.total) == ([], 0)
 
 
 @pytest.mark.parametrize("longest", [5, 9_000])

@@ -15,6 +15,8 @@ SPELT = 400
 """Up to so many words that begin alike are spelt out to look for what is new: FTS5 passes what is
 old in each list by itself, and would merge lists as a whole."""
 
+_PAST_ALL = 2**63 - 1
+
 
 class View(begun.View, Protocol):
     """What this room needs of a view of the store."""
@@ -52,13 +54,14 @@ class Asked(NamedTuple):
 
 def first_of_new(view: View, wanted: Wanted, most: int) -> int:
     """Return a number below which no task is new enough, so that nothing older is looked for: what
-    is new mostly has the highest numbers. It is 0 where more than so many are, or all is wanted."""
+    is new mostly has the highest numbers. It is 0 where more than so many are, or all is wanted;
+    where none is, it is past all numbers."""
     if not wanted.created_after or not (wanted.words or wanted.tags):
         return 0
     new = "SELECT number FROM tasks INDEXED BY tasks_created WHERE created_at > ?"
     sql = f"SELECT count(*), min(number) FROM ({new} LIMIT {most + 1})"
     ((count, first),) = view.rows(sql, (wanted.created_after,))
-    return first if 0 < count <= most else 0
+    return 0 if count > most else first or _PAST_ALL
 
 
 def asked(view: View, wanted: Wanted, *, is_new: bool = False) -> Asked | None:
