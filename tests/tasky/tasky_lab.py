@@ -68,6 +68,17 @@ class Person:
             **({"capture_output": True} | more),
         )
 
+    def begun(self, *words: str) -> subprocess.Popen[str]:
+        """Begin the command in a process of its own, which may go on for long."""
+        return subprocess.Popen(
+            [COMMAND, *words],
+            cwd=self.folder,
+            env={**os.environ, **self._environment({})},
+            text=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
+
     def _environment(self, more: dict[str, str]) -> dict[str, str]:
         known = {"HOME": str(self.home), "TZ": "UTC", "COLUMNS": "120"}
         return {**known, "USER": self.name, "LOGNAME": self.name, **more}

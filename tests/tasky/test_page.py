@@ -39,7 +39,7 @@ def served(plan: Tasks, *, write: bool, port: int = 0) -> Iterator[str]:
         ready.set()
 
     thread = threading.Thread(
-        target=lambda: serve(plan, port, write=write, ready=told.append, started=started)
+        target=lambda: serve(lambda: plan, port, write=write, ready=told.append, started=started)
     )
     thread.start()
     assert ready.wait(30)

@@ -1,9 +1,11 @@
 """The server of its own, through real clients over stdio and HTTP: every scenario of its spec."""
 
 import asyncio
+import itertools
 import json
 import os
 import signal
+import subprocess
 import sys
 import uuid
 from collections.abc import AsyncIterator, Callable
@@ -493,17 +495,44 @@ async def test_a_plan_may_be_in_a_database_that_the_settings_name(
         assert (info["name"], info["store"], info["total"]) == ("shared_plan", "postgresql", 1)
 
 
-async def test_a_plan_that_moves_is_followed_by_a_server_that_runs(tmp_path: Path) -> None:
+async def test_a_plan_that_moves_is_followed_by_servers_that_write(tmp_path: Path) -> None:
     folder, env = make(tmp_path), variables(tmp_path)
-    async with stdio_client(STDIO, cwd=folder, environment=env) as client:
-        await client.value("create_tasks", tasks=[{"name": "Moves"}])
-        command = str(Path(sys.executable).with_name("tasky"))
-        mover = await asyncio.create_subprocess_exec(
-            command, "migrate", "json", cwd=folder, env={**os.environ, **env}
-        )
-        assert await mover.wait() == 0
+    command = str(Path(sys.executable).with_name("tasky"))
+    answered: list[str] = []
+    written, moved = asyncio.Semaphore(0), asyncio.Event()
 
-        await client.value("create_tasks", tasks=[{"name": "Moved"}])
+    async def write(client: StdioClient, agent: str) -> None:
+        for turn in itertools.count():
+            if moved.is_set():
+                return
+            name = f"{agent} {turn}"
+            await client.value("create_tasks", tasks=[{"name": name}])
+            answered.append(name)
+            written.release()
 
-        assert (await client.value("project_info"))["store"] == "json"
-        assert (await client.value("search_tasks"))["total"] == 2
+    async def move() -> None:
+        for store in ("json", "sqlite"):
+            for _ in range(20):
+                await written.acquire()
+            for file in (folder / ".tasky").glob("tasks.db*") if store == "sqlite" else ():
+                file.unlink()
+            mover = await asyncio.create_subprocess_exec(
+                command, "migrate", store, cwd=folder, env={**os.environ, **env}
+            )
+            assert await mover.wait() == 0
+        moved.set()
+
+    async with AsyncExitStack() as stack:
+        served = [stdio_client(STDIO, cwd=folder, environment=env) for _ in range(3)]
+        clients = [await stack.enter_async_context(one) for one in served]
+        once = {"tasks": [{"name": "once"}], "idempotency_key": "once"}
+        first = await clients[0].value("create_tasks", **once)
+        await asyncio.gather(move(), *(write(one, f"agent {n}") for n, one in enumerate(clients)))
+
+        assert (await clients[0].value("project_info"))["store"] == "sqlite"
+        assert await clients[0].value("create_tasks", **once) == first
+    done = subprocess.run(
+        [command, "export"], cwd=folder, env={**os.environ, **env}, capture_output=True, check=True
+    )
+    kept = {task["name"] for task in json.loads(done.stdout)["tasks"]}
+    assert kept == {"once", *answered}

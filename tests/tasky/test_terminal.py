@@ -253,7 +253,7 @@ def test_who_waits_for_another_writer_can_give_up(ann: Person) -> None:
     ann("add", "Dig")
     other = sqlite3.connect(ann.folder / ".tasky" / "tasks.db", isolation_level=None)
     other.execute("BEGIN IMMEDIATE")
-    waiting = _begun(ann, "add", "Sow")
+    waiting = ann.begun("add", "Sow")
     try:
         # It has opened the file when its log is held by a second process.
         _wait_for(lambda: _has_open(waiting.pid, "tasks.db"))
@@ -275,7 +275,7 @@ def test_the_program_of_a_condition_ends_with_who_waits_for_it(
     ann: Person, number: signal.Signals
 ) -> None:
     task, mark = _with_slow_condition(ann)
-    waiting = _begun(ann, "done", task)
+    waiting = ann.begun("done", task)
     _wait_for(mark.exists)
 
     waiting.send_signal(number)
@@ -340,17 +340,6 @@ def _with_slow_condition(person: Person) -> tuple[str, Path]:
     settings = person.home / ".tasky" / "config.toml"
     settings.write_text(f'[done_conditions.slow]\nrun = ["sh", "-c", "{program}"]\n')
     return task, mark
-
-
-def _begun(person: Person, *words: str) -> subprocess.Popen[str]:
-    return subprocess.Popen(
-        [COMMAND, *words],
-        cwd=person.folder,
-        env={**os.environ, "HOME": str(person.home)},
-        text=True,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-    )
 
 
 def _has_open(process: int, name: str) -> bool:

@@ -75,7 +75,7 @@ def shown(plan: Tasks, *, write: bool) -> Iterator[Browser]:
         ready.set()
 
     thread = threading.Thread(
-        target=lambda: serve(plan, 0, write=write, ready=told.append, started=started)
+        target=lambda: serve(lambda: plan, 0, write=write, ready=told.append, started=started)
     )
     thread.start()
     assert ready.wait(30)
@@ -338,6 +338,28 @@ def test_the_terminal_shows_board_graph_and_news(ann: Person) -> None:
     shown_task = ann("show", sow)
     assert f"{dig[:8]} Dig" in shown_task
     assert "nothing waits" in replaced(ann, dig, sow)
+
+
+def test_what_is_looked_at_is_followed_to_another_store(ann: Person) -> None:
+    ann("project", "init")
+    ann("add", "Before")
+    with ann.begun("watch", "--json") as watch, ann.begun("ui", "--write") as page:
+        assert watch.stdout
+        assert page.stdout
+        try:
+            assert json.loads(watch.stdout.readline())["name"] == "Before"
+            browser = Browser(page.stdout.readline().split()[5]).open()
+
+            ann("migrate", "json")
+
+            task = ann.data("add", "After")["task_id"]
+            assert json.loads(watch.stdout.readline())["name"] == "After"
+            assert browser.api("plan")["store"] == "json"
+            assert browser.ask("/api/edit", {"action": "complete", "task_id": task})[0] == 200
+            assert ann.data("show", task)[0]["status"] == "completed"
+        finally:
+            watch.terminate()
+            page.terminate()
 
 
 def replaced(ann: Person, *ids: str) -> str:

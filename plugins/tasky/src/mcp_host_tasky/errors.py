@@ -4,6 +4,7 @@ TaskyError
 ├── InvalidError           validation_error    the input itself is wrong
 ├── NotFoundError          not_found           what was named is not in the plan
 ├── ConflictError          conflict            the plan as it stands does not allow it
+│   └── MovedError                             the plan is kept elsewhere by now
 ├── PermissionDeniedError  permission_denied   the caller speaks for somebody else
 ├── BusyError              busy                somebody else holds the store
 ├── UnavailableError       unavailable         there is no plan to work on
@@ -58,6 +59,19 @@ class ConflictError(TaskyError):
     """The input is well formed, but the plan as it stands does not allow it."""
 
     code = "conflict"
+
+
+class MovedError(ConflictError):
+    """The plan was moved to another store while a call waited for this one."""
+
+    retryable = True
+
+    def __init__(self) -> None:
+        super().__init__(
+            "The plan was moved to another store meanwhile; nothing was changed.",
+            reason="plan_moved",
+            suggestions=["Do it again: it is done where the plan is kept now."],
+        )
 
 
 class PermissionDeniedError(TaskyError):

@@ -14,7 +14,7 @@ from rich.tree import Tree
 from ..errors import InvalidError
 from ..service import Caller, Search, Tasks
 from ..service.graph import mermaid
-from .plan import HERE, AsJson, Folder, opened, plain, print_json, print_line
+from .plan import HERE, AsJson, Folder, followed, opened, plain, print_json, print_line
 from .showing import event_line, row_line
 
 _COLUMNS = {
@@ -102,13 +102,15 @@ def watch(
     as_json: AsJson = False,
 ) -> None:
     """Follow the plan: a line for each change, whoever makes it, until Ctrl+C."""
-    with opened(folder) as tasks:
+    with followed(folder) as plan:
+        tasks = plan()
         last = tasks.last_event()
         for event in tasks.events_after(max(0, last - since), max(1, since)) if since else ():
             _tell(tasks, event, as_json=as_json)
         try:
             while not once:
                 time.sleep(_LOOK_SECONDS)
+                tasks = plan()
                 for event in tasks.events_after(last):
                     _tell(tasks, event, as_json=as_json)
                     last = max(last, int(str(event["event_id"])))

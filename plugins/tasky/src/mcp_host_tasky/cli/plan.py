@@ -5,7 +5,7 @@ import json
 import re
 import sys
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import datetime, tzinfo
 from pathlib import Path
@@ -13,9 +13,9 @@ from typing import Annotated, Any
 
 import typer
 
-from ..errors import InvalidError, UnavailableError
-from ..service import Caller, Plan, Tasks
-from ..storage import Home, Project, open_store
+from ..errors import InvalidError, MovedError, UnavailableError
+from ..service import Caller, Listener, Plan, PlanSettings, Service, Tasks
+from ..storage import Home, Project, Signs, open_store
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, for scripts.")]
 Folder = Annotated[
@@ -58,7 +58,14 @@ def existing(folder: Path) -> Path:
 @contextmanager
 def opened(folder: Path, *, is_cut_too: bool = False) -> Iterator[Tasks]:
     """Open the plan of a folder; if told so, also one whose file was cut short, to copy it."""
-    project = find_project(folder)
+    start = existing(folder)
+    signs = Signs.of(Home.of_user(), start)
+    project = find_project(start)
+
+    def stays() -> None:
+        if not signs.are_same() and find_project(start).location != project.location:
+            raise MovedError
+
     if not project.is_made:
         raise UnavailableError(
             f"The plan of {project.folder} has no store yet.",
@@ -66,11 +73,27 @@ def opened(folder: Path, *, is_cut_too: bool = False) -> Iterator[Tasks]:
             suggestions=["Run: tasky project init"],
         )
     store = open_store(project.location, is_cut_too=is_cut_too)
-    tasks = Tasks(store, Plan.of_project(project))
+    tasks = Tasks(store, Plan.of_project(project), stays=stays)
     try:
         yield tasks
     finally:
         tasks.close()
+
+
+@contextmanager
+def followed(folder: Path) -> Iterator[Callable[[], Tasks]]:
+    """Open the plan of a folder for long: the function gives it where it is kept now."""
+
+    def told(*_: object) -> None:
+        """Nobody waits to hear how the plan is: each look at it says so."""
+
+    settings = PlanSettings(root=existing(folder))
+    service = Service(settings, Home.of_user(), Listener(told, told, told), str)
+    try:
+        service.tasks()
+        yield service.tasks
+    finally:
+        service.close()
 
 
 def plain(text: object) -> str:

@@ -1,12 +1,15 @@
-"""A plan, history included, as it comes into another store."""
+"""A plan, with its history and the answers that it remembers, as it comes into another store."""
+
+from contextlib import closing
+from pathlib import Path
 
 from ..errors import ConflictError, UnavailableError
-from ..storage.store import Changes, Reading, Store, Writing
+from ..storage import Changes, Location, Reading, Store, Writing, open_store
 
 
 def copied(source: Reading, target: Writing, *, mends: bool = False) -> int:
     """Copy all into an empty store; return how many tasks it has then. If it mends, what is damaged
-    is copied as far as it can be read.
+    is copied as far as it can be read, and no answers.
 
     One that holds the very same already, as where an earlier copy was kept and then cut off, is
     left as it is. Raises `ConflictError` for any other.
@@ -24,17 +27,26 @@ def copied(source: Reading, target: Writing, *, mends: bool = False) -> int:
         Changes(
             tasks=[(None, task) for task in tasks],
             events=list(source.every_event(mends=mends)),
+            kept=() if mends else list(source.every_kept()),
             last_number=source.last_number(),
         )
     )
     return len(tasks)
 
 
-def copied_from(store: Store, copy: Store) -> tuple[int, bool]:
-    """Copy all of a store into an empty one; return how many tasks that has, and whether all of
-    each: what is damaged is copied as far as it can be read. A sound SQLite plan does not come
-    here, as its file is copied."""
-    if store.kind != "sqlite":
+def backed_up(store: Store, file: Path) -> tuple[int, bool]:
+    """Copy all of a store, as it is at one moment, into a new SQLite file; return how many tasks
+    that has, and whether all of each: what is damaged is copied as far as it can be read."""
+    is_whole = store.copied_whole(file)
+    with closing(open_store(Location("sqlite", file))) as copy:
+        if is_whole:
+            with copy.read() as reading:
+                return sum(reading.counts().values()), True
+        return _copied_by_task(store, copy)
+
+
+def _copied_by_task(store: Store, copy: Store) -> tuple[int, bool]:
+    if store.kind != "sqlite":  # else it is damaged: a sound file is copied as it is
         try:
             with store.read() as source, copy.write() as target:
                 return copied(source, target), True

@@ -3,10 +3,11 @@
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
-from ..errors import TaskyError, UnavailableError
-from ..storage import Guard, Home, Location, Project, no_guard, no_project, open_store
+from ..errors import MovedError, TaskyError, UnavailableError
+from ..storage import Guard, Home, Location, Project, Signs, no_guard, no_project, open_store
 from . import budget, values
 from .page import Page
 from .plan import Plan
@@ -57,26 +58,23 @@ class Service:
         self._listener = listener
         self._lock = threading.Lock()
         self._cached: dict[Location, Tasks] = {}
-        self._current: tuple[tuple[float, ...], Tasks] | None = None
-        self._watched: list[Path] = []
+        self._current: tuple[Signs, Tasks] | None = None
         self._is_well = True
         self._edits = RunningEdits()
 
     def tasks(self) -> Tasks:
         """Return the plan's tasks; `UnavailableError` says how to make a project."""
         with self._lock:
-            if self._current and self._current[0] == self._signature():
+            if self._current and self._current[0].are_same():
                 return self._current[1]
-            root = self._settings.root or Path.cwd()
-            self._watched = self._home.watched(root)
-            signature = self._signature()
+            signs = Signs.of(self._home, self._settings.root or Path.cwd())
             try:
                 tasks = self._open()
             except TaskyError as error:
                 self._is_well = False
                 self._listener.degraded(error)
                 raise
-            self._current = (signature, tasks)
+            self._current = (signs, tasks)
             if not self._is_well:
                 self._is_well = True
                 self._listener.recovered()
@@ -136,7 +134,7 @@ class Service:
     ) -> Page:
         """Create tasks, all or none, and answer within the budget."""
         write = Write("create_tasks", "task", list(items), key, dry_run, values.shape(view))
-        return self.tasks().create_in_brief(write, caller, guard)
+        return self._written(lambda tasks: tasks.create_in_brief(write, caller, guard))
 
     def edit(
         self,
@@ -151,7 +149,7 @@ class Service:
         """Apply operations, all or none, and answer within the budget."""
         write = Write("edit_tasks", "operation", list(items), key, dry_run, values.shape(view))
         with self._edits.one(guard) as either:
-            return self.tasks().edit_in_brief(write, caller, either)
+            return self._written(lambda tasks: tasks.edit_in_brief(write, caller, either))
 
     def at_stake(self, items: Sequence[object], guard: Guard = no_guard) -> list[str]:
         """Say what hangs on the tasks that operations would delete; nothing is written.
@@ -193,6 +191,14 @@ class Service:
             self._cached.clear()
             self._current = None
 
+    def _written(self, write: Callable[[Tasks], Page]) -> Page:
+        """Write where the plan is kept when the write's turn comes: it may be moved until then."""
+        while True:
+            try:
+                return write(self.tasks())
+            except MovedError:
+                continue
+
     def _open(self) -> Tasks:
         project = self._project()
         plan, location = self._described(project)
@@ -204,7 +210,9 @@ class Service:
             )
         if location not in self._cached:
             store = open_store(location)
-            self._cached[location] = Tasks(store, plan, changed=self._listener.written)
+            self._cached[location] = Tasks(
+                store, plan, changed=self._listener.written, stays=partial(self._stays, location)
+            )
         tasks = self._cached[location]
         tasks.plan = plan  # its name or time zone may have changed where its place did not
         return tasks
@@ -237,9 +245,13 @@ class Service:
             location = Location("postgresql", url=self._settings.url, schema=schema)
         return plan, replace(location)
 
-    def _signature(self) -> tuple[float, ...]:
-        """Return what changes when somebody makes, moves or reconfigures the project."""
-        return tuple(_changed_at(file) for file in self._watched)
+    def _stays(self, location: Location) -> None:
+        """Raise where the plan is kept elsewhere by now."""
+        current = self._current
+        if current and current[1] is self._cached.get(location) and current[0].are_same():
+            return
+        if self._described(self._project())[1] != location:
+            raise MovedError
 
 
 def hanging(view: View) -> str:
@@ -254,10 +266,3 @@ def hanging(view: View) -> str:
 
 def _count(ids: object) -> int:
     return len(ids) if isinstance(ids, list | tuple) else 0
-
-
-def _changed_at(file: Path) -> float:
-    try:
-        return file.stat().st_mtime_ns
-    except OSError:
-        return 0

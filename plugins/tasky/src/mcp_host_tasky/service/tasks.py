@@ -2,7 +2,6 @@
 
 import uuid
 from collections.abc import Callable, Sequence
-from contextlib import closing
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
@@ -11,9 +10,9 @@ from typing import Protocol
 
 from ..model import Status, Wanted, latest_lease
 from ..model.dates import seconds
-from ..storage import Guard, Location, Store, no_guard, open_store
+from ..storage import Guard, Store, no_guard
 from . import budget, creation, edits, graph as graphs, inputs, queries, relations, values
-from .copying import copied, copied_from
+from .copying import backed_up, copied
 from .draft import Draft
 from .exports import taken_out
 from .finished import Place, last_finished, page_of_finished
@@ -52,8 +51,9 @@ class Clock(Protocol):
 class Tasks:
     """The service of one plan; safe to share between threads.
 
-    `changed` is told after a write, so that whoever watches the plan looks at once. Without a
-    `clock` of its own it goes by the store's.
+    `changed` is told after a write, so that whoever watches the plan looks at once. `stays` raises
+    `MovedError` where the project's plan is kept in another store by now: whoever waited for this
+    one would write what nobody sees. Without a `clock` of its own it goes by the store's.
     """
 
     def __init__(
@@ -64,12 +64,14 @@ class Tasks:
         clock: Callable[[], datetime] | None = None,
         new_id: Callable[[], uuid.UUID] = uuid.uuid4,
         changed: Callable[[], None] | None = None,
+        stays: Guard = no_guard,
     ) -> None:
         self.plan = plan
         self._store = store
         self._clock = clock
         self._new_id = new_id
         self._changed = changed
+        self.stays = stays
 
     def tidy(self, *, is_pause: bool = True) -> bool:
         """Do a part of what may wait until nobody waits for an answer, little of it between two
@@ -362,21 +364,17 @@ class Tasks:
         """Copy tasks and history, as they are at one moment, into a new SQLite file; return how
         many tasks it has, and whether all of each: what is damaged is copied as far as it can be
         read."""
-        is_whole = self._store.copied_whole(file)
-        with closing(open_store(Location("sqlite", file))) as copy:
-            if is_whole:
-                with copy.read() as reading:
-                    return sum(reading.counts().values()), True
-            return copied_from(self._store, copy)
+        return backed_up(self._store, file)
 
     def copy_to(self, other: Store, finish: Callable[[], object]) -> int:
         """Copy tasks and history into an empty store, and `finish` while nobody can write here.
 
         What is copied is kept when `finish` is called: where that never happens, as after a kill,
         the same call finds its copy and has it finished. Raises `ConflictError` where the other
-        store holds anything else.
+        store holds anything else, and `MovedError` where somebody else moved the plan before.
         """
         with self._store.write() as source:
+            self.stays()
             with other.write() as target:
                 count = copied(source, target)
             finish()
@@ -393,6 +391,7 @@ class Tasks:
 
     def _begin(self, caller: Caller, guard: Guard, draft: Draft) -> Work:
         # The moment of a write is taken when its turn has come: times never go back in a plan.
+        self.stays()
         return Work(draft, self.plan, caller, self._now(draft), self._new_id, guard=guard)
 
     def _now(self, reading: Clock) -> datetime:

@@ -216,7 +216,7 @@ class Write:
         if earlier := work.draft.changes_ago(_LONG_AGO):
             at = datetime.fromisoformat(earlier.at)
             forget.append(("", micros(at - _ANSWERS_KEPT)))
-        return Changes(kept=kept, forget=forget)
+        return Changes(kept=[kept], forget=forget)
 
     def _original(self, kept: Kept, *, is_own: bool) -> list[View]:
         if kept.fingerprint != self._fingerprint():

@@ -7,6 +7,7 @@ from .json_file import JsonFile
 from .location import Location, open_store
 from .new_file import made_whole
 from .project import Project, no_project
+from .signs import Signs
 from .store import Changes, Guard, Reading, Store, Writing, no_guard
 
 __all__ = [
@@ -18,6 +19,7 @@ __all__ = [
     "Location",
     "Project",
     "Reading",
+    "Signs",
     "Store",
     "Writing",
     "files_of",

@@ -274,6 +274,9 @@ class JsonView:
     def every_event(self, *, mends: bool = False) -> Iterator[Event]:
         yield from self.plan.events.values()
 
+    def every_kept(self) -> Iterator[Kept]:
+        yield from self.plan.answers.values()
+
     def apply(self, changes: Changes) -> None:
         plan = self.plan
         self.changed = True
@@ -295,8 +298,8 @@ class JsonView:
             for known in list(plan.answers.values()):
                 if known.key.startswith(beginning) and known.at < limit:
                     plan.drop_answer(known.key)
-        if changes.kept:
-            plan.put_answer(changes.kept, answer_line(changes.kept))
+        for kept in changes.kept:
+            plan.put_answer(kept, answer_line(kept))
 
 
 def _creation(task: Task) -> tuple[int, str, str]:

@@ -53,12 +53,12 @@ def contradictory() -> UnavailableError:
 
 @dataclass(slots=True)
 class Changes:
-    """All that one write keeps: tasks as (before, after), events, and an answer to remember."""
+    """All that one write keeps: tasks as (before, after), events, and answers to remember."""
 
     tasks: list[tuple[Task | None, Task | None]] = field(default_factory=list)
     events: list[Event] = field(default_factory=list)
     undone: dict[int, int] = field(default_factory=dict)
-    kept: Kept | None = None
+    kept: Sequence[Kept] = ()
     forget: Sequence[tuple[str, str]] = ()
     """Answers to forget: those whose name begins so, and that are older than this."""
     last_number: int = 0
@@ -150,6 +150,9 @@ class Reading(Protocol):
 
     def every_event(self, *, mends: bool = False) -> Iterator[Event]:
         """All events, the oldest first; damaged ones as `every_task` has them."""
+
+    def every_kept(self) -> Iterator[Kept]:
+        """All answers that are remembered."""
 
 
 class Writing(Reading, Protocol):

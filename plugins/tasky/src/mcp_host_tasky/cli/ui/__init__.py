@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from ..plan import HERE, Folder, opened, plain
+from ..plan import HERE, Folder, followed, plain
 
 
 def ui(
@@ -28,8 +28,8 @@ def ui(
         if browser:
             webbrowser.open(url)
 
-    with opened(folder) as tasks:
-        serve(tasks, port, write=write, ready=ready)
+    with followed(folder) as plan:
+        serve(plan, port, write=write, ready=ready)
 
 
 __all__ = ["ui"]

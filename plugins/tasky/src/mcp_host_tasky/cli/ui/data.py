@@ -27,10 +27,13 @@ _READER = Caller("page", is_proven=False)
 
 
 class PlanPage:
-    """Answers for one plan. `who` makes the changes; where the page may not write, none."""
+    """Answers for the plan that `plan` says it is. `who` makes the changes; where the page may not
+    write, none."""
 
-    def __init__(self, tasks: Tasks, who: Caller, *, writes: bool, folder: Path) -> None:
-        self._tasks = tasks
+    def __init__(
+        self, plan: Callable[[], Tasks], who: Caller, *, writes: bool, folder: Path
+    ) -> None:
+        self._tasks = plan
         self._who = who
         self._writes = writes
         self._files = {
@@ -43,7 +46,7 @@ class PlanPage:
             "plan": self._plan,
             "board": self._board,
             "task": self._task,
-            "graph": lambda query: self._tasks.graph(query.get("around") or None),
+            "graph": lambda query: self._tasks().graph(query.get("around") or None),
             "events": self._events,
         }
         found: dict[tuple[str, str], Callable[[PageRequest], PageResponse]] = {
@@ -60,7 +63,7 @@ class PlanPage:
         return PageResponse(self._files[name], media_type=_TYPES[name.rpartition(".")[2]])
 
     def _plan(self, query: Mapping[str, str]) -> Any:
-        return {**self._tasks.info(), "writes": self._writes, "you": self._who.name}
+        return {**self._tasks().info(), "writes": self._writes, "you": self._who.name}
 
     def _board(self, query: Mapping[str, str]) -> Any:
         """Return the first rows of every column, or more of the one that is named."""
@@ -84,7 +87,7 @@ class PlanPage:
             said["priority"] = int(query["priority"])
         asked = Search(**said, limit=_ROWS, cursor=query.get("cursor") or None)
         is_recent = name in ("completed", "cancelled") and not asked.search
-        page = (self._tasks.finished if is_recent else self._tasks.search)(asked, _READER)
+        page = (self._tasks().finished if is_recent else self._tasks().search)(asked, _READER)
         rows = page.rows
         if name == "held":
             rows = [self._with_claim(row) for row in rows]
@@ -94,26 +97,26 @@ class PlanPage:
     def _with_claim(self, row: Mapping[str, Any]) -> dict[str, Any]:
         """Add since when and until when a task is held."""
         task_id = str(row["task_id"])
-        (task,) = self._tasks.get([task_id])
-        events = self._tasks.history(task_id, limit=20)
+        (task,) = self._tasks().get([task_id])
+        events = self._tasks().history(task_id, limit=20)
         since = next((event["at"] for event in events if event["action"] == "claim"), None)
         return {**row, "claimed_until": task.get("claimed_until"), "claimed_since": since}
 
     def _task(self, query: Mapping[str, str]) -> Any:
         try:
-            (task,) = self._tasks.get([query.get("id", "")])
+            (task,) = self._tasks().get([query.get("id", "")])
         except NotFoundError:
             return self._deleted(query.get("id", ""))
         names = ("blockers", "blocks", "subtasks", "discovered")
         ids = {str(one) for name in names for one in task.get(name) or ()}  # type: ignore[union-attr]
         ids |= {str(task[name]) for name in ("subtask_of", "discovered_from") if task.get(name)}
-        known = self._tasks.known(sorted(ids)[:200])
-        history = self._tasks.history(str(task["task_id"]), limit=20)
+        known = self._tasks().known(sorted(ids)[:200])
+        history = self._tasks().history(str(task["task_id"]), limit=20)
         return {**task, "history": history, "related": known}
 
     def _deleted(self, task_id: str) -> Any:
         """Return what is left of a task that was deleted: its name and its history."""
-        events = self._tasks.history(task_id, limit=20)
+        events = self._tasks().history(task_id, limit=20)
         name = events[0]["name"]
         known = {"task_id": events[0]["task_id"], "name": name, "status": "deleted"}
         return {**known, "history": events, "related": {}}
@@ -121,7 +124,7 @@ class PlanPage:
     def _events(self, query: Mapping[str, str]) -> Any:
         before = query.get("before", "")
         task_id = query.get("id") or None
-        return self._tasks.history(
+        return self._tasks().history(
             task_id, before=int(before) if before.isdecimal() else None, limit=_EVENTS
         )
 
@@ -135,7 +138,9 @@ class PlanPage:
         if not isinstance(operation, dict):
             return _refused("The body must be an object.", 400)
         force = operation.pop("force", False) is True
-        return _answering(lambda _: self._tasks.edit([operation], self._who, force=force))(request)
+        return _answering(lambda _: self._tasks().edit([operation], self._who, force=force))(
+            request
+        )
 
 
 def _answering(answer: Answer) -> Callable[[PageRequest], PageResponse]:

@@ -18,25 +18,26 @@ _AFTER_ERROR_SECONDS = 1.0
 
 
 def serve(
-    tasks: Tasks,
+    plan: Callable[[], Tasks],
     port: int,
     *,
     write: bool,
     ready: Callable[[str], None],
     started: Callable[[PageServer], None] | None = None,
 ) -> None:
-    """Serve the page until it is ended; `ready` is told its address with the token."""
+    """Serve the page until it is ended; `plan` is asked each time which plan it is, and `ready` is
+    told its address with the token."""
     door = Door()
     events = PageEvents()
-    page = PlanPage(tasks, person(), writes=write, folder=_STATIC)
+    page = PlanPage(plan, person(), writes=write, folder=_STATIC)
     try:
         server = PageServer(page.handlers(), events, door.admit, port)
     except SettingsError as error:
         raise InvalidError(f"{error}.", reason="no_port") from error
     door.cookie = f"tasky_{server.port}"  # cookies know no ports: each page has its own
     ended = threading.Event()
-    seen = tasks.last_event()
-    watch = threading.Thread(target=_watch, args=(tasks, events, seen, ended), daemon=True)
+    seen = plan().last_event()
+    watch = threading.Thread(target=_watch, args=(plan, events, seen, ended), daemon=True)
     watch.start()
     ready(f"{server.url}?token={door.token}")
     if started:
@@ -88,12 +89,15 @@ def _same(said: str | None, known: str) -> bool:
     return said is not None and secrets.compare_digest(said.encode(), known.encode())
 
 
-def _watch(tasks: Tasks, events: PageEvents, seen: int, ended: threading.Event) -> None:
+def _watch(
+    plan: Callable[[], Tasks], events: PageEvents, seen: int, ended: threading.Event
+) -> None:
     """Tell the page of each change after the event `seen`, whoever makes it, until `ended`."""
     wait = _LOOK_SECONDS
     while not ended.wait(wait):
         wait = _LOOK_SECONDS
         try:
+            tasks = plan()
             last = tasks.last_event()
             if last != seen:
                 events.send("events", tasks.events_after(seen) if last > seen else [])

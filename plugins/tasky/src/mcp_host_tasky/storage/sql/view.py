@@ -40,6 +40,7 @@ SAMPLE = 500
 """So many of the tasks with a tag are looked at to guess how many have others as well."""
 EXPANSIONS = 50
 """Up to so many words that begin alike are spelt out in a search."""
+_ANSWER = "key, fingerprint, answer, at"
 _UNDOABLE = "undone_by IS NULL AND action NOT IN ('claim', 'release', 'note', 'undo')"
 
 
@@ -370,7 +371,7 @@ class SqlView:
         return int(found[0][0]) if found else None
 
     def kept(self, key: str) -> Kept | None:
-        found = self.rows("SELECT key, fingerprint, answer, at FROM answers WHERE key = ?", (key,))
+        found = self.rows(f"SELECT {_ANSWER} FROM answers WHERE key = ?", (key,))
         return Kept(*found[0]) if found else None
 
     def every_task(self, *, mends: bool = False) -> Iterator[Task]:
@@ -380,6 +381,10 @@ class SqlView:
     def every_event(self, *, mends: bool = False) -> Iterator[Event]:
         for row in self.rows(f"SELECT {EVENT} FROM events ORDER BY event_id"):
             yield event_of(mended(EVENT_COLUMNS, row) if mends else row)
+
+    def every_kept(self) -> Iterator[Kept]:
+        for row in self.rows(f"SELECT {_ANSWER} FROM answers ORDER BY key"):
+            yield Kept(*row)
 
     # Writing
 
@@ -403,12 +408,10 @@ class SqlView:
                 "DELETE FROM answers WHERE key >= ? AND key < ? AND at < ?",
                 (beginning, beginning + "\U0010ffff", before),
             )
-        if changes.kept:
-            kept = changes.kept
-            self.rows_of(
-                "INSERT INTO answers (key, fingerprint, answer, at) VALUES (?, ?, ?, ?)",
-                (kept.key, kept.fingerprint, kept.answer, kept.at),
-            )
+        self.run(
+            f"INSERT INTO answers ({_ANSWER}) VALUES (?, ?, ?, ?)",
+            [(kept.key, kept.fingerprint, kept.answer, kept.at) for kept in changes.kept],
+        )
 
     def rows_of(self, sql: str, values: Sequence[Any]) -> None:
         """Run a statement that answers nothing."""
