@@ -93,7 +93,7 @@ class Standalone(Record):
         from .serving.start import serve
 
         what, settings = self.serving(given, source, None)
-        serve(what.__replace__(identity=whose, saved=tried.saved, before=tried.before), settings)
+        serve(what.__replace__(identity=whose, **vars(tried)), settings)
 
     def serving(
         self, given: Given, source: str | None, digest: str | None

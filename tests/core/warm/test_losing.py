@@ -57,6 +57,25 @@ async def test_a_call_that_changes_something_is_answered_as_unknown(
     assert told["details"] == {"reason": "host_lost", "outcome": "unknown"}
 
 
+@pytest.mark.parametrize("protocol", ONE_ERA)
+async def test_packs_know_a_client_by_the_same_connection_whoever_serves_it(
+    warm: WarmHome, protocol: str
+) -> None:
+    await warm.learn()
+
+    async with warm.stdio(protocol=protocol) as client:
+        before = await client.value("probe_say")
+        seen = {await client.value("probe_process")}
+        while (hosts := warm.hosts()) and len(seen) < 10:
+            os.kill(hosts[0]["process"], signal.SIGKILL)
+            assert await client.value("probe_say") == before
+            seen.add(await client.value("probe_process"))
+        async with warm.stdio(protocol=protocol) as other:
+            assert await other.value("probe_say") != before
+
+    assert len(seen) == 5, "four hosts that were lost, and the process that then serves alone"
+
+
 OTHER = """
 import os
 from mcp_host import Needs, hookimpl, tool

@@ -53,7 +53,7 @@ def serve(given: Given) -> NoReturn:
     from ..serving import start
 
     what, settings = serving(given, choice.file, choice.digest, worker)
-    start.serve(what.__replace__(identity=whose, saved=tried.saved, before=tried.before), settings)
+    start.serve(what.__replace__(identity=whose, **vars(tried)), settings)
 
 
 def _by_workers(given: Given, choice: ChosenFile) -> NoReturn:

@@ -22,8 +22,8 @@ class Connection:
     `session` and `caller` are None until the client has said that it is initialized.
     """
 
-    def __init__(self) -> None:
-        self.id = uuid.uuid4().hex
+    def __init__(self, known_as: str = "") -> None:
+        self.id = known_as or uuid.uuid4().hex
         self.session: Any = None
         self.caller: Caller | None = None
         self.level: Level = "debug"
@@ -34,12 +34,14 @@ class Connections:
     """Every connection by the session it belongs to; stdio is a session of its own.
 
     The host forgets what it knows of a connection that is forgotten here. `keeps_sessions` says
-    that sessions are this server's own: in a stateless mode they are not.
+    that sessions are this server's own: in a stateless mode they are not. `stdio` is the id of the
+    link over stdio, where it has one already: it stays the same whichever process serves it.
     """
 
-    def __init__(self, host: Host, *, keeps_sessions: bool = True) -> None:
+    def __init__(self, host: Host, *, keeps_sessions: bool = True, stdio: str = "") -> None:
         self._host = host
         self._keeps_sessions = keeps_sessions
+        self._stdio = stdio
         self._by_session: OrderedDict[str, Connection] = OrderedDict()
 
     def of(self, ctx: Ctx) -> Connection | None:
@@ -94,7 +96,8 @@ class Connections:
     def _remembered(self, session_id: str) -> Connection:
         connection = self._by_session.get(session_id)
         if connection is None:
-            connection = self._by_session[session_id] = Connection()
+            known_as = self._stdio if session_id == STDIO else ""
+            connection = self._by_session[session_id] = Connection(known_as)
         self._by_session.move_to_end(session_id)
         if len(self._by_session) > CONNECTIONS:  # sessions that ended without a word
             self._end(self._by_session.popitem(last=False)[1])

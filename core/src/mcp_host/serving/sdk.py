@@ -26,7 +26,8 @@ class SdkSide:
 
     `catalogue` tells what is shown now. `is_stale` says that the client was shown lists which have
     changed since, and `on_stale` is called when that comes about before there is an adapter. It is
-    made on the loop that serves.
+    made on the loop that serves. `connection` names the client on standard input, where another
+    process has served it before, or may go on.
 
     Invariants: there is one adapter at most, made once `_loading` has ended. `_detach` ends what
     hears of the host's changes: this object, and the adapter from when it is there. `is_stale`
@@ -34,11 +35,17 @@ class SdkSide:
     """
 
     def __init__(
-        self, host: Host, catalogue: Callable[[], Catalogue], *, stateless: bool, stale: bool
+        self,
+        host: Host,
+        catalogue: Callable[[], Catalogue],
+        *,
+        stateless: bool,
+        stale: bool,
+        connection: str = "",
     ) -> None:
         shown = catalogue()
         self.catalogue = catalogue
-        self.connections = Connections(host, keeps_sessions=not stateless)
+        self.connections = Connections(host, keeps_sessions=not stateless, stdio=connection)
         self.is_stale = stale
         self.on_stale: Callable[[], None] | None = None
         self.lane: Lane | None = lane_of(host, shown.info)

@@ -82,7 +82,13 @@ class ServedHost:
         watchdog.watch()
         await host.open(in_turn=transport.answers_first)
         is_stateless = not transport.keeps_sessions(host.settings)
-        sdk = SdkSide(host, self._loaded.catalogue, stateless=is_stateless, stale=is_stale)
+        sdk = SdkSide(
+            host,
+            self._loaded.catalogue,
+            stateless=is_stateless,
+            stale=is_stale,
+            connection=what.connection,
+        )
         serving = asyncio.create_task(transport.serve(host, sdk, stopping))
         failing = asyncio.create_task(host.failed())
         saving = asyncio.create_task(self._save_late(host))

@@ -28,7 +28,8 @@ class Serving(Record):
     stand-alone server, and `offers` where packs are without asking the metadata of all that is
     installed. `started` is the line that is written to standard error once requests can be taken.
     `variables` are the names of the environment that the command itself reads. `saved` is the saved
-    catalogue where it was read already, and `before` what another process has begun to serve.
+    catalogue where it was read already, and `before` what another process has begun to serve to the
+    `connection`, by which packs know the client on standard input.
     `read_again` reads the settings while they are served; None where that cannot be. A server that
     `watches` heeds changes of its settings file.
     """
@@ -44,6 +45,7 @@ class Serving(Record):
     variables: tuple[str, ...] = ()
     saved: Saved | None = None
     before: Handover | None = None
+    connection: str = ""
     read_again: Callable[[], Settings] | None = None
     watches: bool = False
 

@@ -97,7 +97,13 @@ class WarmSession:
         self._journaled.longest = host.settings.host.max_message_bytes
         before = self.request.before(host.settings.host.max_message_bytes)
         catalogue = found.catalogue()
-        sdk = SdkSide(host, found.catalogue, stateless=False, stale=self.request.stale)
+        sdk = SdkSide(
+            host,
+            found.catalogue,
+            stateless=False,
+            stale=self.request.stale,
+            connection=self.request.connection,
+        )
         _restore(sdk.connections.stdio, host, before.lines)
         source, sink, _ = self._streams
         serving = asyncio.create_task(

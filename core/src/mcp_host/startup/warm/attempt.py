@@ -21,10 +21,12 @@ REFUSAL = "alone"
 
 
 class OwnStart(Record):
-    """What is known once this process is to serve: the saved catalogue, and what came before."""
+    """What is known once this process is to serve: the saved catalogue, what came before, and by
+    which name packs know the client's link; none where they know of no link yet."""
 
     saved: Saved | None = None
     before: Handover | None = None
+    connection: str = ""
 
 
 def attempt(
@@ -60,13 +62,14 @@ def attempt(
         folder=os.getcwd(),
         environment=dict(os.environ),
         identity=(identity.program, source, identity.root, identity.profile),
+        connection=os.urandom(16).hex(),
     )
     front = Front(request, identity, found)
     try:
         front.run()
     except ServeAlone as why:
         note(REFUSAL, str(why))
-    return OwnStart(found.opened(), front.before)
+    return OwnStart(found.opened(), front.before, request.connection)
 
 
 def _is_wanted(given: Given) -> bool | None:

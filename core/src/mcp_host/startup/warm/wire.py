@@ -45,7 +45,8 @@ class Request(Record):
     those of its command line. `source` is the settings file, whose trusted content has the
     `digest`. `folder` is the session's working directory, `environment` its variables. `identity`
     is that of its saved catalogue: program, source, root and profile. `apart` are the packs that
-    this session shares with no other. `code` is a digest of the code that the host must load.
+    this session shares with no other. `connection` names the client's link, whichever host serves
+    it. `code` is a digest of the code that the host must load.
     `stale` says that the client has seen lists that may be others now. `lines` and what follows is
     what came before, as in `Handover`; of a line that was too long, its length and id are left, and
     `long` is the state of one that has not ended.
@@ -59,6 +60,7 @@ class Request(Record):
     environment: Mapping[str, str]
     identity: tuple[str, str | None, str, str]
     apart: tuple[str, ...] = ()
+    connection: str = ""
     code: str = ""
     stale: bool = False
     lines: tuple[str | tuple[int, str | int | None], ...] = ()
