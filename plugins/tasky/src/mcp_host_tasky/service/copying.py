@@ -19,7 +19,10 @@ def copied(source: Reading, target: Writing, *, mends: bool = False) -> int:
             raise ConflictError(
                 "The other store is not empty.",
                 reason="store_not_empty",
-                suggestions=["Move what it holds to another place first, or remove it."],
+                suggestions=[
+                    "Move what it holds to another place first, or remove it: a move that was cut "
+                    "off, and an earlier one, leave a copy there."
+                ],
             )
         return sum(target.counts().values())
     tasks = list(source.every_task(mends=mends))

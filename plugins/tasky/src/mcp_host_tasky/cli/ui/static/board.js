@@ -25,7 +25,7 @@ function card(row, column) {
   const made = el("button", {
     class: `task card p${row.priority} ${done} ${age < FRESH_MS ? "fresh" : ""}`,
     "data-key": row.task_id, "data-open": row.task_id,
-  }, el("span", { class: "title" }, row.name));
+  }, el("span", { class: "title", title: row.name }, row.name));
   if (age < FRESH_MS) made.style.animationDelay = `${-age}ms`; // it goes on where it was
   made.addEventListener("animationend", () => made.classList.remove("fresh")); // moved, it would begin again
   const line = el("span", { class: "line" }, el("span", { title: "Priority" }, `P${row.priority}`));
