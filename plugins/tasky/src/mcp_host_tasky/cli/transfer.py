@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from ..errors import InvalidError, UnavailableError
+from ..errors import ConflictError, InvalidError, UnavailableError
 from ..service.formats import bound_for, found_in, named, records_of
 from ..storage import Home, files_of, open_store, write_files
 from .plan import HERE, AsJson, Folder, find_project, opened, person, plain, print_json
@@ -110,6 +110,11 @@ def migrate(
     try:
         with opened(folder) as tasks:
             moved = tasks.copy_to(other, lambda: home.move(project, store))
+    except ConflictError as error:
+        if error.reason != "store_not_empty":
+            raise
+        said = f"{target.shown} is not empty."
+        raise ConflictError(said, reason=error.reason, suggestions=error.suggestions) from error
     finally:
         other.close()
     if as_json:
