@@ -210,6 +210,7 @@ def test_many_with_words_have_the_same_pages_by_a_walk_and_sorted(
 ) -> None:
     monkeypatch.setattr(limits, "TEXT_TAKES", 100_000)
     monkeypatch.setattr(limits, "LOOKED_FOR", 50)
+    monkeypatch.setattr(limits, "STEPS_OF_LOOK_UP", 1_000)
     monkeypatch.setattr(limits, "FOLLOWED", followed)
 
     for wanted in ({"search": "even"}, {"search": "serv", "status": "pending"}):
@@ -229,12 +230,14 @@ POSTGRES_WAYS = {
     "lists are walked past": {
         "TEXT_TAKES": 100_000,
         "LOOKED_FOR": 20,
+        "STEPS_OF_LOOK_UP": 1_000,
         "FOLLOWED": 5_000,
         "SURE": 9_000,
     },
     "a walk past a list meets too few": {
         "TEXT_TAKES": 100_000,
         "LOOKED_FOR": 20,
+        "STEPS_OF_LOOK_UP": 1_000,
         "FOLLOWED": 120,
         "SURE": 9_000,
     },

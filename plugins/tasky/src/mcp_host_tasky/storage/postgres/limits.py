@@ -34,6 +34,8 @@ OF_DATES = 20_000
 """Up to so many tasks with such dates are listed for that."""
 LOOKED_FOR = 2_000
 """Up to so many of a list are looked up and sorted; more are met on a walk in the wanted order."""
+STEPS_OF_LOOK_UP = 6
+"""So many entries of an index are followed in the time in which one task is looked up."""
 FOLLOWED = 40_000
 """So many entries of an index are met on such a walk at most, before all of the list are looked
 up; half as many where the page is expected to be full by then, which take a third of the time."""

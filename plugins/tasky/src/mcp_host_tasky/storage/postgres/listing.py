@@ -77,6 +77,11 @@ class Listing:
         return self._made[most]
 
     @property
+    def is_narrowed(self) -> bool:
+        """Whether it holds tags or dates as well, and so perhaps few of those with the words."""
+        return bool(self._wanted.tags or self._dates_of_few)
+
+    @property
     def is_made(self) -> bool:
         """Whether that list was made before, for what else was asked of the same search."""
         return self._made.get(limits.SORTED) is not None
@@ -97,6 +102,8 @@ class Listing:
         """Return the numbers of the first matches past a sort key that are met among the first so
         many on a walk in list order, with `count` of more than a page; None where they are not
         more than the limit."""
+        if not followed:
+            return None
         wanted = self._wanted
         own = replace(wanted, tags=(), waiting=False)
         if wanted.waiting:
@@ -125,6 +132,8 @@ class Listing:
         """Return the numbers of the first matches, what unblocks most first, that are met on a walk
         in that order, past what is not in the list, if there is one; None where it meets too few
         of them among the first so many."""
+        if followed == 0:
+            return None
         wanted = self._wanted
         met = by_key(wanted)
         if numbers is not None:

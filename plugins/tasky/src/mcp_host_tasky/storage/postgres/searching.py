@@ -118,7 +118,7 @@ class Searching:
         on a walk that looks up texts. What each takes is reckoned in entries of the list."""
         all_tasks = max(1, self._view.counted(None))
         expected = max(1.0, self._frequency.share() * all_tasks)
-        if expected > limits.LISTED:
+        if expected > (limits.LISTED if self._listing.is_narrowed else limits.SORTED):
             return False
         having = self._having(all_tasks)
         texts = _PAGE * all_tasks / expected
@@ -165,11 +165,26 @@ class Searching:
         return Conditions(self._view, replace(self._wanted, tags=())).rest()
 
     def _followed(self, numbers: Collection[int] | None, limit: int) -> int:
-        """Return how many entries of an index are followed to meet a page of those listed."""
+        """Return how many entries of an index are followed to meet a page of those listed: none
+        where it is expected sooner from looking up all, for no longer than that takes."""
         if numbers is None:
             return limits.FOLLOWED
-        expected = (limit + 1) * self._view.counted(None) // len(numbers)
-        return min(limits.FOLLOWED, max(limits.FOLLOWED // 2, expected * 3 // 2))
+        expected = (limit + 1) * self._view.counted(self._wanted.status) / len(numbers)
+        affordable = len(numbers) * limits.STEPS_OF_LOOK_UP
+        if expected / self._share_of_new() > affordable:
+            return 0
+        return min(limits.FOLLOWED, affordable, max(limits.FOLLOWED // 2, int(expected * 1.5)))
+
+    def _share_of_new(self) -> float:
+        """Return about which part of the tasks is as new as is wanted, where that says how many are
+        met on a walk: those that are open are mostly new."""
+        wanted = self._wanted
+        is_open = wanted.status or wanted.waiting or wanted.ready_for is not None
+        if not wanted.created_after or is_open:
+            return 1.0
+        sql = "SELECT 1 FROM tasks WHERE created_at > ?"
+        new = frequency.planned(self._view, sql, wanted.created_after)
+        return max(1, new) / max(1, self._view.counted(None))
 
     def _examined(self, after: str, limit: int) -> Found:
         """Return the page, and the total among the first tasks in list order."""
