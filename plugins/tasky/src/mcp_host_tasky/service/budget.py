@@ -40,10 +40,11 @@ def fitted(views: list[View], beside: int = 0, *, is_alone: bool | None = None) 
     if is_alone if is_alone is not None else len(views) < 2:
         return views
     most_in_all = _ROOM - beside
-    if size(views) <= most_in_all:
+    whole = size(views)
+    if whole <= most_in_all:
         return views
     texts = sorted(len(str(view.get("details", ""))) for view in views)
-    room = most_in_all - size(views) + sum(texts)
+    room = most_in_all - whole + sum(texts)
     most = _share(texts, room)
     while most >= _LEAST:
         cut = [_with_less_text(view, most) for view in views]
