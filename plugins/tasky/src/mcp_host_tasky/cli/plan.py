@@ -15,7 +15,7 @@ import typer
 
 from ..errors import InvalidError, MovedError, UnavailableError
 from ..service import Caller, Listener, Plan, PlanSettings, Service, Tasks
-from ..storage import Home, Project, Signs, open_store
+from ..storage import Home, Project, open_store
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, for scripts.")]
 Folder = Annotated[
@@ -58,12 +58,10 @@ def existing(folder: Path) -> Path:
 @contextmanager
 def opened(folder: Path, *, is_cut_too: bool = False) -> Iterator[Tasks]:
     """Open the plan of a folder; if told so, also one whose file was cut short, to copy it."""
-    start = existing(folder)
-    signs = Signs.of(Home.of_user(), start)
-    project = find_project(start)
+    project = find_project(folder)
 
     def stays() -> None:
-        if not signs.are_same() and find_project(start).location != project.location:
+        if find_project(folder).location != project.location:
             raise MovedError
 
     if not project.is_made:

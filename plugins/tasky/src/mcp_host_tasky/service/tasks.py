@@ -71,7 +71,7 @@ class Tasks:
         self._clock = clock
         self._new_id = new_id
         self._changed = changed
-        self.stays = stays
+        self._stays = stays
 
     def tidy(self, *, is_pause: bool = True) -> bool:
         """Do a part of what may wait until nobody waits for an answer, little of it between two
@@ -374,7 +374,7 @@ class Tasks:
         store holds anything else, and `MovedError` where somebody else moved the plan before.
         """
         with self._store.write() as source:
-            self.stays()
+            self._stays()
             with other.write() as target:
                 count = copied(source, target)
             finish()
@@ -390,8 +390,8 @@ class Tasks:
         return views
 
     def _begin(self, caller: Caller, guard: Guard, draft: Draft) -> Work:
+        self._stays()
         # The moment of a write is taken when its turn has come: times never go back in a plan.
-        self.stays()
         return Work(draft, self.plan, caller, self._now(draft), self._new_id, guard=guard)
 
     def _now(self, reading: Clock) -> datetime:

@@ -3,13 +3,14 @@
 # ruff: noqa: S608  statements are put together from this room's own constants; values are bound
 
 from collections.abc import Sequence
+from functools import cached_property
 from typing import Any, Protocol
 
 from ...model import Status, Wanted
 from ..sql import are_surely_more, drawn
 from ..store import COUNTED
 from . import limits
-from .conditions import EVERY
+from .conditions import EVERY, dates
 from .listing import array
 from .text_query import KnownWords, TextQuery
 
@@ -75,6 +76,15 @@ class Frequency:
         if self._words.is_spelt_out and self._estimated() > limits.SORTED:
             return self._sampled()
         return self._estimated() / max(1, self._view.counted(None))
+
+    @cached_property
+    def dated(self) -> dict[str, int]:
+        """About how many tasks each of the wanted dates leaves, by its value, as far as the planner
+        knows."""
+        return {
+            day: planned(self._view, f"SELECT 1 FROM tasks WHERE {date}", day)
+            for date, day in dates(self._wanted)
+        }
 
     def _estimated(self) -> int:
         """Return how many tasks have the words as far as the planner knows, which takes several

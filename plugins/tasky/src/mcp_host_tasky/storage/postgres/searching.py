@@ -130,10 +130,9 @@ class Searching:
     def _having(self, all_tasks: int) -> int:
         """Return about how many tasks have the rarest of the tags and dates, as far as the planner
         knows; all where none are wanted."""
-        asked = [("SELECT 1 FROM tagged WHERE tag = ?", tag) for tag in self._wanted.tags]
-        asked += [(f"SELECT 1 FROM tasks WHERE {date}", day) for date, day in dates(self._wanted)]
-        counts = [frequency.planned(self._view, sql, value) for sql, value in asked]
-        return max(1, min([all_tasks, *counts]))
+        tagged = "SELECT 1 FROM tagged WHERE tag = ?"
+        counts = [frequency.planned(self._view, tagged, tag) for tag in self._wanted.tags]
+        return max(1, min([all_tasks, *counts, *self._frequency.dated.values()]))
 
     def _listed(
         self, after: str, limit: int, *, count: bool, most: int | None = None
@@ -182,9 +181,9 @@ class Searching:
         is_open = wanted.status or wanted.waiting or wanted.ready_for is not None
         if not wanted.created_after or is_open:
             return 1.0
-        sql = "SELECT 1 FROM tasks WHERE created_at > ?"
-        new = frequency.planned(self._view, sql, wanted.created_after)
-        return max(1, new) / max(1, self._view.counted(None))
+        return max(1, self._frequency.dated[wanted.created_after]) / max(
+            1, self._view.counted(None)
+        )
 
     def _examined(self, after: str, limit: int) -> Found:
         """Return the page, and the total among the first tasks in list order."""

@@ -41,6 +41,7 @@ SAMPLE = 500
 EXPANSIONS = 50
 """Up to so many words that begin alike are spelt out in a search."""
 _ANSWER = "key, fingerprint, answer, at"
+_ANSWER_COLUMNS = _ANSWER.split(", ")
 _UNDOABLE = "undone_by IS NULL AND action NOT IN ('claim', 'release', 'note', 'undo')"
 
 
@@ -408,10 +409,8 @@ class SqlView:
                 "DELETE FROM answers WHERE key >= ? AND key < ? AND at < ?",
                 (beginning, beginning + "\U0010ffff", before),
             )
-        self.run(
-            f"INSERT INTO answers ({_ANSWER}) VALUES (?, ?, ?, ?)",
-            [(kept.key, kept.fingerprint, kept.answer, kept.at) for kept in changes.kept],
-        )
+        answers = [(kept.key, kept.fingerprint, kept.answer, kept.at) for kept in changes.kept]
+        self.insert("answers", _ANSWER_COLUMNS, answers)
 
     def rows_of(self, sql: str, values: Sequence[Any]) -> None:
         """Run a statement that answers nothing."""
