@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from mcp_host_tasky.service import Caller, Search, Tasks
-from mcp_host_tasky.storage.postgres import conditions, frequency, limits, searching
+from mcp_host_tasky.storage.postgres import frequency, limits, searching
 from mcp_host_tasky.storage.sql import view as sql_view
 from mcp_host_tasky.storage.sqlite import searching as sqlite_searching
 from tasky_lab import ME, Clock, Ids, Plans
@@ -141,11 +141,8 @@ def test_every_way_to_what_has_words_and_tags_finds_the_same_pages(
     for name, value in ({"FEW": few, "READ_AT_ONCE": 60} | way).items():
         monkeypatch.setattr(sqlite_searching, name, value)
     listed = 100 if way["GATHERED"] <= 100 else 2_600
-    monkeypatch.setattr(sql_view, "LISTED", listed)
-    for room in (searching, conditions):
-        monkeypatch.setattr(room, "LISTED", listed)
-    monkeypatch.setattr(searching, "FEW", 100)
-    ways = {"SORTED": 500, "SAMPLE": 100, "WALKED": listed, "CANDIDATES": listed, "TEXTS": 4_000}
+    ways = {"LISTED": listed, "TAG_LISTED": listed, "WALKED": listed, "CANDIDATES": listed}
+    ways |= {"FEW": 100, "SORTED": 500, "SAMPLE": 100, "TEXTS": 4_000}
     for name, value in ways.items():
         monkeypatch.setattr(limits, name, value)
 
@@ -204,56 +201,41 @@ def test_of_two_words_together_a_total_that_is_counted_no_further_is_true(
     assert len(found.rows) == 5
 
 
-@pytest.mark.parametrize("followed", [100, 5_000])
-def test_many_with_words_have_the_same_pages_by_a_walk_and_sorted(
-    stores: list[Tasks], followed: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(limits, "TEXT_TAKES", 100_000)
-    monkeypatch.setattr(limits, "LOOKED_FOR", 50)
-    monkeypatch.setattr(limits, "STEPS_OF_LOOK_UP", 1_000)
-    monkeypatch.setattr(limits, "FOLLOWED", followed)
-
-    for wanted in ({"search": "even"}, {"search": "serv", "status": "pending"}):
-        pages = [tasks.search(Search(**wanted), ME) for tasks in stores]
-        following = [
-            tasks.search(Search(**wanted, cursor=page.next_cursor), ME).rows
-            for tasks, page in zip(stores, pages, strict=True)
-        ]
-
-        assert len(pages[0].rows) == 50
-        assert all((page.rows, page.total) == (pages[0].rows, pages[0].total) for page in pages)
-        assert all(rows == following[0] != pages[0].rows for rows in following)
-
-
 POSTGRES_WAYS = {
     "as a plan of thousands is searched": {},
-    "lists are walked past": {
+    "long lists are sooner made than texts looked up": {
+        "FEW": 30,
+        "SORTED": 20,
         "TEXT_TAKES": 100_000,
-        "LOOKED_FOR": 20,
-        "STEPS_OF_LOOK_UP": 1_000,
-        "FOLLOWED": 5_000,
-        "SURE": 9_000,
-    },
-    "a walk past a list meets too few": {
-        "TEXT_TAKES": 100_000,
-        "LOOKED_FOR": 20,
-        "STEPS_OF_LOOK_UP": 1_000,
-        "FOLLOWED": 120,
         "SURE": 9_000,
     },
     "little is listed": {
+        "FEW": 30,
         "SORTED": 40,
+        "LISTED": 40,
         "TAG": 10,
+        "TAG_LISTED": 10,
         "SURE": 10,
         "FOLLOWED": 200,
         "CANDIDATES": 50,
         "DATED": 80,
+        "MONTHS": 0,
     },
     "texts are looked up on walks": {
+        "FEW": 30,
         "LIST_TAKES": 1_000_000,
         "SORTED": 0,
         "WALKED": 100,
         "TEXTS": 50,
+    },
+    "walks end soon": {
+        "FEW": 30,
+        "SORTED": 0,
+        "LISTED": 0,
+        "STEPS": 100,
+        "LOOKED_AT": 60,
+        "FOLLOWED": 60,
+        "CANDIDATES": 0,
     },
 }
 
@@ -270,12 +252,8 @@ def test_postgresql_has_the_pages_of_json_where_a_date_leaves_many(
     others: dict[str, Any],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    for room, name, value in (
-        (limits, "DATED", dated),
-        (limits, "FOLLOWED", 10),
-        (searching, "FEW", 5),
-    ):
-        monkeypatch.setattr(room, name, value)
+    for name, value in {"DATED": dated, "FOLLOWED": 10, "FEW": 5}.items():
+        monkeypatch.setattr(limits, name, value)
     kept, asked = stores[KINDS.index("json")], stores[KINDS.index("postgresql")]
     wanted: dict[str, Any] = {"due_before": due, "created_after": created, **others}
     cursors: list[str | None] = [None, None]
@@ -298,8 +276,6 @@ def test_postgresql_finds_what_json_finds_for_every_combination(
 ) -> None:
     for name, value in way.items():
         monkeypatch.setattr(limits, name, value)
-    if way:
-        monkeypatch.setattr(searching, "FEW", 30)
     chance = random.Random(seed)
     kept, asked = stores[KINDS.index("json")], stores[KINDS.index("postgresql")]
     words = [

@@ -4,17 +4,15 @@ from dataclasses import replace
 from typing import Protocol
 
 from ...model import Wanted
-from ..sql import LISTED, Where, common_conditions, told_by_row
+from ..sql import LIVE, NOBODY, Where, common_conditions
 
-HAS_WORDS = "(SELECT words @@ ?::tsquery FROM words WHERE words.number = {}.number)"
+HAS_WORDS = "words @@ ?::tsquery"
+"""That a row of words has the words, tags and status of a text search."""
 # As values: the planner would join the table, and list all that have the tag where few are asked.
 HAS_TAG = "(SELECT true FROM tagged WHERE tag = ? AND tagged.number = tasks.number)"
 IN_ROW = "(SELECT {} FROM tasks AS row WHERE row.number = tasks.number)"
-EVERY = "WITH every AS MATERIALIZED (SELECT number FROM words WHERE words @@ ?::tsquery)"
-"""All tasks that have the words. To be found before anything else is asked of them: the planner
-takes words for independent, of two that never meet it expects many, and would read all texts to
-meet the first."""
 LISTED_TAG = "(number IN (SELECT number FROM tagged WHERE tag = ?)) IS TRUE"
+_HELD = "SELECT number FROM tasks WHERE"
 
 
 class Counting(Protocol):
@@ -40,12 +38,31 @@ def by_key(wanted: Wanted) -> Where:
     return where
 
 
-class Conditions:
-    """What a search wants besides words. A walk lists a tag that at most so many tasks have."""
+def beside_words(wanted: Wanted) -> Where:
+    """Return those besides words, tags and status, for rows of words: these have the sort key, and
+    whether a task can be begun."""
+    where = by_key(wanted)
+    where.add(common_conditions(wanted.only(priority=wanted.priority)))
+    if wanted.waiting:
+        where.need("NOT is_ready")
+    if wanted.ready_for is not None:
+        where.need("is_ready")
+        # Few are held, and an index has these.
+        others = f"{_HELD} {LIVE} AND (holder IS NULL OR holder <> ?)"
+        holder = wanted.ready_for or NOBODY
+        where.need(f"number NOT IN ({others})", wanted.now, wanted.latest_lease, holder)
+    held = wanted.only(claimed_by=wanted.claimed_by, held_by=wanted.held_by, held=wanted.held)
+    if claims := common_conditions(held):
+        where.need(f"(number IN ({_HELD} {claims})) IS TRUE", *claims.values)
+    return where
 
-    def __init__(self, view: Counting, wanted: Wanted, listed: int | None = None) -> None:
+
+class Conditions:
+    """What a search without words wants. A walk lists a tag that at most so many tasks have."""
+
+    def __init__(self, view: Counting, wanted: Wanted, listed: int) -> None:
         self._view = view
-        self._listed = LISTED if listed is None else listed
+        self._listed = listed
         self._wanted = wanted
 
     def all(self) -> Where:
@@ -56,35 +73,18 @@ class Conditions:
             where.need(date, value)
         return where
 
-    def rest(self, *, is_walk: bool = False) -> Where:
+    def rest(self) -> Where:
         """Return all of them, with tags as they are looked up for tasks that are there already."""
         where = common_conditions(replace(self._wanted, tags=()))
-        later = self.later(is_walk=is_walk)
-        where.need(str(later), *later.values)
+        where.add(self.later(is_walk=False))
         return where
 
-    def later(self, *, is_walk: bool = False) -> Where:
+    def later(self, *, is_walk: bool) -> Where:
         """Return those that no index in list order has: by the sort key, and by tags."""
         where = by_key(self._wanted)
         for tag in self._wanted.tags:
             where.need(LISTED_TAG if is_walk and self.can_be_listed(tag) else HAS_TAG, tag)
         return where
-
-    def told_apart(self) -> tuple[Where, Where]:
-        """Return those that indexes by number or by tag tell, and those that are to be looked up in
-        the row of a task."""
-        wanted = self._wanted
-        rest = Where()
-        if told := common_conditions(told_by_row(wanted)):
-            rest.need(IN_ROW.format(told), *told.values)
-        apart = wanted.only(
-            status=wanted.status,
-            tags=wanted.tags,
-            priority=wanted.priority,
-            due_until=wanted.due_until,
-            created_after=wanted.created_after,
-        )
-        return Conditions(self._view, apart).rest(is_walk=True), rest
 
     def can_be_listed(self, tag: str) -> bool:
         """Whether so few have a tag that a walk lists them once, and looks none up by itself."""

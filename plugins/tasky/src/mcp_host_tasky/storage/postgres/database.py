@@ -3,7 +3,6 @@
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, LiteralString
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
@@ -11,55 +10,15 @@ from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 import psycopg
 from psycopg import sql as names
 
-from ...errors import BusyError, InvalidError, UnavailableError, UnreachableError
-from ..readiness import hold_up_all
-from ..sql import STEPS, TABLES, VERSION, SqlView, damaged_rows, miscounted, steps_from
+from ...errors import BusyError, InvalidError, UnreachableError
+from ..sql import SqlView, damaged_rows, miscounted
 from ..store import WRITES_TOGETHER, Guard, contradictory, no_guard
+from .preparing import prepare
 from .view import PostgresView
 
 _STATEMENT_MS = 30_000
 _KNOWS_JIT = 110_000
 _CLOCK: LiteralString = "SELECT clock_timestamp()"
-_TEXT = 'TEXT COLLATE "C"'
-_WORDS = """
-CREATE TABLE words (number BIGINT NOT NULL PRIMARY KEY, words TSVECTOR NOT NULL);
-CREATE INDEX words_index ON words USING gin (words);
-CREATE TABLE format (version INTEGER NOT NULL);
-CREATE TABLE vocabulary (word {text} NOT NULL PRIMARY KEY);
-"""
-# The order and the status of many tasks are looked up by their numbers, or where they have a date:
-# so no row is read for it.
-_COVERING = """
-ALTER TABLE tasks DROP CONSTRAINT tasks_pkey,
-    ADD PRIMARY KEY (number) INCLUDE (sort_key, status);
-DROP INDEX tasks_created, tasks_due;
-CREATE INDEX tasks_created ON tasks (created_at) INCLUDE (sort_key, status);
-CREATE INDEX tasks_due ON tasks (due_at) INCLUDE (sort_key, status) WHERE due_at IS NOT NULL;
-"""
-# An index answers alone only for pages of the table that were not written since they were vacuumed.
-# PostgreSQL waits for a fifth of all tasks, which changes of a twentieth make of most pages.
-_OFTEN_VACUUMED = """
-ALTER TABLE tasks SET (autovacuum_vacuum_scale_factor = 0.02);
-ALTER TABLE tagged SET (autovacuum_vacuum_scale_factor = 0.02);
-"""
-# A change writes a task's row anew. Where its page has room for that, and nothing changed that an
-# index has, no index is told: a bulk of 50 names takes a sixth of the time. A full page sends the
-# row elsewhere, and each of the indexes has to follow.
-_ROOM = """
-ALTER TABLE tasks SET (fillfactor = 80);
-"""
-# New words stand in a list until the index takes them in, all at once. A write that finds the list
-# full does that, for a second: `tidy` does it before, and the list may be longer than the 4 MB that
-# PostgreSQL allows by itself.
-_LONGER_LIST = """
-ALTER INDEX words_index SET (gin_pending_list_limit = 16384);
-"""
-# Before format 5 the words that tasks have were known only to the index.
-_TO_FORMAT_5 = """
-CREATE TABLE vocabulary (word {text} NOT NULL PRIMARY KEY);
-INSERT INTO vocabulary
-    SELECT word FROM ts_stat('SELECT words FROM words') WHERE NOT starts_with(word, '·');
-"""
 # What some hosting providers add to a URL and libpq does not know.
 _NOT_LIBPQ = frozenset({"pgbouncer", "connection_limit", "pool_timeout", "schema"})
 
@@ -84,7 +43,7 @@ class Postgres:
         return self
 
     @contextmanager
-    def read(self, guard: Guard = no_guard) -> Iterator[SqlView]:
+    def read(self, guard: Guard = no_guard) -> Iterator[PostgresView]:
         guard()
         with self._transaction("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY") as view:
             yield view
@@ -114,7 +73,7 @@ class Postgres:
     def check(self) -> list[str]:
         """Say what is miscounted; the server looks after its own files."""
         with self.read() as view:
-            return [*miscounted(view), *damaged_rows(view)]
+            return [*miscounted(view), *damaged_rows(view), *view.misplaced()]
 
     def copied_whole(self, path: Path) -> bool:
         """Say that there is no SQLite file to be copied."""
@@ -127,7 +86,7 @@ class Postgres:
                 self._idle.pop().close()
 
     @contextmanager
-    def _transaction(self, begin: LiteralString, *then: LiteralString) -> Iterator["PostgresView"]:
+    def _transaction(self, begin: LiteralString, *then: LiteralString) -> Iterator[PostgresView]:
         with self._connection() as connection:
             try:
                 # One message to the server, not one for each: it may be far away. Its clock is
@@ -225,44 +184,7 @@ class Postgres:
 
     def _prepare(self) -> None:
         with self._connection() as connection, connection.transaction():
-            # Two machines may meet a new plan at once; the lock is named after the schema.
-            connection.execute("SELECT pg_advisory_xact_lock(hashtext(%s))", (self._schema,))
-            found = connection.execute(
-                "SELECT 1 FROM information_schema.tables "
-                "WHERE table_schema = %s AND table_name = 'format'",
-                (self._schema,),
-            ).fetchone()
-            schema = names.Identifier(self._schema)
-            if found:
-                self._upgrade(connection, schema)
-                return
-            connection.execute(names.SQL("CREATE SCHEMA IF NOT EXISTS {}").format(schema))
-            connection.execute("SELECT set_config('search_path', %s, true)", (self._schema,))
-            tables = TABLES + _WORDS + _ROOM + _COVERING + _LONGER_LIST + _OFTEN_VACUUMED
-            connection.execute(tables.format(text=_TEXT).encode())
-            connection.execute("INSERT INTO format VALUES (%s)", (VERSION,))
-
-    def _upgrade(
-        self, connection: psycopg.Connection[tuple[Any, ...]], schema: names.Identifier
-    ) -> None:
-        """Bring a plan of an older format up to this one's; a newer one is refused."""
-        row = connection.execute(
-            names.SQL("SELECT version FROM {}.format").format(schema)
-        ).fetchone()
-        version = row[0] if row else None
-        if version in STEPS:
-            connection.execute("SELECT set_config('search_path', %s, true)", (self._schema,))
-            words = _TO_FORMAT_5 if version < 5 else ""
-            steps = steps_from(version) + words + _ROOM + _COVERING + _LONGER_LIST + _OFTEN_VACUUMED
-            connection.execute(steps.format(text=_TEXT).encode())
-            hold_up_all(PostgresView(connection, datetime.now(UTC)))
-            connection.execute("UPDATE format SET version = %s", (VERSION,))
-        elif version != VERSION:
-            raise UnavailableError(
-                f"The plan's database has format {version}; this Tasky reads {VERSION}.",
-                reason="newer_store",
-                suggestions=["Upgrade mcp-host-tasky."],
-            )
+            prepare(connection, self._schema)
 
 
 def libpq_url(url: str) -> str:

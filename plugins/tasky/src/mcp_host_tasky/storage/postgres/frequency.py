@@ -10,7 +10,7 @@ from ...model import Status, Wanted
 from ..sql import are_surely_more, drawn
 from ..store import COUNTED
 from . import limits
-from .conditions import EVERY, dates
+from .conditions import HAS_WORDS, dates
 from .listing import array
 from .text_query import KnownWords, TextQuery
 
@@ -45,14 +45,14 @@ class Frequency:
         among = self._view.counted(None)
         if are_surely_more(found, looked_at, COUNTED, among):
             return True
-        if found * among > looked_at * limits.LIKELY and are_surely_more(
-            *self._drawn(limits.LARGER_SAMPLE), COUNTED, among
-        ):
-            return True
+        if found * among > looked_at * limits.LIKELY:
+            more, also_looked_at = self._drawn(limits.LARGER_SAMPLE)
+            if are_surely_more(found + more, looked_at + also_looked_at, COUNTED, among):
+                return True
         if some := self._words.of_some():
             if self._have_more(some):
                 return True
-        elif self._is_one_word and not self._words.is_spelt_out:
+        elif self._is_one_word and not self._wanted.tags and not self._words.is_spelt_out:
             # The statistics may be of before many changes.
             is_likely = found > looked_at * COUNTED / among / 2
             if self._estimated() > limits.SURE and is_likely:
@@ -62,7 +62,9 @@ class Frequency:
     def _have_more(self, query: str) -> bool:
         """Whether more than are counted match a text search, as counting them tells: that is
         cheaper than to list them."""
-        return self._view.count(f"{EVERY} SELECT 1 FROM every", (query,)) > COUNTED
+        # Found first: else the database could read all texts up to the last of those.
+        every = f"WITH every AS MATERIALIZED (SELECT 1 FROM words WHERE {HAS_WORDS})"
+        return self._view.count(f"{every} SELECT 1 FROM every", (query,)) > COUNTED
 
     @property
     def _is_one_word(self) -> bool:
@@ -90,7 +92,7 @@ class Frequency:
         """Return how many tasks have the words as far as the planner knows, which takes several
         words for independent."""
         if self._known_estimate is None:
-            sql = "SELECT 1 FROM words WHERE words @@ ?::tsquery"
+            sql = f"SELECT 1 FROM words WHERE {HAS_WORDS}"
             self._known_estimate = planned(self._view, sql, self._query)
         return self._known_estimate
 
@@ -108,7 +110,7 @@ class Frequency:
     def _drawn(self, most: int) -> tuple[int, int]:
         numbers = drawn(self._view.last_number(), most)
         ((found, looked_at),) = self._view.rows(
-            "SELECT count(*) FILTER (WHERE words @@ ?::tsquery), count(*) FROM words "
+            f"SELECT count(*) FILTER (WHERE {HAS_WORDS}), count(*) FROM words "
             "WHERE number = ANY (?::bigint[])",
             (self._query, array(numbers)),
         )

@@ -1,35 +1,27 @@
-"""A list of the tasks that have the words of a search, where they are some thousands.
+"""What has the words and tags of a search, as the index of words lists it.
 
-To look up each of them takes longer than to meet enough of them on a walk along an index in the
-wanted order, past tasks that are not in the list: so only few are looked up.
+A row of words has what else is asked of a task: its place in the order, whether it can be begun,
+and how many wait for it. So one statement makes a page of a list, and knows how many are in all.
 """
 
 # ruff: noqa: S608  statements are put together from this room's own constants; values are bound
 
 from collections.abc import Collection, Sequence
-from dataclasses import replace
-from functools import cached_property
 from typing import Any, NamedTuple, Protocol
 
-from ...model import Status, Wanted
-from ..sql import Where, common_conditions
-from ..store import COUNTED
-from . import limits
-from .conditions import EVERY, HAS_TAG, HAS_WORDS, IN_ROW, LISTED_TAG, Conditions, by_key, dates
-from .walk import NUMBER, WALK, WALK_UNBLOCKING, WALK_WAITING
+from ...model import Wanted
+from ..sql import Where
+from .conditions import HAS_WORDS, beside_words
 
-_EVERY_HAS_TAG = "EXISTS (SELECT 1 FROM tagged WHERE tag = ? AND tagged.number = every.number)"
-_IN_LIST = "(number IN (SELECT unnest(?::bigint[]))) IS TRUE"
+_ROW = "SELECT number, unblocks, CASE WHEN {} THEN sort_key END AS place FROM words"
+_IN_ORDER = "place"
+_UNBLOCKING = "unblocks DESC, place"
 
 
 class View(Protocol):
     """What this room needs of a view of the store."""
 
     def rows(self, sql: str, values: Any = ()) -> list[tuple[Any, ...]]: ...
-
-    def among(self, values: Collection[Any]) -> tuple[str, Any]: ...
-
-    def count(self, matches: str, values: Sequence[Any], most: int = COUNTED) -> int: ...
 
 
 def array(numbers: Collection[int]) -> str:
@@ -38,121 +30,101 @@ def array(numbers: Collection[int]) -> str:
 
 
 class First(NamedTuple):
-    """The numbers of the first matches past a place, how many match in all, and whether that is of
-    those that were looked at alone."""
+    """The numbers of the first matches past a place, and how many match in all."""
 
     numbers: list[int]
     total: int
-    is_part: bool = False
 
 
 class Listing:
     """The tasks with the words and tags of a search, and pages of those among them that fulfil its
-    conditions."""
+    other conditions."""
 
-    def __init__(self, view: View, wanted: Wanted, query: str, conditions: Conditions) -> None:
+    def __init__(self, view: View, wanted: Wanted, query: str) -> None:
         self._view = view
-        self._wanted = wanted
         self._query = query
-        self._conditions = conditions
-        self._made: dict[int, list[int] | None] = {}
-        """The lists that were made already, by up to how many they are: to find what unblocks most
-        takes one twice."""
+        self._beside = beside_words(wanted)
+        self.total: int | None = None
+        """How many match in all, where they were listed already for what else was asked."""
 
-    def numbers(self, most: int | None = None) -> list[int] | None:
-        """Return the numbers of all that have the words and tags, and the dates that leave few;
-        None where they are more than so many."""
-        most = limits.SORTED if most is None else most
-        if most not in self._made:
-            where = Where()
-            for tag in self._wanted.tags:
-                where.need(_EVERY_HAS_TAG, tag)
-            for date, value in self._dates_of_few:
-                where.need(f"(number IN (SELECT {NUMBER} FROM tasks WHERE {date})) IS TRUE", value)
-            ((found,),) = self._view.rows(
-                f"{EVERY} SELECT ARRAY(SELECT number FROM every WHERE {where} LIMIT {most + 1})",
-                (self._query, *where.values),
-            )
-            self._made[most] = found if len(found) <= most else None
-        return self._made[most]
+    def fits(self, table: str) -> tuple[str, list[Any]]:
+        """Return the condition that a task of a table matches, which is looked up by its number."""
+        row = f"SELECT {HAS_WORDS} AND {self._beside} FROM words WHERE number = {table}.number"
+        return f"({row})", [self._query, *self._beside.values]
 
-    @property
-    def is_narrowed(self) -> bool:
-        """Whether it holds tags or dates as well, and so perhaps few of those with the words."""
-        return bool(self._wanted.tags or self._dates_of_few)
+    def first(self, after: str, limit: int, most: int | None) -> First | None:
+        """Return the first matches past a sort key; None where more than so many have the words
+        and tags."""
+        return self._first(self._listed(), most, _past(after), _IN_ORDER, limit)
 
-    @property
-    def is_made(self) -> bool:
-        """Whether that list was made before, for what else was asked of the same search."""
-        return self._made.get(limits.SORTED) is not None
-
-    @cached_property
-    def _dates_of_few(self) -> list[tuple[str, str]]:
-        """The conditions of dates that so few tasks fulfil that these are listed as well."""
-        most = limits.OF_DATES
-        return [
-            (date, value)
-            for date, value in dates(self._wanted)
-            if self._view.count(f"SELECT 1 FROM tasks WHERE {date}", (value,), most) <= most
-        ]
-
-    def in_order(
-        self, numbers: list[int], after: str, limit: int, followed: int, *, count: bool
-    ) -> list[int] | None:
-        """Return the numbers of the first matches past a sort key that are met among the first so
-        many on a walk in list order, with `count` of more than a page; None where they are not
-        more than the limit."""
-        if not followed:
-            return None
-        wanted = self._wanted
-        own = replace(wanted, tags=(), waiting=False)
-        if wanted.waiting:
-            own = replace(own, status=Status.PENDING)
-        where = common_conditions(own)
-        rest = by_key(wanted)
-        if wanted.waiting:
-            rest.need("(open_blockers > 0 OR held_up = 1)")
-        source = f"{WALK_WAITING if wanted.waiting else WALK} WHERE {where} AND sort_key > ?"
-        walk = f"{source} ORDER BY sort_key LIMIT {followed}"
-        most = max(limits.MET, limit) if count else limit
-        rows = self._view.rows(
-            f"SELECT number FROM ({walk}) AS tasks WHERE {_IN_LIST} AND {rest} "
-            "ORDER BY sort_key LIMIT ?",
-            (*where.values, after, array(numbers), *rest.values, most + 1),
-        )
-        return [row[0] for row in rows] if len(rows) > limit else None
+    def first_of(self, numbers: Collection[int], after: str, limit: int) -> First:
+        """Return the first matches past a sort key among some tasks."""
+        found = self._first(self._some(numbers), None, _past(after), _IN_ORDER, limit)
+        assert found
+        return found
 
     def most_unblocking(
-        self,
-        numbers: list[int] | None,
-        after: tuple[int, str] | None,
-        limit: int,
-        followed: int | None,
+        self, after: tuple[int, str] | None, limit: int, most: int | None
     ) -> list[int] | None:
-        """Return the numbers of the first matches, what unblocks most first, that are met on a walk
-        in that order, past what is not in the list, if there is one; None where it meets too few
-        of them among the first so many."""
-        if followed == 0:
-            return None
-        wanted = self._wanted
-        met = by_key(wanted)
-        if numbers is not None:
-            met.need(_IN_LIST, array(numbers))
-        if wanted.priority:
-            level = common_conditions(wanted.only(priority=wanted.priority))
-            met.need(str(level), *level.values)
-        for tag in wanted.tags if numbers is None else ():
-            met.need(LISTED_TAG if self._conditions.can_be_listed(tag) else HAS_TAG, tag)
-        if numbers is None and wanted.words:  # last, as a text takes the longest to look up
-            met.need(HAS_WORDS.format("tasks"), self._query)
-        claims = common_conditions(replace(wanted, tags=(), priority=None))
-        if after:
-            met.need("(unblocks < ? OR (unblocks = ? AND sort_key > ?))", after[0], *after)
-        order = "ORDER BY unblocks DESC, sort_key LIMIT"
-        rows = self._view.rows(
-            f"SELECT number FROM ({WALK_UNBLOCKING} {order} ?) AS tasks "
-            f"WHERE {met} "
-            f"AND {IN_ROW.format(claims)} {order} ?",
-            (followed, *met.values, *claims.values, limit),
+        """Return the numbers of the first matches, what unblocks most first; None as `first`."""
+        found = self._first(self._listed(), most, _past_unblocks(after), _UNBLOCKING, limit)
+        return found.numbers if found else None
+
+    def most_unblocking_of(
+        self, numbers: Collection[int], after: tuple[int, str] | None, limit: int
+    ) -> list[int]:
+        """Return them among some tasks."""
+        past = _past_unblocks(after)
+        found = self._first(self._some(numbers), None, past, _UNBLOCKING, limit)
+        assert found
+        return found.numbers
+
+    def _listed(self) -> tuple[str, list[Any]]:
+        sql = f"{_ROW.format(self._beside)} WHERE {HAS_WORDS}"
+        return sql, [*self._beside.values, self._query]
+
+    def _some(self, numbers: Collection[int]) -> tuple[str, list[Any]]:
+        row = _ROW.format(f"{HAS_WORDS} AND {self._beside}")
+        values = [self._query, *self._beside.values, array(numbers)]
+        return f"{row} WHERE number = ANY (?::bigint[])", values
+
+    def _first(
+        self,
+        every: tuple[str, Sequence[Any]],
+        most: int | None,
+        past: Where,
+        order: str,
+        limit: int,
+    ) -> First | None:
+        source, values = every
+        bound = "" if most is None else f"LIMIT {most + 1}"
+        fit = "TRUE" if most is None else f"looked_at <= {most}"
+        # All are found before anything else is asked of them: the planner takes words for
+        # independent, of two that never meet it expects many, and would read all texts to meet the
+        # first. They are read up to the bound.
+        ((total, numbers),) = self._view.rows(
+            f"WITH every AS MATERIALIZED ({source}), bounded AS "
+            f"(SELECT count(*) AS looked_at FROM (SELECT 1 FROM every {bound}) AS first) "
+            f"SELECT CASE WHEN {fit} THEN (SELECT count(place) FROM every) END, "
+            f"CASE WHEN {fit} THEN ARRAY("
+            f"SELECT number FROM every WHERE {past} ORDER BY {order} LIMIT ?) END FROM bounded",
+            (*values, *past.values, limit),
         )
-        return [row[0] for row in rows] if followed is None or len(rows) == limit else None
+        if total is None:
+            return None
+        self.total = int(total)
+        return First(numbers, self.total)
+
+
+def _past(after: str) -> Where:
+    past = Where()
+    past.need("place > ?", after)
+    return past
+
+
+def _past_unblocks(after: tuple[int, str] | None) -> Where:
+    past = Where()
+    past.need("place IS NOT NULL")
+    if after:
+        past.need("(unblocks < ? OR (unblocks = ? AND place > ?))", after[0], *after)
+    return past

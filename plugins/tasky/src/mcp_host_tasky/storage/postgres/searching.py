@@ -13,26 +13,21 @@ from functools import cached_property
 from typing import Any, Protocol
 
 from ...model import Found, Status, Summary, Wanted
-from ..sql import FEW, LISTED, SOME, SUMMARY, Where, common_conditions, summary_of, told_by_row
+from ..sql import SUMMARY, Where, common_conditions, summary_of, told_by_row
 from ..store import COUNTED
 from . import frequency, limits
-from .conditions import EVERY, HAS_WORDS, Conditions, Counting, dates
+from .conditions import HAS_TAG, IN_ROW, LISTED_TAG, Conditions, Counting, by_key, dates
 from .dated import first_of_dated
 from .listing import First, Listing, array
 from .text_query import TextQuery
-from .walk import WALK, WALK_WAITING, Walk
+from .walk import NUMBER, WALK, WALK_UNBLOCKING, Walk
 
 _PAGE = 51
 """The tasks of a usual page and one more, to reckon with."""
-_FIRST_HAS_WORDS = HAS_WORDS.format("first")
 
 
 class View(frequency.View, Counting, Protocol):
     """What this room needs of a view of the store."""
-
-    def among(self, values: Collection[Any]) -> tuple[str, Any]: ...
-
-    def with_tags(self, tags: Collection[str]) -> tuple[str, list[Any]] | None: ...
 
     def summaries(self, numbers: Collection[int], wanted: Wanted) -> list[Summary]: ...
 
@@ -48,53 +43,43 @@ class Searching:
         self._view = view
         self._wanted = wanted
         self._words = TextQuery(view, wanted)
-        self._query = self._words.text
         self._frequency = frequency.Frequency(view, wanted, self._words)
-        self._conditions = Conditions(view, wanted)
-        self._listing = Listing(view, wanted, self._query, self._conditions)
+        self._conditions = Conditions(view, wanted, limits.TAG_LISTED)
+        self._listing = Listing(view, wanted, self._words.text)
 
     def page(self, after: str, limit: int, *, count: bool) -> Found:
         """Return the first `limit + 1` matches past a sort key; with `count`, their total."""
-        if not self._wanted.words:
+        if not self._words.is_needed:
             return self._without_words(after, limit, count=count)
-        if self._are_only_words:
+        if not limit and self._listing.total is not None:
+            return self._found([], self._listing.total)
+        if self._is_told_by_words:
             expected = self._frequency.share() * self._view.counted(None)
             if expected > limits.SURE and self._frequency.is_proven_common():
                 return self._found(self._walked(after, limit), COUNTED + 1)
             # Where they are more than are listed, they are more than are counted.
-            most = max(limits.SOON_MET, COUNTED)
-            found = self._listed(after, limit, count=count, most=most)
-            return found or self._found(self._walked(after, limit), COUNTED + 1)
-        if (few := self._few()) is not None:
-            return self._from_few(few, after, limit)
-        is_list_short = self._listing.is_made or self._is_list_short()
-        if is_list_short and (found := self._listed(after, limit, count=count)):
+            listed = self._listing.first(after, limit + 1, max(limits.SOON_MET, COUNTED))
+            return self._first(listed) or self._found(self._walked(after, limit), COUNTED + 1)
+        if found := self._first(self._listed(after, limit)):
             return found
         return self._examined(after, limit) if count else self._found(self._walked(after, limit))
 
     def most_unblocking(self, after: tuple[int, str] | None, limit: int) -> list[int] | Where:
         """Return the numbers of the first matches, what unblocks most first; or the conditions,
         where they are to be looked for among all tasks."""
-        numbers = None
-        if self._wanted.words:
-            numbers = self._listing.numbers() if self._is_list_short() else None
-        else:
-            numbers = self._few()
+        if self._words.is_needed:
+            return self._unblocking_with_words(after, limit)
+        numbers = self._few()
         is_ready = self._wanted.ready_for is not None  # as all are that the index has
-        if is_ready and (numbers is None or len(numbers) > limits.LOOKED_FOR):
-            listed = numbers if self._wanted.words else None
-            followed = self._followed(listed, limit)
-            page = self._listing.most_unblocking(listed, after, limit, followed)
-            if page is None and numbers is None and (self._wanted.words or self._wanted.tags):
-                page = self._listing.most_unblocking(listed, after, limit, None)
-            if page is not None:
-                return page
+        if is_ready and (numbers is None or len(numbers) > limits.FEW):
+            # The rarer the tag, the further a walk goes: the last one to its end.
+            for followed in (limits.FOLLOWED, None) if self._wanted.tags else (limits.FOLLOWED,):
+                page = self._walked_by_unblocks(after, limit, followed)
+                if len(page) == limit or followed is None:
+                    return page
+        where = self._conditions.rest()
         if numbers is None:
-            where = self._conditions.rest()
-            if self._wanted.words:
-                where.need(HAS_WORDS.format("tasks"), self._query)
             return where
-        where = self._rest_of_list() if self._wanted.words else self._conditions.rest()
         if after:
             where.need("(unblocks < ? OR (unblocks = ? AND sort_key > ?))", after[0], *after)
         near, value = self._looked_up(numbers, "unblocks, sort_key, number, status")
@@ -108,175 +93,149 @@ class Searching:
     # Words
 
     @property
-    def _are_only_words(self) -> bool:
+    def _is_told_by_words(self) -> bool:
         """Whether nothing is wanted but what the index of words has."""
         wanted = self._wanted
-        return wanted == wanted.only(words=wanted.words, status=wanted.status)
+        told = wanted.only(words=wanted.words, tags=wanted.tags, status=wanted.status)
+        return wanted == told
 
-    def _is_list_short(self) -> bool:
-        """Whether a list of all that have the words is made sooner than a page of matches is met
-        on a walk that looks up texts. What each takes is reckoned in entries of the list."""
+    def _listed(self, after: str, limit: int) -> First | None:
+        """Return the first of a list of all that have the words, or of few that another condition
+        leaves; None where they are met sooner on a walk."""
+        most = self._most_listed(_PAGE)
+        if most == limits.SORTED and (found := self._listing.first(after, limit + 1, most)):
+            return found
+        if (few := self._few()) is not None:
+            return self._listing.first_of(few, after, limit + 1)
+        return self._listing.first(after, limit + 1, most) if most > limits.SORTED else None
+
+    def _most_listed(self, page: int) -> int:
+        """Return up to how many that have the words are listed to make a page of so many matches;
+        none where these are met sooner on a walk that looks up texts. What each takes is reckoned
+        in entries of the list."""
         all_tasks = max(1, self._view.counted(None))
         expected = max(1.0, self._frequency.share() * all_tasks)
-        if expected > (limits.LISTED if self._listing.is_narrowed else limits.SORTED):
-            return False
-        having = self._having(all_tasks)
-        texts = _PAGE * all_tasks / expected
-        walk = texts * (limits.TEXT_TAKES + limits.STEP_TAKES * all_tasks / having)
-        if having <= limits.CANDIDATES:
-            walk = min(walk, texts * limits.TEXT_TAKES + having * limits.LOOK_UP_TAKES)
-        return limits.LIST_TAKES + expected <= walk
-
-    def _having(self, all_tasks: int) -> int:
-        """Return about how many tasks have the rarest of the tags and dates, as far as the planner
-        knows; all where none are wanted."""
-        tagged = "SELECT 1 FROM tagged WHERE tag = ?"
-        counts = [frequency.planned(self._view, tagged, tag) for tag in self._wanted.tags]
-        return max(1, min([all_tasks, *counts, *self._frequency.dated.values()]))
-
-    def _listed(
-        self, after: str, limit: int, *, count: bool, most: int | None = None
-    ) -> Found | None:
-        """Return the page, and the total, among a list of all that have the words; None where they
-        are too many."""
-        listed = self._first_listed(after, limit, count=count, most=most)
-        return self._found(listed.numbers, listed.total, is_part=listed.is_part) if listed else None
-
-    def _first_listed(
-        self, after: str, limit: int, *, count: bool, most: int | None = None
-    ) -> First | None:
-        numbers = self._listing.numbers(most)
-        if numbers is None:
-            return None
-        is_all = self._are_only_words
-        if len(numbers) > limits.LOOKED_FOR:
-            followed = self._followed(numbers, limit)
-            met = self._listing.in_order(
-                numbers, after, limit, followed, count=count and not is_all
-            )
-            if met:
-                total = len(numbers) if is_all else len(met)
-                return First(met[: limit + 1], total, is_part=not is_all)
-        return self._first_of_few(numbers, after, limit, has_words=True)
-
-    def _rest_of_list(self) -> Where:
-        """Return the conditions that are not looked at when a list is made."""
-        return Conditions(self._view, replace(self._wanted, tags=())).rest()
-
-    def _followed(self, numbers: Collection[int] | None, limit: int) -> int:
-        """Return how many entries of an index are followed to meet a page of those listed: none
-        where it is expected sooner from looking up all, for no longer than that takes."""
-        if numbers is None:
-            return limits.FOLLOWED
-        expected = (limit + 1) * self._view.counted(self._wanted.status) / len(numbers)
-        affordable = len(numbers) * limits.STEPS_OF_LOOK_UP
-        if expected / self._share_of_new() > affordable:
+        if expected <= limits.SORTED:
+            return limits.SORTED
+        if expected > limits.LISTED:
             return 0
-        return min(limits.FOLLOWED, affordable, max(limits.FOLLOWED // 2, int(expected * 1.5)))
+        having = max(1, min([all_tasks, *self._frequency.dated.values()]))
+        texts = page * (having if self._words.has_months else all_tasks) / expected
+        walk = texts * (limits.TEXT_TAKES + limits.STEP_TAKES * all_tasks / having)
+        return limits.LISTED if limits.LIST_TAKES + expected <= walk else 0
 
-    def _share_of_new(self) -> float:
-        """Return about which part of the tasks is as new as is wanted, where that says how many are
-        met on a walk: those that are open are mostly new."""
-        wanted = self._wanted
-        is_open = wanted.status or wanted.waiting or wanted.ready_for is not None
-        if not wanted.created_after or is_open:
-            return 1.0
-        return max(1, self._frequency.dated[wanted.created_after]) / max(
-            1, self._view.counted(None)
-        )
+    def _unblocking_with_words(self, after: tuple[int, str] | None, limit: int) -> list[int]:
+        listing = self._listing
+        if most := self._most_listed(limit):
+            page = listing.most_unblocking(after, limit, most)
+            if page is not None:
+                return page
+        if (few := self._few()) is not None:
+            return listing.most_unblocking_of(few, after, limit)
+        if self._wanted.ready_for is not None:
+            page = self._walked_by_unblocks(after, limit, limits.FOLLOWED)
+            if len(page) == limit:
+                return page
+        found = listing.most_unblocking(after, limit, None)
+        assert found is not None
+        return found
 
     def _examined(self, after: str, limit: int) -> Found:
         """Return the page, and the total among the first tasks in list order."""
         walk = self._walk_in_order
+        fits, bound = self._listing.fits("first")
         ((walked, end, looked_at, last, total, page),) = self._view.rows(
-            f"WITH walked AS MATERIALIZED ({walk.source} LIMIT {walk.most + 1}), "
+            f"WITH walked AS MATERIALIZED ({walk.source} LIMIT {limits.LOOKED_AT + 1}), "
             "first AS MATERIALIZED (SELECT sort_key, number FROM walked AS tasks "
             f"WHERE {walk.rest} ORDER BY sort_key LIMIT {limits.TEXTS + 1}), "
-            f"hits AS MATERIALIZED (SELECT sort_key, number FROM first WHERE {_FIRST_HAS_WORDS}) "
+            f"hits AS MATERIALIZED (SELECT sort_key, number FROM first WHERE {fits}) "
             "SELECT (SELECT count(*) FROM walked), (SELECT max(sort_key) FROM walked), "
             "(SELECT count(*) FROM first), (SELECT max(sort_key) FROM first), "
             "(SELECT count(*) FROM hits), "
             "ARRAY(SELECT number FROM hits ORDER BY sort_key LIMIT ?)",
-            (*walk.values, after, *walk.rest.values, self._query, limit + 1),
+            (*walk.values, after, *walk.rest.values, *bound, limit + 1),
         )
-        is_part = walked > walk.most or looked_at > limits.TEXTS
+        is_part = walked > limits.LOOKED_AT or looked_at > limits.TEXTS
         if is_part and len(page) <= limit:
             page += self._walked(last if looked_at > limits.TEXTS else end, limit - len(page))
         return self._found(page, total, is_part=is_part)
 
     def _walked(self, after: str, limit: int) -> list[int]:
-        """Return the numbers of the first tasks past a sort key that match, by a walk in order."""
-        page = self._walk(after, limit, limits.WALKED)
-        if len(page) > limit:
-            return page
-        found = self._first_listed(after, limit, count=False, most=LISTED)
-        return found.numbers if found else self._joined(after, limit)
-
-    def _joined(self, after: str, limit: int) -> list[int]:
-        """Return the numbers of matches of words that very many have, though few with the other
-        conditions: all that have them are joined with all that fulfil these."""
+        """Return the numbers of the first tasks past a sort key that match, by a walk in order; of
+        a list of all that have the words, where the walk meets too few."""
         walk = self._walk_in_order
-        rows = self._view.rows(
-            f"{EVERY}, first AS MATERIALIZED "
-            f"(SELECT sort_key, number FROM ({walk.source}) AS tasks "
-            f"WHERE {walk.rest}) "  # with an order of its own, it would be compared one by one
-            "SELECT number FROM first JOIN every USING (number) ORDER BY sort_key LIMIT ?",
-            (self._query, *walk.values, after, *walk.rest.values, limit + 1),
-        )
-        return [row[0] for row in rows]
-
-    def _walk(self, after: str, limit: int, most: int) -> list[int]:
-        """Return the numbers of matches among the first so many tasks with the other conditions, if
-        these are met within some steps."""
-        walk = self._walk_in_order
+        fits, bound = self._listing.fits("first")
         rows = self._view.rows(
             "SELECT number FROM (SELECT sort_key, number "
             f"FROM ({walk.source} LIMIT {limits.STEPS}) AS tasks "
-            f"WHERE {walk.rest} ORDER BY sort_key LIMIT ?) AS first WHERE {_FIRST_HAS_WORDS} "
-            "ORDER BY sort_key LIMIT ?",
-            (*walk.values, after, *walk.rest.values, most, self._query, limit + 1),
+            f"WHERE {walk.rest} ORDER BY sort_key LIMIT {self._texts(limit)}) AS first "
+            f"WHERE {fits} ORDER BY sort_key LIMIT ?",
+            (*walk.values, after, *walk.rest.values, *bound, limit + 1),
         )
-        return [row[0] for row in rows]
+        if len(rows) > limit:
+            return [row[0] for row in rows]
+        found = self._listing.first(after, limit + 1, None)
+        assert found
+        return found.numbers
+
+    def _texts(self, limit: int) -> int:
+        """Return how many texts are looked up on a walk: twice those that are expected to meet so
+        many matches, within bounds."""
+        expected = 2 * (limit + 1) / max(self._frequency.share(), 1 / limits.MOST_WALKED)
+        return min(limits.MOST_WALKED, max(limits.WALKED, int(expected)))
 
     @cached_property
     def _walk_in_order(self) -> Walk:
-        if candidates := self._candidates():
-            numbers, bound = candidates
-            where, rest = self._conditions.told_apart()
-            # Found before they are sorted: else the database could walk all tasks.
-            named = f"SELECT sort_key, number FROM tasks WHERE number = ANY (ARRAY({numbers}))"
-            near = f"WITH near AS MATERIALIZED ({named} AND {where}) SELECT * FROM near"
-            source = f"{near} WHERE sort_key > ? ORDER BY sort_key"
-            most = limits.LOOKED_UP if rest else limits.CANDIDATES
-            return Walk(source, [*bound, *where.values], rest, most)
         wanted = self._wanted
-        own = replace(wanted, tags=(), waiting=False)
+        own = replace(wanted, words=(), tags=(), waiting=False)
         if wanted.waiting:
             own = replace(own, status=Status.PENDING)
         where = common_conditions(own)
-        source = f"{WALK_WAITING if wanted.waiting else WALK} WHERE {where} AND sort_key > ?"
-        rest = self._conditions.later(is_walk=True)
-        if wanted.waiting:
-            rest.need("(open_blockers > 0 OR held_up = 1)")
-        is_listed = not wanted.waiting and all(map(self._conditions.can_be_listed, wanted.tags))
-        most = limits.LOOKED_AT if is_listed else limits.LOOKED_UP
-        return Walk(f"{source} ORDER BY sort_key", where.values, rest, most)
+        for date, value in dates(wanted):
+            most = limits.CANDIDATES
+            if self._view.count(f"SELECT 1 FROM tasks WHERE {date}", (value,), most) <= most:
+                # Found before they are sorted: else the database could walk all tasks.
+                dated = f"SELECT sort_key, status, {NUMBER} FROM tasks WHERE {date} OFFSET 0"
+                where = common_conditions(own.only(status=own.status, priority=own.priority))
+                source = f"SELECT sort_key, number FROM ({dated}) AS tasks WHERE {where}"
+                values = [value, *where.values]
+                break
+        else:
+            source, values = f"{WALK} WHERE {where}", where.values
+        ordered = f"{source} AND sort_key > ? ORDER BY sort_key"
+        return Walk(ordered, values, by_key(wanted))
 
-    def _candidates(self) -> tuple[str, list[Any]] | None:
-        """Return the SELECT of the numbers of tasks that fulfil the rarest condition besides the
-        words, where they can be sorted sooner than all tasks can be walked."""
-        counts = []
-        for sql, values, _ in self._probes():
-            count = self._view.count(sql, values, limits.CANDIDATES)
-            counts.append((count, sql, list(values)))
-        count, sql, bound = min(counts, default=(limits.CANDIDATES + 1, "", []))
-        return (sql, bound) if count <= limits.CANDIDATES else None
+    def _walked_by_unblocks(
+        self, after: tuple[int, str] | None, limit: int, followed: int | None
+    ) -> list[int]:
+        """Return the numbers of the first matches that are met among so many entries of the index
+        of what is ready, what unblocks most first."""
+        wanted = self._wanted
+        met = by_key(wanted)
+        met.add(common_conditions(wanted.only(priority=wanted.priority)))
+        claims = common_conditions(replace(wanted, tags=(), priority=None))
+        if self._words.is_needed:
+            fits, bound = self._listing.fits("tasks")
+            met.need(fits, *bound)
+        else:
+            for tag in wanted.tags:
+                met.need(LISTED_TAG if self._conditions.can_be_listed(tag) else HAS_TAG, tag)
+            met.need(IN_ROW.format(claims), *claims.values)
+        if after:
+            met.need("(unblocks < ? OR (unblocks = ? AND sort_key > ?))", after[0], *after)
+        order = "ORDER BY unblocks DESC, sort_key LIMIT"
+        rows = self._view.rows(
+            f"SELECT number FROM ({WALK_UNBLOCKING} {order} ?) AS tasks WHERE {met} {order} ?",
+            (followed, *met.values, limit),
+        )
+        return [row[0] for row in rows]
 
     # No words
 
     def _without_words(self, after: str, limit: int, *, count: bool) -> Found:
         if (few := self._few()) is not None:
-            return self._from_few(few, after, limit)
+            found = self._first_of_few(few, after, limit)
+            return self._found(found.numbers, found.total)
         where = self._conditions.all()
         total, is_part = self._total(where) if count else (0, False)
         met = self._met(after, limit)
@@ -337,42 +296,30 @@ class Searching:
     # Conditions that few tasks fulfil
 
     def _few(self) -> list[int] | None:
-        """Return the numbers that one of the conditions leaves, when they are few."""
+        """Return the numbers that one of the conditions besides words leaves, when they are few."""
         wanted = self._wanted
         if wanted.claimed_by is not None or wanted.held_by is not None or wanted.held:
             held = "SELECT number FROM tasks WHERE claimed_until > ?"
-            found = self._view.rows(f"{held} LIMIT {SOME + 1}", (wanted.now,))
-            if len(found) <= SOME:
+            found = self._view.rows(f"{held} LIMIT {limits.SOME + 1}", (wanted.now,))
+            if len(found) <= limits.SOME:
                 return [row[0] for row in found]
-        for sql, values, few in self._probes():
+        for sql, values in self._probes():
             # To count them, an index is enough: no task is read where they are many.
-            if self._view.count(sql, values, few) <= few:
-                return [row[0] for row in self._view.rows(f"{sql} LIMIT {few}", values)]
+            if self._view.count(sql, values, limits.FEW) <= limits.FEW:
+                return [row[0] for row in self._view.rows(f"{sql} LIMIT {limits.FEW}", values)]
         return None
 
-    def _probes(self) -> Iterator[tuple[str, Sequence[Any], int]]:
-        """Return the SELECTs of numbers that may be few, with their values, and how few."""
-        wanted = self._wanted
-        for date, value in dates(wanted):
-            yield f"SELECT number FROM tasks WHERE {date}", (value,), FEW
-        for tag in wanted.tags:
-            yield "SELECT number FROM tagged WHERE tag = ?", (tag,), FEW
-        if together := self._view.with_tags(wanted.tags):
-            yield *together, SOME
+    def _probes(self) -> Iterator[tuple[str, Sequence[Any]]]:
+        """Return the SELECTs of numbers that may be few, with their values."""
+        for date, value in dates(self._wanted):
+            yield f"SELECT number FROM tasks WHERE {date}", (value,)
+        if not self._words.is_needed:
+            for tag in self._wanted.tags:
+                yield "SELECT number FROM tagged WHERE tag = ?", (tag,)
 
-    def _from_few(self, numbers: Collection[int], after: str, limit: int) -> Found:
-        """Return the page, and the total, of those among a few tasks that match."""
-        found = self._first_of_few(numbers, after, limit)
-        return self._found(found.numbers, found.total)
-
-    def _first_of_few(
-        self, numbers: Collection[int], after: str, limit: int, *, has_words: bool = False
-    ) -> First:
-        """Return the first of those among a few tasks that match; `has_words` says that these are
-        a list of those with the words and tags."""
-        rest = self._rest_of_list() if has_words else self._conditions.rest()
-        if self._wanted.words and not has_words:
-            rest.need(HAS_WORDS.format("tasks"), self._query)
+    def _first_of_few(self, numbers: Collection[int], after: str, limit: int) -> First:
+        """Return the first of those among a few tasks that match."""
+        rest = self._conditions.rest()
         near, value = self._looked_up(numbers, "sort_key, number, status")
         page = self._view.rows(
             f"WITH near AS MATERIALIZED ({near}), few AS MATERIALIZED "
@@ -390,6 +337,9 @@ class Searching:
         if common_conditions(told_by_row(self._wanted)):
             columns += ", open_blockers, held_up, claimant, claimed_until, holder"
         return f"SELECT {columns} FROM tasks WHERE number = ANY (?::bigint[])", array(numbers)
+
+    def _first(self, first: First | None) -> Found | None:
+        return self._found(first.numbers, first.total) if first else None
 
     def _found(self, page: list[int], total: int = 0, *, is_part: bool = False) -> Found:
         return self._view.found(self._summaries(page), total, self._wanted, is_part=is_part)

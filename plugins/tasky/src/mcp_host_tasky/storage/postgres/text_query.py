@@ -1,13 +1,13 @@
-"""Words as PostgreSQL's text searches."""
+"""Words, tags and a status as PostgreSQL's text searches."""
 
 from collections.abc import Sequence
 from typing import Any, Protocol
 
-from ...model import SHORTEST_PREFIX, Wanted
-from ..sql import status_word
+from ...model import SHORTEST_PREFIX, Status, Wanted
+from ..sql import status_word, tag_word
+from . import limits
+from .lexemes import LONGEST_WORD, months_lexemes
 
-LONGEST_WORD = 500
-"""A longer word is cut, to fit into an index."""
 _BEGINNINGS = 3
 
 
@@ -20,16 +20,27 @@ class KnownWords(Protocol):
 
 
 class TextQuery:
-    """The text search of a search's words and status: each word is the beginning of a word."""
+    """The text search of a search's words and tags, and of what else the index of words has: each
+    word is the beginning of a word. There is none where a walk through all tasks finds what is
+    wanted as soon: without words, and with one tag at most."""
 
     def __init__(self, view: KnownWords, wanted: Wanted) -> None:
         self._view = view
         self._wanted = wanted
         self._known: dict[str, list[str] | None] = {}
+        self.is_needed = bool(wanted.words) or len(wanted.tags) > 1
+        self.has_months = False
+        """Whether it leaves no more than some months before what is new enough."""
+        self.text = ""
+        if not self.is_needed:
+            return
         for word in wanted.words:
             if len(word) >= SHORTEST_PREFIX:
                 self._known[word] = view.known(word[:LONGEST_WORD])
-        self.text = self._joined(self._known) if wanted.words else ""
+        months = self._months()
+        self.has_months = bool(months)
+        self._beside = [_one_of(months)] if months else []
+        self.text = self._joined(self._known)
 
     @property
     def is_spelt_out(self) -> bool:
@@ -48,8 +59,20 @@ class TextQuery:
 
     def _joined(self, known: dict[str, list[str] | None]) -> str:
         wanted = self._wanted
-        status = [f"'{status_word(wanted.status)}'"] if wanted.status else []
-        return " & ".join([*status, *(_one_of(word, known) for word in wanted.words)])
+        statuses = {wanted.status} if wanted.status else set()
+        if wanted.waiting or wanted.ready_for is not None:
+            statuses.add(Status.PENDING)
+        whole = [*map(status_word, sorted(statuses)), *map(tag_word, wanted.tags)]
+        words = [_beginning(word, known) for word in wanted.words]
+        return " & ".join([*(f"'{one}'" for one in whole), *self._beside, *words])
+
+    def _months(self) -> list[str]:
+        """Return the months of what is new enough, where these are few."""
+        after = self._wanted.created_after
+        if not after:
+            return []
+        ((last,),) = self._view.rows("SELECT max(created_at) FROM tasks")
+        return months_lexemes(after, last or after, limits.MONTHS)
 
     def _frequent(self, beginning: str) -> list[str]:
         """Return words that begin so and that many tasks have, as far as the planner knows."""
@@ -62,7 +85,7 @@ class TextQuery:
         return [row[0] for row in self._view.rows(sql, (beginning, _BEGINNINGS))]
 
 
-def _one_of(word: str, known: dict[str, list[str] | None]) -> str:
+def _beginning(word: str, known: dict[str, list[str] | None]) -> str:
     """Return what matches a word, or all known words that begin so: a true prefix has the
     database list all tasks of each before it looks at the next condition."""
     cut = word[:LONGEST_WORD]
@@ -71,5 +94,9 @@ def _one_of(word: str, known: dict[str, list[str] | None]) -> str:
     spelt = known[word]
     if spelt is None:
         return f"'{cut}':*"
-    words = " | ".join(f"'{one}'" for one in spelt or [cut])
-    return f"({words})"
+    return _one_of(spelt or [cut])
+
+
+def _one_of(lexemes: Sequence[str]) -> str:
+    joined = " | ".join(f"'{one}'" for one in lexemes)
+    return f"({joined})"

@@ -12,13 +12,15 @@ import psycopg
 
 from ...model import Found, Summary, Task, Wanted
 from ..readiness import IS_PENDING
-from ..sql import Reworded, SqlView, Where, indexed, is_status, reworded
+from ..sql import SqlView, Where, told_misplaced
 from ..store import Changes
+from .lexemes import lexemes_of, month_lexeme, plain, relexed
 from .searching import Searching
-from .text_query import LONGEST_WORD
 
 # So many rows go to the server in one statement.
 _ROWS = 1_000
+IS_READY = "({0}.status = 'pending' AND {0}.open_blockers = 0 AND {0}.held_up = 0)"
+"""Whether nothing that a task waits for is open."""
 _VECTOR = "array_to_tsvector(string_to_array({}, ' '))"
 
 
@@ -102,20 +104,25 @@ class PostgresView(SqlView):
     def each(self, values: Collection[Any]) -> tuple[str, Any]:
         return "unnest(?::text[]) AS one (value)", list(values)
 
+    def words_from(self, task: Task) -> tuple[Any, ...]:
+        return (*super().words_from(task), month_lexeme(task.created_at))
+
     def put_words(self, tasks: list[Task]) -> None:
-        cut = [(task.number, indexed(task).split()) for task in tasks]
-        for part in _as_json(("number", "text"), [(number, _joined(one)) for number, one in cut]):
+        every = [(task, lexemes_of(task)) for task in tasks]
+        rows = [(one.number, one.sort_key, one.is_open, " ".join(found)) for one, found in every]
+        for part in _as_json(("number", "sort_key", "is_ready", "text"), rows):
             self.rows_of(
-                "INSERT INTO words (number, words) "
-                f"SELECT number, {_VECTOR.format('text')} FROM json_to_recordset(?::json) "
-                "AS given (number bigint, text text)",
+                "INSERT INTO words (number, sort_key, is_ready, words) "
+                f"SELECT number, sort_key, is_ready, {_VECTOR.format('text')} "
+                "FROM json_to_recordset(?::json) "
+                "AS given (number bigint, sort_key text, is_ready boolean, text text)",
                 (part,),
             )
-        self._learn({word for _, words in cut for word in words})
+        self._learn(set().union(*(found for _, found in every)))
 
     def replace_words(self, pairs: list[tuple[Task, Task]]) -> None:
-        changes = [change for pair in pairs if any((change := _reworded(*pair))[1:])]
-        rows = [(number, _joined(gone), _joined(new)) for number, gone, new in changes]
+        changes = [change for pair in pairs if any((change := relexed(*pair))[1:])]
+        rows = [(one.number, " ".join(one.gone), " ".join(one.new)) for one in changes]
         for part in _as_json(("number", "gone", "new"), rows):
             self.rows_of(
                 "UPDATE words SET words = "
@@ -124,16 +131,24 @@ class PostgresView(SqlView):
                 "AS other (number bigint, gone text, new text) WHERE words.number = other.number",
                 (part,),
             )
-        self._learn({word for change in changes for word in change.new})
+        self._learn(set().union(*(change.new for change in changes)))
 
     def _learn(self, met: set[str]) -> None:
-        words = sorted(word for word in met if not is_status(word))
-        if words:
+        if words := plain(met):
             self.rows_of(
                 "INSERT INTO vocabulary SELECT unnest(string_to_array(?, ' ')) "
                 "ON CONFLICT DO NOTHING",
-                (_joined(words),),
+                (" ".join(words),),
             )
+
+    def misplaced(self) -> list[str]:
+        """Say of how many tasks other things stand beside their words than in their own rows."""
+        row = f"tasks.sort_key, tasks.unblocks, {IS_READY.format('tasks')}"
+        kept = "words.sort_key, words.unblocks, words.is_ready"
+        joined = "tasks LEFT JOIN words USING (number)"
+        sql = f"SELECT count(*) FROM {joined} WHERE ({row}) IS DISTINCT FROM ({kept})"
+        ((count,),) = self.rows(sql)
+        return told_misplaced(count)
 
     def drop_words(self, numbers: list[int]) -> None:
         self.run("DELETE FROM words WHERE number = ?", [(number,) for number in numbers])
@@ -167,19 +182,6 @@ class PostgresView(SqlView):
         if self._last is None or self._last[0] != wanted:
             self._last = (wanted, Searching(self, wanted))
         return self._last[1]
-
-
-def _reworded(old: Task, new: Task) -> Reworded:
-    """Compare a task's words; where one is cut that it loses, another may be cut to the same."""
-    change = reworded(old, new)
-    if any(len(word) > LONGEST_WORD for word in change.gone):
-        return Reworded(new.number, set(indexed(old).split()), set(indexed(new).split()))
-    return change
-
-
-def _joined(words: Iterable[str]) -> str:
-    """Return the words as one text, each short enough for an index."""
-    return " ".join(word[:LONGEST_WORD] for word in words)
 
 
 def _as_json(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> Iterator[str]:

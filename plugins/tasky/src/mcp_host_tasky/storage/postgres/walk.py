@@ -13,8 +13,6 @@ _KEYS = (
     "holder FROM tasks) AS tasks"
 )
 WALK = f"SELECT sort_key, number {_KEYS}"
-WALK_WAITING = f"SELECT sort_key, number, open_blockers, held_up {_KEYS}"
-
 WALK_UNBLOCKING = (
     f"SELECT unblocks, sort_key, number FROM (SELECT unblocks, sort_key, {NUMBER} FROM tasks "
     "WHERE status = 'pending' AND open_blockers = 0 AND held_up = 0) AS tasks"
@@ -23,9 +21,8 @@ WALK_UNBLOCKING = (
 
 class Walk(NamedTuple):
     """A SELECT of tasks in list order, past a sort key that is its last value, the conditions that
-    are looked at after it, and after how many tasks a count ends."""
+    are looked at after it."""
 
     source: str
     values: list[Any]
     rest: Where
-    most: int

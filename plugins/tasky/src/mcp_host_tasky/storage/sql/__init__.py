@@ -1,31 +1,32 @@
 """What the two SQL stores share."""
 
 from .counters import miscounted
-from .damage import damaged_rows
+from .damage import damaged_rows, told_misplaced
 from .drawing import are_surely_more, drawn
 from .rows import SUMMARY, summary_of
 from .tables import STEPS, TABLES, VERSION, steps_from
-from .view import EXPANSIONS, FEW, LISTED, SOME, SqlView
-from .where import Where, common_conditions, told_by_row
+from .view import EXPANSIONS, SqlView
+from .where import LIVE, NOBODY, Where, common_conditions, told_by_row
 from .words import (
     STATUS_SIGN,
+    TAG_SIGN,
     Reworded,
     indexed,
-    is_status,
     reworded,
     says,
     status_word,
+    tag_word,
 )
 
 __all__ = [
     "EXPANSIONS",
-    "FEW",
-    "LISTED",
-    "SOME",
+    "LIVE",
+    "NOBODY",
     "STATUS_SIGN",
     "STEPS",
     "SUMMARY",
     "TABLES",
+    "TAG_SIGN",
     "VERSION",
     "Reworded",
     "SqlView",
@@ -35,12 +36,13 @@ __all__ = [
     "damaged_rows",
     "drawn",
     "indexed",
-    "is_status",
     "miscounted",
     "reworded",
     "says",
     "status_word",
     "steps_from",
     "summary_of",
+    "tag_word",
     "told_by_row",
+    "told_misplaced",
 ]

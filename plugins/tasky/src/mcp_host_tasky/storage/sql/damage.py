@@ -27,6 +27,13 @@ def damaged_rows(view: View) -> list[str]:
     return [*found, "A copy of all that can be read: tasky backup."] if found else []
 
 
+def told_misplaced(count: int) -> list[str]:
+    """Say of so many tasks that what stands of them beside their rows is something else."""
+    if not count:
+        return []
+    return [f"The index of places is wrong for {count} tasks. A copy has it right: tasky backup."]
+
+
 def _every(view: View, columns: str, table: str, key: str, at: int) -> Iterator[tuple[Any, ...]]:
     """Give the rows of a table by their number, which is so far on in a row."""
     after = -1

@@ -29,15 +29,6 @@ from .rows import (
 )
 from .where import Where
 
-FEW = 2_000
-"""Up to this many matches are fetched and sorted; more are met soon on a walk in list order."""
-SOME = 5_000
-"""Up to so many tasks are fetched that have several tags, or are held: a walk past all others could
-go on to its end."""
-LISTED = 60_000
-"""Up to so many tasks with the rarest of several tags are looked at for the others."""
-SAMPLE = 500
-"""So many of the tasks with a tag are looked at to guess how many have others as well."""
 EXPANSIONS = 50
 """Up to so many words that begin alike are spelt out in a search."""
 _ANSWER = "key, fingerprint, answer, at"
@@ -93,7 +84,7 @@ class SqlView:
 
     def words_from(self, task: Task) -> tuple[Any, ...]:
         """Return what of a task the words come from that it is found by."""
-        return task.name, task.details, task.status
+        return task.name, task.details, task.status, task.tags
 
     def put_words(self, tasks: list[Task]) -> None:
         """Have new tasks found by their words; they come by number."""
@@ -290,26 +281,6 @@ class SqlView:
         columns = f"{SUMMARY}, details" if wanted.words else SUMMARY
         sql = f"SELECT {columns} FROM tasks WHERE number {clause} ORDER BY sort_key"
         return [summary_of(row, wanted) for row in self.rows(sql, (value,))]
-
-    def with_tags(self, tags: Collection[str]) -> tuple[str, list[Any]] | None:
-        """Return the SELECT of the numbers of tasks with all of several tags, the rarest one first;
-        None where too many have that one."""
-        if len(tags) < 2:
-            return None
-        sql = "SELECT 1 FROM tagged WHERE tag = ?"
-        counts = sorted((self.count(sql, (tag,), LISTED), tag) for tag in tags)
-        if counts[0][0] > LISTED:
-            return None
-        also = "EXISTS (SELECT 1 FROM tagged AS two WHERE two.tag = ? AND two.number = one.number)"
-        where = " AND ".join(["one.tag = ?", *[also] * (len(counts) - 1)])
-        values = [tag for _, tag in counts]
-        # Where many of the first have the other tags too, to look all of them up is in vain.
-        first = f"SELECT tag, number FROM tagged WHERE tag = ? LIMIT {SAMPLE}"
-        share = f"SELECT count(*) FROM ({first}) AS one WHERE {where}"
-        ((both,),) = self.rows(share, (values[0], *values))
-        if both * counts[0][0] > 2 * SOME * SAMPLE:
-            return None
-        return f"SELECT number FROM tagged AS one WHERE {where}", values
 
     def count(self, matches: str, values: Sequence[Any], most: int = COUNTED) -> int:
         """Return how many rows a SELECT has, at most one more than so many."""

@@ -6,7 +6,8 @@ from typing import Any
 from ...model import Wanted
 
 LIVE = "claimed_until > ? AND claimed_until <= ?"
-_NOBODY = "nobody"  # a claim without a holder has an empty one, which must not be the caller's
+NOBODY = "nobody"
+"""Who holds nothing: a claim without a holder has an empty one, which must not be the caller's."""
 
 
 class Where:
@@ -44,7 +45,7 @@ def common_conditions(wanted: Wanted) -> Where:
             "(claimed_until IS NULL OR claimed_until <= ? OR claimed_until > ? OR holder = ?)",
             wanted.now,
             wanted.latest_lease,
-            wanted.ready_for or _NOBODY,
+            wanted.ready_for or NOBODY,
         )
     if wanted.claimed_by is not None:
         where.need(f"{LIVE} AND claimant = ?", wanted.now, wanted.latest_lease, wanted.claimed_by)

@@ -1,12 +1,18 @@
 """The words that tasks are found by."""
 
+import re
 from collections.abc import Collection
+from functools import lru_cache
 from typing import NamedTuple
 
 from ...model import SHORTEST_PREFIX, Status, Task, fold, words_of, written
 
 STATUS_SIGN = "·"
 """What the word of a status begins with: neither letter nor digit, so no word of a text does."""
+TAG_SIGN = "§"
+"""What the word of a tag begins with."""
+_SEPARATING = re.compile(r"[\x00-/:-@\[-`{-\x7f·]")
+"""What an index takes for the end of a word; and the sign that stands for these in a tag."""
 
 
 def says(text: str, words: Collection[str]) -> bool:
@@ -72,5 +78,7 @@ def status_word(status: Status) -> str:
     return STATUS_SIGN + status.value
 
 
-def is_status(word: str) -> bool:
-    return word.startswith(STATUS_SIGN)
+@lru_cache(maxsize=10_000)
+def tag_word(tag: str) -> str:
+    """Return a tag as one word; another tag has another one."""
+    return TAG_SIGN + _SEPARATING.sub(lambda sign: f"·{ord(sign.group()):02x}", tag)

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple, Protocol
 
 from ...model import SHORTEST_PREFIX, Status, Wanted
-from ..sql import are_surely_more, status_word
+from ..sql import are_surely_more, status_word, tag_word
 from . import begun
 from .begun import one_of
-from .texts import beginning_word, fits, needles, tag_word
+from .texts import beginning_word, fits, needles
 
 SPELT = 400
 """Up to so many words that begin alike are spelt out to look for what is new: FTS5 passes what is

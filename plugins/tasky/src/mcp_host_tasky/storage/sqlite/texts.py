@@ -5,19 +5,14 @@ So the index itself finds what has words and tags, which is sooner done than to 
 of tasks, and a beginning of three letters is one list, even where thousands of words begin so.
 """
 
-import re
 from collections.abc import Collection, Iterable, Sequence
-from functools import lru_cache
 from typing import NamedTuple
 
 from ...model import SHORTEST_PREFIX, Task, Wanted
-from ..sql import STATUS_SIGN, indexed, reworded
+from ..sql import STATUS_SIGN, TAG_SIGN, indexed, reworded, tag_word
 
-_TAG = "§"
 _BEGINNING = "¬"
-_MARKED = _TAG + _BEGINNING + STATUS_SIGN
-_SEPARATING = re.compile(r"[\x00-/:-@\[-`{-\x7f·]")
-"""What the index takes for the end of a word; and the sign that stands for these in a tag."""
+_MARKED = TAG_SIGN + _BEGINNING + STATUS_SIGN
 
 
 class Retold(NamedTuple):
@@ -78,12 +73,6 @@ def _without(spaced: str, words: Iterable[str]) -> str:
 def plain(words: Iterable[str]) -> list[str]:
     """Return those words of the index that are of a task's name or details, sorted."""
     return sorted([word for word in words if word[0] not in _MARKED])
-
-
-@lru_cache(maxsize=10_000)
-def tag_word(tag: str) -> str:
-    """Return a tag as one word; another tag has another one."""
-    return _TAG + _SEPARATING.sub(lambda sign: f"·{ord(sign.group()):02x}", tag)
 
 
 def beginning_word(beginning: str) -> str:

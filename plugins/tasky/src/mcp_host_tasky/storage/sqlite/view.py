@@ -10,7 +10,7 @@ from functools import partial
 from typing import Any
 
 from ...model import Event, Found, Summary, Task, Wanted
-from ..sql import SqlView, Where, drawn
+from ..sql import SqlView, Where, drawn, told_misplaced
 from ..store import Guard, no_guard
 from .searching import Searching
 from .texts import Retold, plain, retold, text_of
@@ -48,11 +48,7 @@ class SqliteView(SqlView):
         joined = "tasks LEFT JOIN places USING (number)"
         sql = f"SELECT count(*) FROM {joined} WHERE ({told}) IS NOT ({kept})"
         ((count,),) = self.rows(sql)
-        if not count:
-            return []
-        return [
-            f"The index of places is wrong for {count} tasks. A copy has it right: tasky backup."
-        ]
+        return told_misplaced(count)
 
     @contextmanager
     def reading_all_texts(self, errors: str) -> Iterator[None]:
@@ -90,9 +86,6 @@ class SqliteView(SqlView):
 
     # The index of words has no texts of its own: of a changed one, only what differs is written.
     # FTS5 writes a segment whenever a row's number is not above the one before: rows come sorted.
-
-    def words_from(self, task: Task) -> tuple[Any, ...]:
-        return (*super().words_from(task), task.tags)
 
     def put_words(self, tasks: list[Task]) -> None:
         rows = [(task.number, text_of(task)) for task in tasks]
