@@ -1,15 +1,21 @@
-"""Every combination of conditions has the same answers on SQLite as on JSON, by whichever way, and
-SQLite's own checks find nothing wrong after any edits."""
+"""Every combination of conditions has the same answers on SQLite and PostgreSQL as on JSON, by
+whichever way, and what they are found by stays right after any edits."""
 
 import itertools
 import json
 import random
 from collections.abc import Iterator
+from contextlib import suppress
+from datetime import date, timedelta
 from typing import Any
 
+import psycopg
 import pytest
+from mcp_host_tasky.errors import TaskyError
 from mcp_host_tasky.service import Caller, Search, Tasks
 from mcp_host_tasky.service.formats import named
+from mcp_host_tasky.storage import Location, open_store
+from mcp_host_tasky.storage.postgres import limits
 from mcp_host_tasky.storage.sql import view as sql_view
 from mcp_host_tasky.storage.sqlite import asking, begun, searching
 from tasky_lab import ME, Clock, Ids, Plans, edit, names
@@ -23,14 +29,15 @@ pytestmark = pytest.mark.xdist_group("tasky_combinations")
 
 
 @pytest.fixture(scope="module")
-def both(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[Tasks]]:
-    """The same plan on SQLite and on JSON."""
+def plan_of(tmp_path_factory: pytest.TempPathFactory, database: str) -> Iterator[dict[str, Tasks]]:
+    """The same plan on each kind of store."""
     chance = random.Random(5)
     items = [_item(number, chance) for number in range(COUNT)]
-    stores = []
+    stores = {}
     clock = Clock()
-    for kind in ("sqlite", "json"):
-        tasks = Plans(tmp_path_factory.mktemp(kind), str, clock, Ids()).open(kind)
+    for kind in ("sqlite", "json", "postgresql"):
+        plans = Plans(tmp_path_factory.mktemp(kind), lambda: database, clock, Ids())
+        tasks = plans.open(kind)
         clock.now = Clock().now
         ids: list[str] = []
         for start in range(0, COUNT, 300):
@@ -49,9 +56,9 @@ def both(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[Tasks]]:
             {"task_id": one, "action": "claim", "lease_seconds": 86_400} for one in ids[2::16]
         ]
         tasks.edit(claims, Caller("ann"))
-        stores.append(tasks)
+        stores[kind] = tasks
     yield stores
-    for tasks in stores:
+    for tasks in stores.values():
         tasks.close()
 
 
@@ -117,14 +124,55 @@ WAYS: dict[str, dict[str, int]] = {
 @pytest.mark.parametrize("way", WAYS.values(), ids=WAYS)
 @pytest.mark.parametrize("count", [100, pytest.param(1_000, marks=pytest.mark.torture)])
 def test_any_combination_of_conditions_finds_the_same_pages_and_total(
-    both: list[Tasks], way: dict[str, int], count: int, monkeypatch: pytest.MonkeyPatch
+    plan_of: dict[str, Tasks], way: dict[str, int], count: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Which way is gone is set for plans of a million; here for a thousand."""
     for name, value in way.items():
         for room in (asking, begun, searching, sql_view):
             if hasattr(room, name):
                 monkeypatch.setattr(room, name, value)
-    chance = random.Random(str(way))
+    find_the_same(plan_of["sqlite"], plan_of["json"], random.Random(str(way)), count)
+
+
+POSTGRESQL_WAYS: dict[str, dict[str, int]] = {
+    "as a plan of a million is searched": {},
+    "lists are made of all that have the words": {"FEW": 10, "SURE": 9_000, "TEXT_TAKES": 100_000},
+    "little is listed, and no months are spelt out": {
+        "FEW": 10,
+        "SORTED": 30,
+        "LISTED": 30,
+        "TAG": 10,
+        "TAG_LISTED": 10,
+        "MONTHS": 0,
+        "CANDIDATES": 40,
+    },
+    "texts are looked up on walks": {
+        "FEW": 10,
+        "SORTED": 0,
+        "LISTED": 0,
+        "SURE": 10,
+        "CANDIDATES": 0,
+        "TEXTS": 40,
+        "WALKED": 60,
+        "MOST_WALKED": 60,
+        "FOLLOWED": 100,
+        "STEPS": 150,
+    },
+}
+
+
+@pytest.mark.parametrize("way", POSTGRESQL_WAYS.values(), ids=POSTGRESQL_WAYS)
+@pytest.mark.parametrize("count", [100, pytest.param(1_000, marks=pytest.mark.torture)])
+def test_any_combination_finds_the_same_on_postgresql(
+    plan_of: dict[str, Tasks], way: dict[str, int], count: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in way.items():
+        monkeypatch.setattr(limits, name, value)
+    find_the_same(plan_of["postgresql"], plan_of["json"], random.Random(str(way)), count)
+
+
+def find_the_same(asked: Tasks, kept: Tasks, chance: random.Random, count: int) -> None:
+    """Ask two stores for pages of so many combinations of conditions."""
     for chosen in [*chance.sample(EVERY, count), *chance.sample(NO_WORDS, count // 4)]:
         *conditions, more = chosen
         wanted = dict(zip(CONDITIONS, conditions, strict=False)) | more
@@ -132,7 +180,7 @@ def test_any_combination_of_conditions_finds_the_same_pages_and_total(
         for _ in range(3):
             found, expected = [
                 tasks.search(Search(**wanted, limit=20, cursor=cursor), Caller("ben"))
-                for tasks, cursor in zip(both, cursors, strict=True)
+                for tasks, cursor in zip((asked, kept), cursors, strict=True)
             ]
             assert found.rows == expected.rows, wanted
             if found.has_more:
@@ -145,21 +193,25 @@ def test_any_combination_of_conditions_finds_the_same_pages_and_total(
         assert (cursors[0] is None) == (cursors[1] is None), wanted
 
 
-def test_what_was_brought_in_out_of_order_is_found_by_words_and_creation(plans: Plans) -> None:
-    """What is new is looked for from the lowest number on that any of it has."""
-    plan = plans.open("sqlite")
-    days = [*range(1, 29)]
-    random.Random(9).shuffle(days)
+@pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
+def test_what_was_brought_in_out_of_order_is_found_by_words_and_creation(
+    plans: Plans, kind: str
+) -> None:
+    """SQLite looks for what is new from the lowest number on that any of it has; PostgreSQL spells
+    its months out, where they are few."""
+    plan = plans.open(kind)
+    days = [date(2024, 2, 1) + timedelta(days=25 * step) for step in range(28)]
+    shuffled = random.Random(9).sample(days, len(days))
     lines = [
-        json.dumps({"id": f"bd-{day}", "title": f"server {day}", "created_at": f"2026-02-{day:02}"})
-        for day in days
+        json.dumps({"id": f"bd-{day:%y%m%d}", "title": f"server {day}", "created_at": f"{day}"})
+        for day in shuffled
     ]
     plan.bring_in(named("beads").read({"issues.jsonl": "\n".join(lines)}), "beads", ME)
 
-    for day in range(1, 29):
-        wanted = Search(search="serv", created_after=f"2026-02-{day:02}", limit=200)
+    for day in days:
+        wanted = Search(search="serv", created_after=f"{day}", limit=200)
         found = plan.search(wanted, ME)
-        newer = {f"server {later}" for later in range(day, 29)}
+        newer = {f"server {later}" for later in days if later >= day}
         assert {row["name"] for row in found.rows} == newer
         assert found.total == len(newer)
     none = plan.search(Search(search="serv", created_after="2026-03-01"), ME)
@@ -191,6 +243,59 @@ def test_sqlite_finds_no_damage_after_random_edits_of_words(
         for search in ("abc", "abd", "abcc", "äbc", "日本語", "aaaa"):
             found, expected = [names(tasks, search=search) for tasks in both]
             assert found == expected
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_what_postgresql_finds_tasks_by_stays_that_of_a_fresh_copy_after_random_edits(
+    plans: Plans, seed: int
+) -> None:
+    """Beside the words of a task stand its tags, its place in the order, whether it can be begun
+    and how many wait for it; each is told of what differs alone."""
+    chance = random.Random(seed)
+    plan = plans.open("postgresql")
+    ids: list[str] = []
+    for _ in range(40):
+        made = plan.create([_worded(chance, 9_000) for _ in range(2)], ME)
+        ids += [str(view["task_id"]) for view in made]
+        for one in chance.sample(ids, min(len(ids), 6)):
+            operation = _related(chance, ids)
+            with suppress(TaskyError):  # a circle, or what was done already
+                edit(plan, **operation, task_id=one)
+                if operation["action"] == "delete":
+                    ids.remove(one)
+        assert plan.check() == []
+
+    copy = plans.location("postgresql", "copy")
+    plan.copy_to(open_store(copy), lambda: None)
+
+    kept, fresh = (_words_of(one) for one in (plans.location("postgresql"), copy))
+    assert kept == fresh
+    assert len(kept) == len({row[0] for row in kept}) > 20
+    assert {row[1] for row in kept} >= {0, 1}
+    assert {row[2] for row in kept} == {True, False}
+
+
+def _related(chance: random.Random, ids: list[str]) -> dict[str, Any]:
+    """An edit of any kind, some of which cannot be done."""
+    fields = {
+        "blockers": chance.sample(ids, chance.randint(0, 1)),
+        "subtask_of": chance.choice([None, *ids]),
+        "priority": chance.randint(1, 5),
+        "due_date": chance.choice([None, "2026-12-01", "2027-01-15"]),
+    }
+    if chance.random() < 0.5:
+        return _changed(chance, 9_000)
+    if chance.random() < 0.1:
+        return {"action": "undo"}
+    name = chance.choice([*fields])
+    return {"action": "update", name: fields[name]}
+
+
+def _words_of(location: Location) -> list[tuple[Any, ...]]:
+    """All that the index of words and the order know of tasks, by their numbers."""
+    columns = "number, unblocks, is_ready, sort_key, tsvector_to_array(words)"
+    with psycopg.connect(location.url, options=f"-c search_path={location.schema}") as server:
+        return server.execute(f"SELECT {columns} FROM words ORDER BY number".encode()).fetchall()
 
 
 def _worded(chance: random.Random, longest: int) -> dict[str, Any]:
