@@ -143,22 +143,29 @@ def test_a_pause_has_the_index_of_words_take_in_what_was_written(plans: Plans) -
     assert (before, waiting()) == (1, 0)
 
 
-def test_a_task_with_another_name_stays_in_its_page_and_no_index_is_told(plans: Plans) -> None:
-    """Else PostgreSQL writes to every index for every renamed task."""
+@pytest.mark.parametrize(
+    ("table", "changed"), [("tasks", {"name": "Other"}), ("words", {"priority": 5})]
+)
+def test_a_changed_task_stays_in_its_page_and_no_index_is_told(
+    plans: Plans, table: str, changed: dict[str, Any]
+) -> None:
+    """Else PostgreSQL writes to every index of tasks for every renamed one, and to the index of
+    words, with all words of a task, for every other place in the order."""
     plan = plans.open("postgresql")
     location = plans.location("postgresql")
-    made = plan.create([{"name": f"Task {n}", "details": "word " * 100} for n in range(300)], ME)
+    text = " ".join(f"word{n}" for n in range(60))
+    made = plan.create([{"name": f"Task {n}", "details": text} for n in range(300)], ME)
 
     def pages() -> list[tuple[int, str]]:
         with psycopg.connect(location.url) as server:
             place = "split_part(ctid::text, ',', 1)"
-            table = f'"{location.schema}".tasks'
-            rows = server.execute(f"SELECT number, {place} FROM {table} ORDER BY 1".encode())
+            source = f'"{location.schema}".{table}'
+            rows = server.execute(f"SELECT number, {place} FROM {source} ORDER BY 1".encode())
             return [(int(number), str(page)) for number, page in rows.fetchall()]
 
     before = pages()
-    renamed = [{"action": "update", "task_id": one["task_id"], "name": "Other"} for one in made]
-    plan.edit(renamed[::20], ME)
+    edits = [{"action": "update", "task_id": one["task_id"], **changed} for one in made]
+    plan.edit(edits[::20], ME)
 
     assert pages() == before
     assert len(set(dict(before).values())) > 10

@@ -12,10 +12,13 @@ from psycopg import sql as names
 
 from ...errors import BusyError, InvalidError, UnreachableError
 from ..sql import SqlView, damaged_rows, miscounted
-from ..store import WRITES_TOGETHER, Guard, contradictory, no_guard
+from ..store import Guard, contradictory, no_guard
 from .preparing import prepare
 from .view import PostgresView
 
+_WORDED_TOGETHER = 4_000
+"""After so many tasks with other words the index takes them in among writes: half of its list, of
+16 MB, with long texts among them."""
 _STATEMENT_MS = 30_000
 _KNOWS_JIT = 110_000
 _CLOCK: LiteralString = "SELECT clock_timestamp()"
@@ -35,7 +38,7 @@ class Postgres:
         self._lock = threading.Lock()
         self._closed = False
         self._untidy = 0
-        """How many writes followed the last time that the index of words took in its list."""
+        """How many tasks got other words since the index of words last took in its list."""
 
     def open(self) -> "Postgres":
         """Connect, and make the plan's schema where there is none."""
@@ -56,12 +59,13 @@ class Postgres:
         with self._transaction("BEGIN ISOLATION LEVEL READ COMMITTED", turnstile) as view:
             yield view
             guard()
-        self._untidy += 1
+        self._untidy += view.worded
 
     def tidy(self, *, is_pause: bool = True) -> bool:
         """Have the index of words take in what waits in its list, so that no write has to, and no
-        search reads through it."""
-        if not self._untidy or not (is_pause or self._untidy >= WRITES_TOGETHER):
+        search reads through it. That takes a second, of a short list as well as of a long one:
+        where others write on, it is done for many at once."""
+        if not self._untidy or not (is_pause or self._untidy >= _WORDED_TOGETHER):
             return False
         self._untidy = 0
         index = names.Identifier(self._schema, "words_index").as_string()

@@ -2,7 +2,7 @@
 
 # ruff: noqa: S608  statements are put together from this room's own constants; values are bound
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
 from ...model import Wanted
@@ -12,16 +12,17 @@ from .conditions import by_key, dates
 from .walk import NUMBER
 
 
-class Counting(Protocol):
+class View(Protocol):
     """What this room needs of a view of the store."""
 
     def rows(self, sql: str, values: Sequence[Any]) -> list[tuple[Any, ...]]: ...
 
-    def count(self, matches: str, values: Sequence[Any], most: int) -> int: ...
 
-
-def first_of_dated(view: Counting, wanted: Wanted, after: str, limit: int) -> list[int] | None:
-    """Return the numbers of the first matches past a sort key, of all that a date leaves.
+def first_of_dated(
+    view: View, wanted: Wanted, leaving: Mapping[str, int], after: str, limit: int
+) -> list[int] | None:
+    """Return the numbers of the first matches past a sort key, of all that a date leaves; `leaving`
+    says about how many each of the dates does.
 
     None where no date is wanted, or they are too many, or more is wanted than its index has.
     """
@@ -36,11 +37,10 @@ def first_of_dated(view: Counting, wanted: Wanted, after: str, limit: int) -> li
     where = common_conditions(wanted)
     where.add(by_key(wanted))
     for date, value in dates(wanted):
-        of_date = f"FROM tasks WHERE {date}"
-        if view.count(f"SELECT 1 {of_date}", (value,), limits.DATED) > limits.DATED:
+        if leaving[value] > limits.DATED:
             continue
         # Found before they are sorted: else the database could walk all tasks.
-        dated = f"SELECT sort_key, status, {NUMBER} {of_date} OFFSET 0"
+        dated = f"SELECT sort_key, status, {NUMBER} FROM tasks WHERE {date} OFFSET 0"
         rows = view.rows(
             f"SELECT number FROM ({dated}) AS tasks WHERE {where} AND sort_key > ? "
             "ORDER BY sort_key LIMIT ?",

@@ -192,8 +192,7 @@ class Searching:
             own = replace(own, status=Status.PENDING)
         where = common_conditions(own)
         for date, value in dates(wanted):
-            most = limits.CANDIDATES
-            if self._view.count(f"SELECT 1 FROM tasks WHERE {date}", (value,), most) <= most:
+            if self._frequency.dated[value] <= limits.CANDIDATES:
                 # Found before they are sorted: else the database could walk all tasks.
                 dated = f"SELECT sort_key, status, {NUMBER} FROM tasks WHERE {date} OFFSET 0"
                 where = common_conditions(own.only(status=own.status, priority=own.priority))
@@ -240,7 +239,8 @@ class Searching:
         total, is_part = self._total(where) if count else (0, False)
         met = self._met(after, limit)
         if met is None:
-            met = first_of_dated(self._view, self._wanted, after, limit)
+            leaving = self._frequency.dated
+            met = first_of_dated(self._view, self._wanted, leaving, after, limit)
         if met is not None:
             return self._found(met, total, is_part=is_part)
         rows = self._view.rows(
@@ -255,13 +255,26 @@ class Searching:
         index; None where these are too few, or all is in the index anyway."""
         if not self._is_walked_past or self._wanted.waiting:
             return None
+        followed = self._followed(limit)
+        if not followed:
+            return None
         source, bound, rest = self._walk_past()
         rows = self._view.rows(
-            f"SELECT number FROM ({source} LIMIT {limits.FOLLOWED}) AS tasks WHERE {rest} "
+            f"SELECT number FROM ({source} LIMIT {followed}) AS tasks WHERE {rest} "
             "ORDER BY sort_key LIMIT ?",
             (*bound, after, *rest.values, limit + 1),
         )
         return [row[0] for row in rows] if len(rows) > limit else None
+
+    def _followed(self, limit: int) -> int:
+        """Return how many entries of the index are followed on it. Where those that a date leaves
+        are soon sorted instead, these are not many more than are expected to meet a page; none
+        where that would take as long."""
+        left = min(self._frequency.dated.values(), default=limits.FOLLOWED)
+        if left >= limits.FOLLOWED or self._wanted.tags:
+            return limits.FOLLOWED
+        expected = (limit + 1) * self._view.counted(None) // max(1, left)
+        return 2 * expected if 2 * expected < left else 0
 
     @property
     def _is_walked_past(self) -> bool:

@@ -33,6 +33,8 @@ class PostgresView(SqlView):
     def __init__(self, connection: psycopg.Connection[tuple[Any, ...]], now: datetime) -> None:
         self._connection = connection
         self._now = now
+        self.worded = 0
+        """How many tasks got other words here, which the index of words has yet to take in."""
         self._last: tuple[Wanted, Searching] | None = None
         self._tag_counts: dict[str, tuple[int, int]] = {}
         """How many have a tag, and up to how many that was counted: it is asked more than once."""
@@ -118,6 +120,7 @@ class PostgresView(SqlView):
                 "AS given (number bigint, sort_key text, is_ready boolean, text text)",
                 (part,),
             )
+        self.worded += len(tasks)
         self._learn(set().union(*(found for _, found in every)))
 
     def replace_words(self, pairs: list[tuple[Task, Task]]) -> None:
@@ -131,6 +134,7 @@ class PostgresView(SqlView):
                 "AS other (number bigint, gone text, new text) WHERE words.number = other.number",
                 (part,),
             )
+        self.worded += len(changes)
         self._learn(set().union(*(change.new for change in changes)))
 
     def _learn(self, met: set[str]) -> None:
