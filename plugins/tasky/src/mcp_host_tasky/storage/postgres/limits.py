@@ -50,3 +50,5 @@ STEPS = 100_000
 """So many entries of an index are followed on it."""
 DATED = 150_000
 """Up to so many tasks that a condition of dates leaves are sorted, where a walk meets too few."""
+SORTING_TAKES = 0.3
+"""One of these is sorted in the time of so many steps of a walk."""

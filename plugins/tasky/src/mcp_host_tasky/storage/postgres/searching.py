@@ -17,7 +17,7 @@ from ..sql import SUMMARY, Where, common_conditions, summary_of, told_by_row
 from ..store import COUNTED
 from . import frequency, limits
 from .conditions import HAS_TAG, IN_ROW, LISTED_TAG, Conditions, Counting, by_key, dates
-from .dated import first_of_dated
+from .dated import first_of_dated, is_of_dates
 from .listing import First, Listing, array
 from .text_query import TextQuery
 from .walk import NUMBER, WALK, WALK_UNBLOCKING, Walk
@@ -270,11 +270,11 @@ class Searching:
         """Return how many entries of the index are followed on it. Where those that a date leaves
         are soon sorted instead, these are not many more than are expected to meet a page; none
         where that would take as long."""
-        left = min(self._frequency.dated.values(), default=limits.FOLLOWED)
-        if left >= limits.FOLLOWED or self._wanted.tags:
+        left = min(self._frequency.dated.values(), default=limits.DATED + 1)
+        if left > limits.DATED or not is_of_dates(self._wanted):
             return limits.FOLLOWED
-        expected = (limit + 1) * self._view.counted(None) // max(1, left)
-        return 2 * expected if 2 * expected < left else 0
+        expected = 2 * (limit + 1) * self._view.counted(None) // max(1, left)
+        return min(limits.FOLLOWED, expected) if expected < left * limits.SORTING_TAKES else 0
 
     @property
     def _is_walked_past(self) -> bool:
