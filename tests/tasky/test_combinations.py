@@ -146,6 +146,8 @@ POSTGRESQL_WAYS: dict[str, dict[str, int]] = {
         "MONTHS": 0,
         "CANDIDATES": 40,
     },
+    "beginnings are not spelt out": {"EXPANSIONS": 1, "FEW": 10, "SURE": 10, "TEXTS": 40},
+    "beginnings are listed": {"EXPANSIONS": 1, "BEGINNING_TAKES": 0, "FEW": 10, "TEXT_TAKES": 900},
     "texts are looked up on walks": {
         "FEW": 10,
         "SORTED": 0,
@@ -167,7 +169,7 @@ def test_any_combination_finds_the_same_on_postgresql(
     plan_of: dict[str, Tasks], way: dict[str, int], count: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name, value in way.items():
-        monkeypatch.setattr(limits, name, value)
+        monkeypatch.setattr(sql_view if name == "EXPANSIONS" else limits, name, value)
     find_the_same(plan_of["postgresql"], plan_of["json"], random.Random(str(way)), count)
 
 

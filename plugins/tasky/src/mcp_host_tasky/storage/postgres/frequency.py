@@ -57,7 +57,9 @@ class Frequency:
             is_likely = found > looked_at * COUNTED / among / 2
             if self._estimated() > limits.SURE and is_likely:
                 return True
-        return self.share() * among > limits.SOON_MET and self._have_more(self._query)
+        if self._words.beginnings:
+            return False  # to collect what begins alike takes the index long, for a count as well
+        return self.share * among > limits.SOON_MET and self._have_more(self._query)
 
     def _have_more(self, query: str) -> bool:
         """Whether more than are counted match a text search, as counting them tells: that is
@@ -70,14 +72,20 @@ class Frequency:
     def _is_one_word(self) -> bool:
         return len(self._wanted.words) == 1
 
+    @cached_property
     def share(self) -> float:
-        """Return about which part of the texts has the words."""
-        if not self._is_one_word:
+        """About which part of the texts has what is wanted: by the planner's statistics of one
+        word that few have, else by texts that are read."""
+        if not self._is_one_word or self._words.beginnings:
             return self._sampled()
-        # For the planner each word that it does not know has a share: many rare ones seem frequent.
-        if self._words.is_spelt_out and self._estimated() > limits.SORTED:
+        # For the planner each word that it does not know has a share, and each condition is
+        # independent of the others: many rare words seem frequent, and what goes together rare.
+        among = max(1, self._view.counted(None))
+        if self._estimated() > limits.SORTED and self._words.is_spelt_out:
             return self._sampled()
-        return self._estimated() / max(1, self._view.counted(None))
+        if self._words.is_more_than_words and self._estimated_of_words() > limits.SORTED:
+            return self._sampled()
+        return self._estimated() / among
 
     @cached_property
     def dated(self) -> dict[str, int]:
@@ -95,6 +103,11 @@ class Frequency:
             sql = f"SELECT 1 FROM words WHERE {HAS_WORDS}"
             self._known_estimate = planned(self._view, sql, self._query)
         return self._known_estimate
+
+    def _estimated_of_words(self) -> int:
+        """Return how many have the words alone, as far as the planner knows."""
+        sql = f"SELECT 1 FROM words WHERE {HAS_WORDS}"
+        return planned(self._view, sql, self._words.of_words())
 
     def _sampled(self) -> float:
         """Return which part of the drawn texts has the words."""

@@ -23,10 +23,14 @@ SOON_MET = 18_000
 """If more than so many have the words, a page of them is met sooner on a walk than from a list."""
 SORTED = 18_000
 """Up to so many tasks that have the words and tags are listed, whatever else is wanted."""
+LONGEST = 30_000
+"""Such a list ends where it is so much longer than was expected."""
 LISTED = 60_000
 """Up to so many where a walk takes longer."""
 LIST_TAKES = 3_000
 """To ask for a list takes as long as so many of its entries."""
+BEGINNING_TAKES = 30_000
+"""To have the index collect what begins alike takes as long as so many entries of a list."""
 TEXT_TAKES = 3
 """A text is looked up in the time that so many entries of such a list take."""
 STEP_TAKES = 0.5
@@ -36,11 +40,13 @@ MONTHS = 12
 FOLLOWED = 40_000
 """So many entries of an index are followed at most to meet a page of what an index in list order
 does not have."""
+FOLLOWED_BY_KEY = 120_000
+"""So many where the index itself tells whether a date fits."""
 TAG = 20_000
 """Up to so many tasks with a tag are listed for a walk in list order."""
 TAG_LISTED = 60_000
 """Up to so many for a walk by what unblocks most, or to its end."""
-CANDIDATES = 20_000
+CANDIDATES = 60_000
 """Up to so many tasks that a date leaves are sorted: a walk past all others takes longer."""
 WALKED = 2_000
 """So many texts at least are looked up on a walk before all that have the words are listed."""

@@ -46,6 +46,8 @@ class Listing:
         self._beside = beside_words(wanted)
         self.total: int | None = None
         """How many match in all, where they were listed already for what else was asked."""
+        self._surpassed = 0
+        """A list of up to so many was made in vain."""
 
     def fits(self, table: str) -> tuple[str, list[Any]]:
         """Return the condition that a task of a table matches, which is looked up by its number."""
@@ -96,6 +98,8 @@ class Listing:
         order: str,
         limit: int,
     ) -> First | None:
+        if most is not None and most <= self._surpassed:
+            return None
         source, values = every
         bound = "" if most is None else f"LIMIT {most + 1}"
         fit = "TRUE" if most is None else f"looked_at <= {most}"
@@ -111,6 +115,7 @@ class Listing:
             (*values, *past.values, limit),
         )
         if total is None:
+            self._surpassed = most or 0
             return None
         self.total = int(total)
         return First(numbers, self.total)

@@ -54,11 +54,13 @@ class Searching:
         if not limit and self._listing.total is not None:
             return self._found([], self._listing.total)
         if self._is_told_by_words:
-            expected = self._frequency.share() * self._view.counted(None)
+            expected = self._frequency.share * self._view.counted(None)
             if expected > limits.SURE and self._frequency.is_proven_common():
                 return self._found(self._walked(after, limit), COUNTED + 1)
+            if self._words.beginnings and not self._most_listed(_PAGE):
+                return self._examined(after, limit)
             # Where they are more than are listed, they are more than are counted.
-            listed = self._listing.first(after, limit + 1, max(limits.SOON_MET, COUNTED))
+            listed = self._listing.first(after, limit + 1, max(limits.LONGEST, COUNTED))
             return self._first(listed) or self._found(self._walked(after, limit), COUNTED + 1)
         if found := self._first(self._listed(after, limit)):
             return found
@@ -103,26 +105,27 @@ class Searching:
         """Return the first of a list of all that have the words, or of few that another condition
         leaves; None where they are met sooner on a walk."""
         most = self._most_listed(_PAGE)
-        if most == limits.SORTED and (found := self._listing.first(after, limit + 1, most)):
+        if most == limits.LONGEST and (found := self._listing.first(after, limit + 1, most)):
             return found
         if (few := self._few()) is not None:
             return self._listing.first_of(few, after, limit + 1)
-        return self._listing.first(after, limit + 1, most) if most > limits.SORTED else None
+        return self._listing.first(after, limit + 1, most) if most > limits.LONGEST else None
 
     def _most_listed(self, page: int) -> int:
         """Return up to how many that have the words are listed to make a page of so many matches;
         none where these are met sooner on a walk that looks up texts. What each takes is reckoned
         in entries of the list."""
         all_tasks = max(1, self._view.counted(None))
-        expected = max(1.0, self._frequency.share() * all_tasks)
-        if expected <= limits.SORTED:
-            return limits.SORTED
+        expected = max(1.0, self._frequency.share * all_tasks)
+        if expected <= limits.SORTED and not self._words.beginnings:
+            return limits.LONGEST
         if expected > limits.LISTED:
             return 0
         having = max(1, min([all_tasks, *self._frequency.dated.values()]))
         texts = page * (having if self._words.has_months else all_tasks) / expected
         walk = texts * (limits.TEXT_TAKES + limits.STEP_TAKES * all_tasks / having)
-        return limits.LISTED if limits.LIST_TAKES + expected <= walk else 0
+        takes = limits.LIST_TAKES + limits.BEGINNING_TAKES * self._words.beginnings + expected
+        return limits.LISTED if takes <= walk else 0
 
     def _unblocking_with_words(self, after: tuple[int, str] | None, limit: int) -> list[int]:
         listing = self._listing
@@ -181,7 +184,7 @@ class Searching:
     def _texts(self, limit: int) -> int:
         """Return how many texts are looked up on a walk: twice those that are expected to meet so
         many matches, within bounds."""
-        expected = 2 * (limit + 1) / max(self._frequency.share(), 1 / limits.MOST_WALKED)
+        expected = 2 * (limit + 1) / max(self._frequency.share, 1 / limits.MOST_WALKED)
         return min(limits.MOST_WALKED, max(limits.WALKED, int(expected)))
 
     @cached_property
@@ -191,12 +194,13 @@ class Searching:
         if wanted.waiting:
             own = replace(own, status=Status.PENDING)
         where = common_conditions(own)
-        for date, value in dates(wanted):
-            if self._frequency.dated[value] <= limits.CANDIDATES:
+        leaving = self._frequency.dated
+        for date, value in sorted(dates(wanted), key=lambda one: leaving[one[1]]):
+            if leaving[value] <= limits.CANDIDATES:
                 # Found before they are sorted: else the database could walk all tasks.
-                dated = f"SELECT sort_key, status, {NUMBER} FROM tasks WHERE {date} OFFSET 0"
+                dated = f"SELECT sort_key, status FROM tasks WHERE {date} OFFSET 0"
                 where = common_conditions(own.only(status=own.status, priority=own.priority))
-                source = f"SELECT sort_key, number FROM ({dated}) AS tasks WHERE {where}"
+                source = f"SELECT sort_key, {NUMBER} FROM ({dated}) AS tasks WHERE {where}"
                 values = [value, *where.values]
                 break
         else:
@@ -270,9 +274,11 @@ class Searching:
         """Return how many entries of the index are followed on it. Where those that a date leaves
         are soon sorted instead, these are not many more than are expected to meet a page; none
         where that would take as long."""
-        left = min(self._frequency.dated.values(), default=limits.DATED + 1)
-        if left > limits.DATED or not is_of_dates(self._wanted):
+        left = min(self._frequency.dated.values(), default=0)
+        if not left or not is_of_dates(self._wanted):
             return limits.FOLLOWED
+        if left > limits.DATED:
+            return limits.FOLLOWED_BY_KEY
         expected = 2 * (limit + 1) * self._view.counted(None) // max(1, left)
         return min(limits.FOLLOWED, expected) if expected < left * limits.SORTING_TAKES else 0
 

@@ -43,10 +43,25 @@ class TextQuery:
         self.text = self._joined(self._known)
 
     @property
+    def beginnings(self) -> int:
+        """How many words stand for the beginnings of more known ones than are spelt out: for each
+        of these the index collects all tasks of all such words, whatever else is wanted."""
+        return sum(known is None for known in self._known.values())
+
+    @property
     def is_spelt_out(self) -> bool:
         """Whether a word stands for several known ones that begin so: the planner adds up how many
         tasks have each, as if none had two, and knows little of words that few have."""
         return any(known is not None and len(known) > 1 for known in self._known.values())
+
+    @property
+    def is_more_than_words(self) -> bool:
+        """Whether it asks for tags, a status or months as well."""
+        return self.text != self.of_words()
+
+    def of_words(self) -> str:
+        """Return a text search for the words alone."""
+        return " & ".join(_beginning(word, self._known) for word in self._wanted.words)
 
     def of_some(self) -> str | None:
         """Return a text search that finds some of the matches: for a beginning that too many words
