@@ -146,9 +146,11 @@ class Searching:
     def _examined(self, after: str, limit: int) -> Found:
         """Return the page, and the total among the first tasks in list order."""
         walk = self._walk_in_order
+        # Where all that is walked along fits, no more of it than the texts is wanted.
+        most = limits.LOOKED_AT if walk.rest else limits.TEXTS
         fits, bound = self._listing.fits("first")
         ((walked, end, looked_at, last, total, page),) = self._view.rows(
-            f"WITH walked AS MATERIALIZED ({walk.source} LIMIT {limits.LOOKED_AT + 1}), "
+            f"WITH walked AS MATERIALIZED ({walk.source} LIMIT {most + 1}), "
             "first AS MATERIALIZED (SELECT sort_key, number FROM walked AS tasks "
             f"WHERE {walk.rest} ORDER BY sort_key LIMIT {limits.TEXTS + 1}), "
             f"hits AS MATERIALIZED (SELECT sort_key, number FROM first WHERE {fits}) "
@@ -158,7 +160,7 @@ class Searching:
             "ARRAY(SELECT number FROM hits ORDER BY sort_key LIMIT ?)",
             (*walk.values, after, *walk.rest.values, *bound, limit + 1),
         )
-        is_part = walked > limits.LOOKED_AT or looked_at > limits.TEXTS
+        is_part = walked > most or looked_at > limits.TEXTS
         if is_part and len(page) <= limit:
             page += self._walked(last if looked_at > limits.TEXTS else end, limit - len(page))
         return self._found(page, total, is_part=is_part)
