@@ -38,11 +38,17 @@ def by_key(wanted: Wanted) -> Where:
     return where
 
 
+def by_place(wanted: Wanted) -> Where:
+    """Return those by dates and by priority, all as the sort key has them."""
+    where = by_key(wanted)
+    where.add(common_conditions(wanted.only(priority=wanted.priority)))
+    return where
+
+
 def beside_words(wanted: Wanted) -> Where:
     """Return those besides words, tags and status, for rows of words: these have the sort key, and
     whether a task can be begun."""
-    where = by_key(wanted)
-    where.add(common_conditions(wanted.only(priority=wanted.priority)))
+    where = by_place(wanted)
     if wanted.waiting:
         where.need("NOT is_ready")
     if wanted.ready_for is not None:

@@ -83,7 +83,8 @@ class Frequency:
         among = max(1, self._view.counted(None))
         if self._estimated() > limits.SORTED and self._words.is_spelt_out:
             return self._sampled()
-        if self._words.is_more_than_words and self._estimated_of_words() > limits.SORTED:
+        words = self._words.of_words()
+        if words != self._query and self._expected(words) > limits.SORTED:
             return self._sampled()
         return self._estimated() / among
 
@@ -100,14 +101,11 @@ class Frequency:
         """Return how many tasks have the words as far as the planner knows, which takes several
         words for independent."""
         if self._known_estimate is None:
-            sql = f"SELECT 1 FROM words WHERE {HAS_WORDS}"
-            self._known_estimate = planned(self._view, sql, self._query)
+            self._known_estimate = self._expected(self._query)
         return self._known_estimate
 
-    def _estimated_of_words(self) -> int:
-        """Return how many have the words alone, as far as the planner knows."""
-        sql = f"SELECT 1 FROM words WHERE {HAS_WORDS}"
-        return planned(self._view, sql, self._words.of_words())
+    def _expected(self, query: str) -> int:
+        return planned(self._view, f"SELECT 1 FROM words WHERE {HAS_WORDS}", query)
 
     def _sampled(self) -> float:
         """Return which part of the drawn texts has the words."""

@@ -16,7 +16,7 @@ from ...model import Found, Status, Summary, Wanted
 from ..sql import SUMMARY, Where, common_conditions, summary_of, told_by_row
 from ..store import COUNTED
 from . import frequency, limits
-from .conditions import HAS_TAG, IN_ROW, LISTED_TAG, Conditions, Counting, by_key, dates
+from .conditions import HAS_TAG, IN_ROW, LISTED_TAG, Conditions, Counting, by_key, by_place, dates
 from .dated import first_of_dated, is_of_dates
 from .listing import First, Listing, array
 from .text_query import TextQuery
@@ -216,15 +216,14 @@ class Searching:
         """Return the numbers of the first matches that are met among so many entries of the index
         of what is ready, what unblocks most first."""
         wanted = self._wanted
-        met = by_key(wanted)
-        met.add(common_conditions(wanted.only(priority=wanted.priority)))
-        claims = common_conditions(replace(wanted, tags=(), priority=None))
+        met = by_place(wanted)
         if self._words.is_needed:
             fits, bound = self._listing.fits("tasks")
             met.need(fits, *bound)
         else:
             for tag in wanted.tags:
                 met.need(LISTED_TAG if self._conditions.can_be_listed(tag) else HAS_TAG, tag)
+            claims = common_conditions(replace(wanted, tags=(), priority=None))
             met.need(IN_ROW.format(claims), *claims.values)
         if after:
             met.need("(unblocks < ? OR (unblocks = ? AND sort_key > ?))", after[0], *after)

@@ -54,11 +54,6 @@ class TextQuery:
         tasks have each, as if none had two, and knows little of words that few have."""
         return any(known is not None and len(known) > 1 for known in self._known.values())
 
-    @property
-    def is_more_than_words(self) -> bool:
-        """Whether it asks for tags, a status or months as well."""
-        return self.text != self.of_words()
-
     def of_words(self) -> str:
         """Return a text search for the words alone."""
         return " & ".join(_beginning(word, self._known) for word in self._wanted.words)
