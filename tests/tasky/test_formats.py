@@ -93,7 +93,9 @@ def back_to(version: int, kind: str) -> str:
     added = re.findall(r"ALTER TABLE (\w+) ADD COLUMN (\w+)", steps)
     columns = "".join(f"ALTER TABLE {table} DROP COLUMN {name};" for table, name in added)
     words = WORDS[kind] if version < 5 else ""
-    found = TAGGED if kind == "sqlite" else PLAIN_WORDS
+    found = TAGGED
+    if kind == "postgresql":
+        found = "DROP INDEX tasks_late;" + (PLAIN_WORDS if version <= VERSION else "")
     return f"{found}{dropped}{columns}{INDEXES.get(version, '')}{words}"
 
 
@@ -105,7 +107,7 @@ def test_every_step_between_formats_leads_to_the_next() -> None:
     ("kind", "version"),
     [
         *(("sqlite", version) for version in STEPS),
-        *(("postgresql", version) for version in (*STEPS, VERSION)),
+        *(("postgresql", version) for version in (*STEPS, VERSION, VERSION + 1)),
     ],
 )
 def test_a_database_of_an_earlier_format_is_upgraded_and_keeps_all_it_has(

@@ -206,23 +206,27 @@ POSTGRES_WAYS = {
     "long lists are sooner made than texts looked up": {
         "FEW": 30,
         "SORTED": 20,
-        "TEXT_TAKES": 100_000,
+        "QUICK": 100_000,
         "SURE": 9_000,
     },
-    "little is listed": {
+    "few are listed": {
         "FEW": 30,
         "SORTED": 40,
         "LISTED": 40,
+        "QUICK": 0,
         "TAG": 10,
         "TAG_LISTED": 10,
         "SURE": 10,
         "FOLLOWED": 200,
+        "PASSED": -1,
+        "PASSED_FOR_EACH": -1,
         "CANDIDATES": 50,
         "DATED": 80,
         "MONTHS": 0,
     },
     "texts are looked up on walks": {
         "FEW": 30,
+        "QUICK": 0,
         "LIST_TAKES": 1_000_000,
         "SORTED": 0,
         "WALKED": 100,
@@ -232,9 +236,12 @@ POSTGRES_WAYS = {
         "FEW": 30,
         "SORTED": 0,
         "LISTED": 0,
+        "QUICK": 0,
         "STEPS": 100,
         "LOOKED_AT": 60,
         "FOLLOWED": 60,
+        "PASSED": -1,
+        "PASSED_FOR_EACH": -1,
         "CANDIDATES": 0,
     },
 }
@@ -252,7 +259,10 @@ def test_postgresql_has_the_pages_of_json_where_a_date_leaves_many(
     others: dict[str, Any],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    for name, value in {"DATED": dated, "FOLLOWED": 10, "FEW": 5}.items():
+    ways = {"DATED": dated, "FOLLOWED": 10, "FEW": 5}
+    if dated:
+        ways |= {"PASSED": -1, "PASSED_FOR_EACH": -1}
+    for name, value in ways.items():
         monkeypatch.setattr(limits, name, value)
     kept, asked = stores[KINDS.index("json")], stores[KINDS.index("postgresql")]
     wanted: dict[str, Any] = {"due_before": due, "created_after": created, **others}

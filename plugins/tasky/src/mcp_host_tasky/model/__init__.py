@@ -3,6 +3,7 @@
 from .dates import Day, Moment, parse_when
 from .task import (
     LIMITS,
+    NEVER,
     NEVER_UNDONE,
     NO_DETAILS,
     Change,
@@ -26,6 +27,7 @@ from .words import SHORTEST_PREFIX, fold, snippet, words_of
 
 __all__ = [
     "LIMITS",
+    "NEVER",
     "NEVER_UNDONE",
     "NO_DETAILS",
     "SHORTEST_PREFIX",

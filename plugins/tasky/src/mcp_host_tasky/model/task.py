@@ -13,7 +13,8 @@ from ..errors import Json
 from .dates import seconds
 
 NO_DETAILS = "N/A"
-_NEVER = "9999-12-31T23:59:59Z"
+NEVER = "9999-12-31T23:59:59Z"
+"""When a task without a due date is due, in the order of lists."""
 
 
 class Limits(NamedTuple):
@@ -148,7 +149,7 @@ class Task:
 
     @property
     def due_key(self) -> str:
-        return self.due_at or _NEVER
+        return self.due_at or NEVER
 
     @property
     def sort_key(self) -> str:

@@ -5,6 +5,7 @@ from typing import Protocol
 
 from ...model import Wanted
 from ..sql import LIVE, NOBODY, Where, common_conditions
+from .walk import CREATED, DUE
 
 HAS_WORDS = "words @@ ?::tsquery"
 """That a row of words has the words, tags and status of a text search."""
@@ -32,9 +33,9 @@ def by_key(wanted: Wanted) -> Where:
     """Return those by dates, as the sort key has them."""
     where = Where()
     if wanted.due_until:
-        where.need("substr(sort_key, 2, 20) <= ?", wanted.due_until)
+        where.need(f"{DUE} <= ?", wanted.due_until)
     if wanted.created_after:
-        where.need("substr(sort_key, 22, 27) > ?", wanted.created_after)
+        where.need(f"{CREATED} > ?", wanted.created_after)
     return where
 
 
@@ -88,6 +89,12 @@ class Conditions:
     def later(self, *, is_walk: bool) -> Where:
         """Return those that no index in list order has: by the sort key, and by tags."""
         where = by_key(self._wanted)
+        where.add(self.of_tags(is_walk=is_walk))
+        return where
+
+    def of_tags(self, *, is_walk: bool) -> Where:
+        """Return those by tags."""
+        where = Where()
         for tag in self._wanted.tags:
             where.need(LISTED_TAG if is_walk and self.can_be_listed(tag) else HAS_TAG, tag)
         return where

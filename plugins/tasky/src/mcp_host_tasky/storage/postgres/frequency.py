@@ -4,15 +4,17 @@
 
 from collections.abc import Sequence
 from functools import cached_property
-from typing import Any, Protocol
+from math import inf, prod
+from typing import Any, NamedTuple, Protocol
 
-from ...model import Status, Wanted
+from ...model import NEVER, Status, Wanted
 from ..sql import are_surely_more, drawn
 from ..store import COUNTED
 from . import limits
 from .conditions import HAS_WORDS, dates
 from .listing import array
 from .text_query import KnownWords, TextQuery
+from .walk import CREATED, DUE
 
 
 class View(KnownWords, Protocol):
@@ -25,6 +27,21 @@ class View(KnownWords, Protocol):
     def count(self, matches: str, values: Sequence[Any], most: int = COUNTED) -> int: ...
 
 
+class _Sample(NamedTuple):
+    """How many of some drawn texts have all that is wanted of them, how many have the words, and
+    how many texts that were."""
+
+    found: int
+    having_words: int
+    looked_at: int
+
+
+_APART_COUNTS = 3
+"""What is reckoned from each condition apart counts as much as a sample that has so many of it."""
+_SURELY = 5
+"""If one thing has so many times more tasks, all together need not be drawn for."""
+
+
 class Frequency:
     """How frequent the words are: by the planner's statistics, and by texts that are read."""
 
@@ -33,23 +50,23 @@ class Frequency:
         self._wanted = wanted
         self._words = words
         self._query = words.text
-        self._known_sample: tuple[int, int] | None = None
         self._known_estimate: int | None = None
 
-    def is_proven_common(self) -> bool:
+    def is_proven_common(self, *, counts: bool) -> bool:
         """Whether more tasks than are counted have the words, where that is soon known: by the
         sample; of one word by the database's statistics, where the sample does not speak against
         them; by what the planner knows of common words that begin so; or by counting where very
-        many seem to have them. To list all that have the words takes the database longer."""
-        found, looked_at = self._sample()
-        among = self._view.counted(None)
+        many seem to have them, with `counts`. To list all that have the words takes the database
+        longer."""
+        found, _, looked_at = self._sample
+        among = self.among
         if are_surely_more(found, looked_at, COUNTED, among):
             return True
         if found * among > looked_at * limits.LIKELY:
-            more, also_looked_at = self._drawn(limits.LARGER_SAMPLE)
+            more, also_looked_at = self._drawn(limits.LARGER_SAMPLE, self._query)
             if are_surely_more(found + more, looked_at + also_looked_at, COUNTED, among):
                 return True
-        if some := self._words.of_some():
+        if not self._wanted.tags and (some := self._words.of_some()):
             if self._have_more(some):
                 return True
         elif self._is_one_word and not self._wanted.tags and not self._words.is_spelt_out:
@@ -57,9 +74,7 @@ class Frequency:
             is_likely = found > looked_at * COUNTED / among / 2
             if self._estimated() > limits.SURE and is_likely:
                 return True
-        if self._words.beginnings:
-            return False  # to collect what begins alike takes the index long, for a count as well
-        return self.share * among > limits.SOON_MET and self._have_more(self._query)
+        return counts and self._have_more(self._query)
 
     def _have_more(self, query: str) -> bool:
         """Whether more than are counted match a text search, as counting them tells: that is
@@ -76,17 +91,19 @@ class Frequency:
     def share(self) -> float:
         """About which part of the texts has what is wanted: by the planner's statistics of one
         word that few have, else by texts that are read."""
+        return self._sampled() if self._is_sampled else self._estimated() / self.among
+
+    @cached_property
+    def _is_sampled(self) -> bool:
+        """Whether texts are read to learn how many tasks have what is wanted. For the planner each
+        word that it does not know has a share, and each condition is independent of the others:
+        many rare words seem frequent, and what goes together rare."""
         if not self._is_one_word or self._words.beginnings:
-            return self._sampled()
-        # For the planner each word that it does not know has a share, and each condition is
-        # independent of the others: many rare words seem frequent, and what goes together rare.
-        among = max(1, self._view.counted(None))
-        if self._estimated() > limits.SORTED and self._words.is_spelt_out:
-            return self._sampled()
+            return True
+        if self._words.is_spelt_out and self._estimated() > limits.FEW:
+            return True
         words = self._words.of_words()
-        if words != self._query and self._expected(words) > limits.SORTED:
-            return self._sampled()
-        return self._estimated() / among
+        return words != self._query and self._expected(words) > limits.SORTED
 
     @cached_property
     def dated(self) -> dict[str, int]:
@@ -96,6 +113,62 @@ class Frequency:
             day: planned(self._view, f"SELECT 1 FROM tasks WHERE {date}", day)
             for date, day in dates(self._wanted)
         }
+
+    @cached_property
+    def among(self) -> int:
+        """How many tasks there are."""
+        return max(1, self._view.counted(None))
+
+    @cached_property
+    def tagged(self) -> list[int]:
+        """About how many tasks have each of the wanted tags, as far as the planner knows."""
+        tagged = "SELECT 1 FROM tagged WHERE tag = ?"
+        return [planned(self._view, tagged, tag) for tag in self._wanted.tags]
+
+    @property
+    def tagged_share(self) -> float:
+        """About which part of all tasks has all the wanted tags, if they are independent."""
+        return prod(min(1, count / self.among) for count in self.tagged)
+
+    @property
+    def least(self) -> int:
+        """About how many tasks the index of words compares with all that is wanted, as far as the
+        planner knows: it goes by what the fewest have."""
+        words = [self._expected(word) for word in self._words.spelt]
+        if self._is_one_word and words and self._is_sampled:
+            words = [self._sample.having_words * self.among // max(1, self._sample.looked_at)]
+        return min([self.among, *self.tagged, *self._new, *words])
+
+    @property
+    def _new(self) -> list[int]:
+        """About how many tasks have one of the wanted months, where there are some."""
+        created_after = self._wanted.created_after
+        return [self.dated[created_after]] if created_after and self._words.has_months else []
+
+    @cached_property
+    def narrowed(self) -> float:
+        """About how many tasks have what is wanted besides beginnings that are not spelt out."""
+        if self._words.narrow is None or self.least > limits.NARROW * _SURELY:
+            return inf
+        found, looked_at = self._drawn(limits.SAMPLE, self._words.narrow)
+        return self.among * found / max(1, looked_at)
+
+    @cached_property
+    def are_dates_soon_met(self) -> bool:
+        """Whether a walk past what is due after a moment soon meets what was created after it: not
+        where much is due that was created long before. So it is where only due dates are wanted."""
+        new, last = self._wanted.created_after, self._wanted.due_until
+        if not new:
+            return bool(last)
+        numbers = drawn(self._view.last_number(), limits.DATES_DRAWN)
+        ((met, due),) = self._view.rows(
+            f"SELECT count(*) FILTER (WHERE {CREATED} > ?), count(*) FROM tasks "
+            f"WHERE number = ANY (?::bigint[]) AND {DUE} > ? AND {DUE} < ?",
+            (new, array(numbers), new, f"{last}~" if last else NEVER),
+        )
+        passed = due - met
+        are_few: bool = passed * self.among <= len(numbers) * limits.PASSED
+        return are_few or bool(passed <= met * limits.PASSED_FOR_EACH)
 
     def _estimated(self) -> int:
         """Return how many tasks have the words as far as the planner knows, which takes several
@@ -108,22 +181,40 @@ class Frequency:
         return planned(self._view, f"SELECT 1 FROM words WHERE {HAS_WORDS}", query)
 
     def _sampled(self) -> float:
-        """Return which part of the drawn texts has the words."""
-        found, looked_at = self._sample()
-        return found / max(1, looked_at)
+        """Return about which part of the texts has what is wanted, by those that are drawn. Where
+        few of these have all of it, it counts as well which part has the words, and how many tasks
+        have each of the other things."""
+        found, having_words, looked_at = self._sample
+        looked_at = max(1, looked_at)
+        if self._query == self._words.of_words():
+            return found / looked_at
+        having = [*self.tagged, *self._new]
+        having += [self._view.counted(one) for one in self._words.statuses]
+        apart = having_words / looked_at * prod(min(1, one / self.among) for one in having)
+        weight = min(looked_at, _APART_COUNTS / apart) if apart else looked_at
+        return (found + weight * apart) / (looked_at + weight)
 
-    def _sample(self) -> tuple[int, int]:
-        """Return how many of some drawn texts have the words, and how many texts that were."""
-        if self._known_sample is None:
-            self._known_sample = self._drawn(limits.SAMPLE)
-        return self._known_sample
+    @cached_property
+    def _sample(self) -> _Sample:
+        words = self._words.of_words()
+        if words == self._query:
+            found, looked_at = self._drawn(limits.SAMPLE, words)
+            return _Sample(found, found, looked_at)
+        numbers = drawn(self._view.last_number(), limits.SAMPLE)
+        (counts,) = self._view.rows(
+            f"SELECT count(*) FILTER (WHERE has AND {HAS_WORDS}), count(*) FILTER (WHERE has), "
+            f"count(*) FROM (SELECT words, {HAS_WORDS} AS has FROM words "
+            "WHERE number = ANY (?::bigint[]) OFFSET 0) AS drawn",
+            (self._query, words, array(numbers)),
+        )
+        return _Sample(*counts)
 
-    def _drawn(self, most: int) -> tuple[int, int]:
+    def _drawn(self, most: int, query: str) -> tuple[int, int]:
         numbers = drawn(self._view.last_number(), most)
         ((found, looked_at),) = self._view.rows(
             f"SELECT count(*) FILTER (WHERE {HAS_WORDS}), count(*) FROM words "
             "WHERE number = ANY (?::bigint[])",
-            (self._query, array(numbers)),
+            (query, array(numbers)),
         )
         return found, looked_at
 

@@ -19,24 +19,33 @@ LIKELY = 23_000
 SURE = 12_500
 """More than are counted have a word of which the database's statistics say more than so many; of
 fewer all are listed where nothing else is wanted."""
-SOON_MET = 18_000
-"""If more than so many have the words, a page of them is met sooner on a walk than from a list."""
 SORTED = 18_000
 """Up to so many tasks that have the words and tags are listed, whatever else is wanted."""
 LONGEST = 30_000
 """Such a list ends where it is so much longer than was expected."""
 LISTED = 60_000
 """Up to so many where a walk takes longer."""
-LIST_TAKES = 3_000
+LIST_TAKES = 2_000
 """To ask for a list takes as long as so many of its entries."""
-BEGINNING_TAKES = 30_000
+BEGINNING_TAKES = 25_000
 """To have the index collect what begins alike takes as long as so many entries of a list."""
-TEXT_TAKES = 3
+LEXEME_TAKES = 0.013
+"""So long takes it to compare one of them with one that is wanted."""
+QUICK = 15_000
+"""A list that takes no longer is made anyway, since it tells how many there are."""
+SOON_ASKED = 8_000
+"""So it is counted as well where the index finds the first of it in that time."""
+FOR_TOTAL = 4
+"""Among so many times fewer a total is counted that no page comes with."""
+NARROW = 4_000
+"""Up to so many texts are looked at for what their index does not soon tell."""
+TEXT_TAKES = 2.2
 """A text is looked up in the time that so many entries of such a list take."""
-STEP_TAKES = 0.5
+STEP_TAKES = 0.3
 """So long takes a step of a walk along an index past what has not the dates."""
-MONTHS = 12
-"""Up to so many months are spelt out in what the index of words is asked for."""
+MONTHS = 3
+"""Up to so many months are spelt out in what the index of words is asked for: with each more it
+takes as long again."""
 FOLLOWED = 40_000
 """So many entries of an index are followed at most to meet a page of what an index in list order
 does not have."""
@@ -50,7 +59,7 @@ CANDIDATES = 60_000
 """Up to so many tasks that a date leaves are sorted: a walk past all others takes longer."""
 WALKED = 2_000
 """So many texts at least are looked up on a walk before all that have the words are listed."""
-MOST_WALKED = 10_000
+MOST_WALKED = 15_000
 """So many at most."""
 STEPS = 100_000
 """So many entries of an index are followed on it."""
@@ -58,3 +67,11 @@ DATED = 150_000
 """Up to so many tasks that a condition of dates leaves are sorted, where a walk meets too few."""
 SORTING_TAKES = 0.3
 """One of these is sorted in the time of so many steps of a walk."""
+DATES_DRAWN = 500
+"""So many tasks are drawn to learn whether a walk by dates soon meets what is new."""
+PASSED = 60_000
+"""It does where it passes at most so many that are not."""
+PASSED_FOR_EACH = 60
+"""Or so many for each that is."""
+TAG_TAKES = 0.75
+"""So long takes it to look up whether one met on a walk has a tag."""

@@ -40,14 +40,21 @@ class Listing:
     """The tasks with the words and tags of a search, and pages of those among them that fulfil its
     other conditions."""
 
-    def __init__(self, view: View, wanted: Wanted, query: str) -> None:
+    def __init__(self, view: View, wanted: Wanted, query: str, found_by: str | None = None) -> None:
+        """`found_by` is a text search that few tasks fulfil, which the index is asked for instead:
+        their texts are looked at for the rest."""
         self._view = view
         self._query = query
+        self._found_by = found_by
         self._beside = beside_words(wanted)
         self.total: int | None = None
         """How many match in all, where they were listed already for what else was asked."""
         self._surpassed = 0
         """A list of up to so many was made in vain."""
+
+    @property
+    def is_narrowed(self) -> bool:
+        return self._found_by is not None
 
     def fits(self, table: str) -> tuple[str, list[Any]]:
         """Return the condition that a task of a table matches, which is looked up by its number."""
@@ -82,6 +89,9 @@ class Listing:
         return found.numbers
 
     def _listed(self) -> tuple[str, list[Any]]:
+        if self._found_by is not None:
+            sql = f"{_ROW.format(f'{self._beside} AND {HAS_WORDS}')} WHERE {HAS_WORDS}"
+            return sql, [*self._beside.values, self._query, self._found_by]
         sql = f"{_ROW.format(self._beside)} WHERE {HAS_WORDS}"
         return sql, [*self._beside.values, self._query]
 

@@ -14,9 +14,10 @@ from ..sql import STEPS, TABLES, VERSION, steps_from, tag_word
 from .lexemes import MONTH, MONTH_SIGN
 from .view import IS_READY, PostgresView
 
-_VERSION = VERSION + 1
-"""The format of this database's tables, which changed once more than SQLite's: up to the one before
-it, the index of words had words and statuses alone, and nothing else stood beside them."""
+_VERSION = VERSION + 2
+"""The format of this database's tables, which changed twice more than SQLite's: up to `VERSION`,
+the index of words had words and statuses alone, and nothing else stood beside them; up to the one
+before this, nothing found what was late when it was created."""
 _TEXT = 'TEXT COLLATE "C"'
 _KNOWN = """
 CREATE TABLE format (version INTEGER NOT NULL);
@@ -60,6 +61,10 @@ ALTER TABLE tasks DROP CONSTRAINT tasks_pkey,
 DROP INDEX tasks_created, tasks_due;
 CREATE INDEX tasks_created ON tasks (created_at) INCLUDE (sort_key, status);
 CREATE INDEX tasks_due ON tasks (due_at) INCLUDE (sort_key, status) WHERE due_at IS NOT NULL;
+"""
+# In list order what is new is looked for among what is due later. Few are due before they are made.
+_LATE = """
+CREATE INDEX tasks_late ON tasks (sort_key) WHERE due_at < created_at;
 """
 # An index answers alone only for pages of the table that were not written since they were vacuumed.
 # PostgreSQL waits for a fifth of all tasks, which changes of a twentieth make of most pages.
@@ -111,7 +116,7 @@ def prepare(connection: psycopg.Connection[tuple[Any, ...]], schema: str) -> Non
     connection.execute(made)
     _go_to(connection, schema)
     tables = TABLES + _KNOWN + _WORDS + _INDEX_OF_WORDS
-    _run(connection, tables + _PLACED + _ROOM + _COVERING + _OFTEN_VACUUMED)
+    _run(connection, tables + _PLACED + _ROOM + _COVERING + _LATE + _OFTEN_VACUUMED)
     connection.execute("INSERT INTO format VALUES (%s)", (_VERSION,))
 
 
@@ -119,10 +124,10 @@ def _upgrade(connection: psycopg.Connection[tuple[Any, ...]], schema: str) -> No
     """Bring a plan of an older format up to this one's; a newer one is refused."""
     known = names.SQL("SELECT version FROM {}.format").format(names.Identifier(schema))
     row = connection.execute(known).fetchone()
-    version = row[0] if row else None
+    version = int(row[0]) if row else -1
     if version == _VERSION:
         return
-    if version not in STEPS and version != VERSION:
+    if version not in STEPS and not VERSION <= version < _VERSION:
         raise UnavailableError(
             f"The plan's database has format {version}; this Tasky reads {_VERSION}.",
             reason="newer_store",
@@ -133,10 +138,12 @@ def _upgrade(connection: psycopg.Connection[tuple[Any, ...]], schema: str) -> No
         words = _TO_FORMAT_5 if version < 5 else ""
         _run(connection, steps_from(version) + words + _ROOM + _COVERING + _OFTEN_VACUUMED)
         hold_up_all(PostgresView(connection, datetime.now(UTC)))
-    _run(connection, _OLD_WORDS + _WORDS)
-    tags = [row[0] for row in connection.execute("SELECT DISTINCT tag FROM tagged")]
-    connection.execute(_FROM_OLD_WORDS.encode(), (tags, [tag_word(tag) for tag in tags]))
-    _run(connection, "DROP TABLE old_words;" + _INDEX_OF_WORDS + _PLACED)
+    if version <= VERSION:
+        _run(connection, _OLD_WORDS + _WORDS)
+        tags = [row[0] for row in connection.execute("SELECT DISTINCT tag FROM tagged")]
+        connection.execute(_FROM_OLD_WORDS.encode(), (tags, [tag_word(tag) for tag in tags]))
+        _run(connection, "DROP TABLE old_words;" + _INDEX_OF_WORDS + _PLACED)
+    _run(connection, _LATE)
     connection.execute("UPDATE format SET version = %s", (_VERSION,))
 
 

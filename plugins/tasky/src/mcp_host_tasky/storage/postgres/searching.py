@@ -7,20 +7,21 @@ one has the words is looked up by its number, until the page is full.
 
 # ruff: noqa: S608  statements are put together from this room's own constants; values are bound
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection
 from dataclasses import replace
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Protocol
 
 from ...model import Found, Status, Summary, Wanted
-from ..sql import SUMMARY, Where, common_conditions, summary_of, told_by_row
+from ..sql import SUMMARY, Where, common_conditions, summary_of
 from ..store import COUNTED
 from . import frequency, limits
-from .conditions import HAS_TAG, IN_ROW, LISTED_TAG, Conditions, Counting, by_key, by_place, dates
+from .conditions import IN_ROW, Conditions, Counting, by_key, by_place, dates
 from .dated import first_of_dated, is_of_dates
-from .listing import First, Listing, array
+from .few import Few
+from .listing import First, Listing
 from .text_query import TextQuery
-from .walk import NUMBER, WALK, WALK_UNBLOCKING, Walk
+from .walk import WALK_UNBLOCKING, Walk, walk_by_dates, walk_of, walk_sorted
 
 _PAGE = 51
 """The tasks of a usual page and one more, to reckon with."""
@@ -45,7 +46,7 @@ class Searching:
         self._words = TextQuery(view, wanted)
         self._frequency = frequency.Frequency(view, wanted, self._words)
         self._conditions = Conditions(view, wanted, limits.TAG_LISTED)
-        self._listing = Listing(view, wanted, self._words.text)
+        self._few = Few(view, wanted, self._conditions, has_text=self._words.is_needed)
 
     def page(self, after: str, limit: int, *, count: bool) -> Found:
         """Return the first `limit + 1` matches past a sort key; with `count`, their total."""
@@ -54,15 +55,15 @@ class Searching:
         if not limit and self._listing.total is not None:
             return self._found([], self._listing.total)
         if self._is_told_by_words:
-            expected = self._frequency.share * self._view.counted(None)
-            if expected > limits.SURE and self._frequency.is_proven_common():
+            expected = self._frequency.share * self._frequency.among
+            is_quick = self._index_takes <= limits.SOON_ASKED
+            if expected > limits.SURE and self._frequency.is_proven_common(counts=is_quick):
                 return self._found(self._walked(after, limit), COUNTED + 1)
-            if self._words.beginnings and not self._most_listed(_PAGE):
-                return self._examined(after, limit)
-            # Where they are more than are listed, they are more than are counted.
-            listed = self._listing.first(after, limit + 1, max(limits.LONGEST, COUNTED))
-            return self._first(listed) or self._found(self._walked(after, limit), COUNTED + 1)
-        if found := self._first(self._listed(after, limit)):
+            if is_quick or self._most_listed(_PAGE):
+                # Where they are more than are listed, they are more than are counted.
+                listed = self._listing.first(after, limit + 1, max(limits.LONGEST, COUNTED))
+                return self._first(listed) or self._found(self._walked(after, limit), COUNTED + 1)
+        elif found := self._first(self._listed(after, limit)):
             return found
         return self._examined(after, limit) if count else self._found(self._walked(after, limit))
 
@@ -71,7 +72,7 @@ class Searching:
         where they are to be looked for among all tasks."""
         if self._words.is_needed:
             return self._unblocking_with_words(after, limit)
-        numbers = self._few()
+        numbers = self._few.numbers()
         is_ready = self._wanted.ready_for is not None  # as all are that the index has
         if is_ready and (numbers is None or len(numbers) > limits.FEW):
             # The rarer the tag, the further a walk goes: the last one to its end.
@@ -79,20 +80,17 @@ class Searching:
                 page = self._walked_by_unblocks(after, limit, followed)
                 if len(page) == limit or followed is None:
                     return page
-        where = self._conditions.rest()
         if numbers is None:
-            return where
-        if after:
-            where.need("(unblocks < ? OR (unblocks = ? AND sort_key > ?))", after[0], *after)
-        near, value = self._looked_up(numbers, "unblocks, sort_key, number, status")
-        rows = self._view.rows(
-            f"WITH near AS MATERIALIZED ({near}) SELECT number FROM near AS tasks WHERE {where} "
-            "ORDER BY unblocks DESC, sort_key LIMIT ?",
-            (value, *where.values, limit),
-        )
-        return [row[0] for row in rows]
+            return self._conditions.rest()
+        return self._few.most_unblocking(numbers, after, limit)
 
     # Words
+
+    @cached_property
+    def _listing(self) -> Listing:
+        few = self._frequency.narrowed <= limits.NARROW
+        found_by = self._words.narrow if few else None
+        return Listing(self._view, self._wanted, self._words.text, found_by)
 
     @property
     def _is_told_by_words(self) -> bool:
@@ -107,7 +105,7 @@ class Searching:
         most = self._most_listed(_PAGE)
         if most == limits.LONGEST and (found := self._listing.first(after, limit + 1, most)):
             return found
-        if (few := self._few()) is not None:
+        if (few := self._few.numbers()) is not None:
             return self._listing.first_of(few, after, limit + 1)
         return self._listing.first(after, limit + 1, most) if most > limits.LONGEST else None
 
@@ -115,17 +113,29 @@ class Searching:
         """Return up to how many that have the words are listed to make a page of so many matches;
         none where these are met sooner on a walk that looks up texts. What each takes is reckoned
         in entries of the list."""
-        all_tasks = max(1, self._view.counted(None))
+        all_tasks, words = self._frequency.among, self._words
         expected = max(1.0, self._frequency.share * all_tasks)
-        if expected <= limits.SORTED and not self._words.beginnings:
+        takes = self._index_takes + expected
+        if takes <= limits.QUICK:
             return limits.LONGEST
         if expected > limits.LISTED:
             return 0
         having = max(1, min([all_tasks, *self._frequency.dated.values()]))
-        texts = page * (having if self._words.has_months else all_tasks) / expected
-        walk = texts * (limits.TEXT_TAKES + limits.STEP_TAKES * all_tasks / having)
-        takes = limits.LIST_TAKES + limits.BEGINNING_TAKES * self._words.beginnings + expected
+        met = page * (having if words.has_months else all_tasks) / expected
+        steps = met * (2 if self._is_by_dates else all_tasks / having)
+        texts = met * self._frequency.tagged_share
+        tags = limits.TAG_TAKES * len(self._wanted.tags)
+        walk = texts * limits.TEXT_TAKES + steps * (limits.STEP_TAKES + tags)
         return limits.LISTED if takes <= walk else 0
+
+    @cached_property
+    def _index_takes(self) -> float:
+        """About how long the index of words takes to find the first of a list, in its entries."""
+        words = self._words
+        if self._listing.is_narrowed:
+            return limits.LIST_TAKES + limits.TEXT_TAKES * self._frequency.narrowed
+        compared = limits.LEXEME_TAKES * words.lexemes * self._frequency.least
+        return limits.LIST_TAKES + limits.BEGINNING_TAKES * words.beginnings + compared
 
     def _unblocking_with_words(self, after: tuple[int, str] | None, limit: int) -> list[int]:
         listing = self._listing
@@ -133,7 +143,7 @@ class Searching:
             page = listing.most_unblocking(after, limit, most)
             if page is not None:
                 return page
-        if (few := self._few()) is not None:
+        if (few := self._few.numbers()) is not None:
             return listing.most_unblocking_of(few, after, limit)
         if self._wanted.ready_for is not None:
             page = self._walked_by_unblocks(after, limit, limits.FOLLOWED)
@@ -147,22 +157,26 @@ class Searching:
         """Return the page, and the total among the first tasks in list order."""
         walk = self._walk_in_order
         # Where all that is walked along fits, no more of it than the texts is wanted.
-        most = limits.LOOKED_AT if walk.rest else limits.TEXTS
+        most = limits.LOOKED_AT // (1 + 3 * len(self._wanted.tags)) if walk.rest else limits.TEXTS
+        texts = limits.TEXTS
+        if not limit:  # a total alone need not cost as much as a page
+            most, texts = most // limits.FOR_TOTAL, texts // limits.FOR_TOTAL
         fits, bound = self._listing.fits("first")
+        source, values = walk.first(after, most + 1)
         ((walked, end, looked_at, last, total, page),) = self._view.rows(
-            f"WITH walked AS MATERIALIZED ({walk.source} LIMIT {most + 1}), "
+            f"WITH walked AS MATERIALIZED ({source}), "
             "first AS MATERIALIZED (SELECT sort_key, number FROM walked AS tasks "
-            f"WHERE {walk.rest} ORDER BY sort_key LIMIT {limits.TEXTS + 1}), "
+            f"WHERE {walk.rest} ORDER BY sort_key LIMIT {texts + 1}), "
             f"hits AS MATERIALIZED (SELECT sort_key, number FROM first WHERE {fits}) "
             "SELECT (SELECT count(*) FROM walked), (SELECT max(sort_key) FROM walked), "
             "(SELECT count(*) FROM first), (SELECT max(sort_key) FROM first), "
             "(SELECT count(*) FROM hits), "
             "ARRAY(SELECT number FROM hits ORDER BY sort_key LIMIT ?)",
-            (*walk.values, after, *walk.rest.values, *bound, limit + 1),
+            (*values, *walk.rest.values, *bound, limit + 1),
         )
-        is_part = walked > most or looked_at > limits.TEXTS
+        is_part = walked > most or looked_at > texts
         if is_part and len(page) <= limit:
-            page += self._walked(last if looked_at > limits.TEXTS else end, limit - len(page))
+            page += self._walked(last if looked_at > texts else end, limit - len(page))
         return self._found(page, total, is_part=is_part)
 
     def _walked(self, after: str, limit: int) -> list[int]:
@@ -170,12 +184,13 @@ class Searching:
         a list of all that have the words, where the walk meets too few."""
         walk = self._walk_in_order
         fits, bound = self._listing.fits("first")
+        steps, texts = self._reach(limit)
+        source, values = walk.first(after, steps)
         rows = self._view.rows(
-            "SELECT number FROM (SELECT sort_key, number "
-            f"FROM ({walk.source} LIMIT {limits.STEPS}) AS tasks "
-            f"WHERE {walk.rest} ORDER BY sort_key LIMIT {self._texts(limit)}) AS first "
+            f"SELECT number FROM (SELECT sort_key, number FROM ({source}) AS tasks "
+            f"WHERE {walk.rest} ORDER BY sort_key LIMIT {texts}) AS first "
             f"WHERE {fits} ORDER BY sort_key LIMIT ?",
-            (*walk.values, after, *walk.rest.values, *bound, limit + 1),
+            (*values, *walk.rest.values, *bound, limit + 1),
         )
         if len(rows) > limit:
             return [row[0] for row in rows]
@@ -183,32 +198,40 @@ class Searching:
         assert found
         return found.numbers
 
-    def _texts(self, limit: int) -> int:
-        """Return how many texts are looked up on a walk: twice those that are expected to meet so
-        many matches, within bounds."""
-        expected = 2 * (limit + 1) / max(self._frequency.share, 1 / limits.MOST_WALKED)
-        return min(limits.MOST_WALKED, max(limits.WALKED, int(expected)))
+    def _reach(self, limit: int) -> tuple[int, int]:
+        """Return how many tasks a walk goes past, and how many texts are looked up on it: four
+        times as many as are expected to meet so many matches, within bounds."""
+        expected = 4 * (limit + 1) / max(self._frequency.share, 1 / limits.STEPS)
+        having_tags = expected * self._frequency.tagged_share
+        texts = min(limits.MOST_WALKED, max(limits.WALKED, int(having_tags)))
+        if not self._walk_in_order.rest:
+            return texts, texts
+        is_past_dates = dates(self._wanted) and not self._is_by_dates
+        steps = limits.STEPS if is_past_dates else max(texts, int(expected))
+        return min(limits.STEPS, steps), texts
 
     @cached_property
     def _walk_in_order(self) -> Walk:
+        """The walk of a search by words: what else is looked at before a text are dates and tags,
+        as far as they do not lead it."""
         wanted = self._wanted
         own = replace(wanted, words=(), tags=(), waiting=False)
         if wanted.waiting:
             own = replace(own, status=Status.PENDING)
-        where = common_conditions(own)
+        rest = Conditions(self._view, wanted, limits.TAG).of_tags(is_walk=True)
+        if self._is_by_dates:
+            return walk_by_dates(own, rest)
+        rest.add(by_key(wanted))
         leaving = self._frequency.dated
         for date, value in sorted(dates(wanted), key=lambda one: leaving[one[1]]):
             if leaving[value] <= limits.CANDIDATES:
-                # Found before they are sorted: else the database could walk all tasks.
-                dated = f"SELECT sort_key, status FROM tasks WHERE {date} OFFSET 0"
-                where = common_conditions(own.only(status=own.status, priority=own.priority))
-                source = f"SELECT sort_key, {NUMBER} FROM ({dated}) AS tasks WHERE {where}"
-                values = [value, *where.values]
-                break
-        else:
-            source, values = f"{WALK} WHERE {where}", where.values
-        ordered = f"{source} AND sort_key > ? ORDER BY sort_key"
-        return Walk(ordered, values, by_key(wanted))
+                return walk_sorted(own, date, value, rest)
+        return walk_of(own, rest)
+
+    @cached_property
+    def _is_by_dates(self) -> bool:
+        """Whether a walk goes past those alone that fulfil the dates, or nearly so."""
+        return bool(dates(self._wanted)) and self._frequency.are_dates_soon_met
 
     def _walked_by_unblocks(
         self, after: tuple[int, str] | None, limit: int, followed: int | None
@@ -218,11 +241,11 @@ class Searching:
         wanted = self._wanted
         met = by_place(wanted)
         if self._words.is_needed:
+            met.add(Conditions(self._view, wanted, limits.TAG).of_tags(is_walk=True))
             fits, bound = self._listing.fits("tasks")
             met.need(fits, *bound)
         else:
-            for tag in wanted.tags:
-                met.need(LISTED_TAG if self._conditions.can_be_listed(tag) else HAS_TAG, tag)
+            met.add(self._conditions.of_tags(is_walk=True))
             claims = common_conditions(replace(wanted, tags=(), priority=None))
             met.need(IN_ROW.format(claims), *claims.values)
         if after:
@@ -237,8 +260,8 @@ class Searching:
     # No words
 
     def _without_words(self, after: str, limit: int, *, count: bool) -> Found:
-        if (few := self._few()) is not None:
-            found = self._first_of_few(few, after, limit)
+        if (few := self._few.numbers()) is not None:
+            found = self._few.first(few, after, limit)
             return self._found(found.numbers, found.total)
         where = self._conditions.all()
         total, is_part = self._total(where) if count else (0, False)
@@ -258,29 +281,34 @@ class Searching:
     def _met(self, after: str, limit: int) -> list[int] | None:
         """Return the numbers of the first matches past a sort key that are met on a walk along an
         index; None where these are too few, or all is in the index anyway."""
-        if not self._is_walked_past or self._wanted.waiting:
+        wanted = self._wanted
+        if not self._is_walked_past or wanted.waiting:
             return None
-        followed = self._followed(limit)
+        walk = self._walk_past()
+        is_all = not walk.rest  # whatever it meets fits
+        followed = limit + 1 if is_all else self._followed(limit)
         if not followed:
             return None
-        source, bound, rest = self._walk_past()
+        first, bound = walk.first(after, followed)
         rows = self._view.rows(
-            f"SELECT number FROM ({source} LIMIT {followed}) AS tasks WHERE {rest} "
-            "ORDER BY sort_key LIMIT ?",
-            (*bound, after, *rest.values, limit + 1),
+            f"SELECT number FROM ({first}) AS tasks WHERE {walk.rest} ORDER BY sort_key LIMIT ?",
+            (*bound, *walk.rest.values, limit + 1),
         )
-        return [row[0] for row in rows] if len(rows) > limit else None
+        return [row[0] for row in rows] if is_all or len(rows) > limit else None
 
     def _followed(self, limit: int) -> int:
         """Return how many entries of the index are followed on it. Where those that a date leaves
         are soon sorted instead, these are not many more than are expected to meet a page; none
         where that would take as long."""
+        if self._is_by_dates:
+            expected = 4 * (limit + 1) / max(self._frequency.tagged_share, 1 / limits.FOLLOWED)
+            return min(limits.FOLLOWED, int(expected))
         left = min(self._frequency.dated.values(), default=0)
         if not left or not is_of_dates(self._wanted):
             return limits.FOLLOWED
         if left > limits.DATED:
             return limits.FOLLOWED_BY_KEY
-        expected = 2 * (limit + 1) * self._view.counted(None) // max(1, left)
+        expected = 2 * (limit + 1) * self._frequency.among // max(1, left)
         return min(limits.FOLLOWED, expected) if expected < left * limits.SORTING_TAKES else 0
 
     @property
@@ -289,13 +317,15 @@ class Searching:
         wanted = self._wanted
         return bool(wanted.tags or wanted.due_until or wanted.created_after)
 
-    def _walk_past(self) -> tuple[str, list[Any], Where]:
-        """Return a walk in list order along an index, past a sort key that is its last value, and
-        what is to be looked at of each task on it."""
+    def _walk_past(self) -> Walk:
+        """Return a walk in list order along an index, and what is to be looked at of each task on
+        it."""
+        conditions = Conditions(self._view, self._wanted, limits.TAG)
+        if self._is_by_dates:
+            rest = conditions.of_tags(is_walk=True)
+            return walk_by_dates(replace(self._wanted, tags=()), rest)
         apart = replace(self._wanted, tags=(), due_until=None, created_after=None)
-        where = common_conditions(apart)
-        rest = Conditions(self._view, self._wanted, limits.TAG).later(is_walk=True)
-        return f"{WALK} WHERE {where} AND sort_key > ? ORDER BY sort_key", where.values, rest
+        return walk_of(apart, conditions.later(is_walk=True))
 
     def _total(self, where: Where) -> tuple[int, bool]:
         """Return how many match, and whether that is of those that were looked at alone."""
@@ -305,58 +335,15 @@ class Searching:
         if not self._is_walked_past or wanted.waiting:
             return self._view.count(f"SELECT 1 FROM tasks WHERE {where}", where.values), False
         # The index of the walk gives the first tasks; among these the rest is looked at.
-        source, bound, rest = self._walk_past()
+        walk = self._walk_past()
+        first, bound = walk.first("", limits.EXAMINED + 1)
         ((looked_at, total),) = self._view.rows(
-            f"SELECT count(*), count(*) FILTER (WHERE {rest}) "
-            f"FROM ({source} LIMIT {limits.EXAMINED + 1}) AS tasks",
-            (*rest.values, *bound, ""),
+            f"SELECT count(*), count(*) FILTER (WHERE {walk.rest}) FROM ({first}) AS tasks",
+            (*walk.rest.values, *bound),
         )
         return int(total), looked_at > limits.EXAMINED
 
-    # Conditions that few tasks fulfil
-
-    def _few(self) -> list[int] | None:
-        """Return the numbers that one of the conditions besides words leaves, when they are few."""
-        wanted = self._wanted
-        if wanted.claimed_by is not None or wanted.held_by is not None or wanted.held:
-            held = "SELECT number FROM tasks WHERE claimed_until > ?"
-            found = self._view.rows(f"{held} LIMIT {limits.SOME + 1}", (wanted.now,))
-            if len(found) <= limits.SOME:
-                return [row[0] for row in found]
-        for sql, values in self._probes():
-            # To count them, an index is enough: no task is read where they are many.
-            if self._view.count(sql, values, limits.FEW) <= limits.FEW:
-                return [row[0] for row in self._view.rows(f"{sql} LIMIT {limits.FEW}", values)]
-        return None
-
-    def _probes(self) -> Iterator[tuple[str, Sequence[Any]]]:
-        """Return the SELECTs of numbers that may be few, with their values."""
-        for date, value in dates(self._wanted):
-            yield f"SELECT number FROM tasks WHERE {date}", (value,)
-        if not self._words.is_needed:
-            for tag in self._wanted.tags:
-                yield "SELECT number FROM tagged WHERE tag = ?", (tag,)
-
-    def _first_of_few(self, numbers: Collection[int], after: str, limit: int) -> First:
-        """Return the first of those among a few tasks that match."""
-        rest = self._conditions.rest()
-        near, value = self._looked_up(numbers, "sort_key, number, status")
-        page = self._view.rows(
-            f"WITH near AS MATERIALIZED ({near}), few AS MATERIALIZED "
-            f"(SELECT sort_key, number FROM near AS tasks WHERE {rest}) "
-            "SELECT number, (SELECT count(*) FROM few) FROM few "
-            "WHERE sort_key > ? ORDER BY sort_key LIMIT ?",
-            (value, *rest.values, after, limit + 1),
-        )
-        return First([row[0] for row in page], page[0][1] if page else 0)
-
-    def _looked_up(self, numbers: Collection[int], columns: str) -> tuple[str, Any]:
-        """Return the SELECT of tasks by their numbers, with what the conditions look at, and its
-        value. To be found before anything else is asked of them: the database would ask the
-        indexes of other conditions as well, or walk all tasks in list order."""
-        if common_conditions(told_by_row(self._wanted)):
-            columns += ", open_blockers, held_up, claimant, claimed_until, holder"
-        return f"SELECT {columns} FROM tasks WHERE number = ANY (?::bigint[])", array(numbers)
+    # What is found
 
     def _first(self, first: First | None) -> Found | None:
         return self._found(first.numbers, first.total) if first else None

@@ -43,10 +43,40 @@ class TextQuery:
         self.text = self._joined(self._known)
 
     @property
+    def statuses(self) -> list[Status]:
+        """The statuses that are wanted; no task has two."""
+        wanted = self._wanted
+        statuses = {wanted.status} if wanted.status else set()
+        if wanted.waiting or wanted.ready_for is not None:
+            statuses.add(Status.PENDING)
+        return sorted(statuses)
+
+    @property
     def beginnings(self) -> int:
         """How many words stand for the beginnings of more known ones than are spelt out: for each
         of these the index collects all tasks of all such words, whatever else is wanted."""
         return sum(known is None for known in self._known.values())
+
+    @property
+    def lexemes(self) -> int:
+        """How many words, tags and so on it names: the index compares tasks with all of them."""
+        return self.text.count("|") + self.text.count("&") + 1
+
+    @property
+    def spelt(self) -> list[str]:
+        """Text searches for each of the words but the beginnings that are not spelt out."""
+        known = self._known
+        words = [word for word in self._wanted.words if known.get(word, []) is not None]
+        return [_beginning(word, known) for word in words]
+
+    @property
+    def narrow(self) -> str | None:
+        """A text search for all but the beginnings that are not spelt out; None where there are
+        none of these, or is nothing else but a status."""
+        rest = [word for word in self._wanted.words if self._known.get(word, []) is not None]
+        if not self.beginnings or not (rest or self._beside or self._wanted.tags):
+            return None
+        return self._joined(self._known, rest)
 
     @property
     def is_spelt_out(self) -> bool:
@@ -67,14 +97,14 @@ class TextQuery:
             self._joined({**self._known, **frequent}) if many and all(frequent.values()) else None
         )
 
-    def _joined(self, known: dict[str, list[str] | None]) -> str:
+    def _joined(
+        self, known: dict[str, list[str] | None], words: Sequence[str] | None = None
+    ) -> str:
         wanted = self._wanted
-        statuses = {wanted.status} if wanted.status else set()
-        if wanted.waiting or wanted.ready_for is not None:
-            statuses.add(Status.PENDING)
-        whole = [*map(status_word, sorted(statuses)), *map(tag_word, wanted.tags)]
-        words = [_beginning(word, known) for word in wanted.words]
-        return " & ".join([*(f"'{one}'" for one in whole), *self._beside, *words])
+        words = wanted.words if words is None else words
+        whole = [*map(status_word, self.statuses), *map(tag_word, wanted.tags)]
+        begun = [_beginning(word, known) for word in words]
+        return " & ".join([*(f"'{one}'" for one in whole), *self._beside, *begun])
 
     def _months(self) -> list[str]:
         """Return the months of what is new enough, where these are few."""

@@ -1,0 +1,92 @@
+"""The matches of a search, where one of its conditions leaves few tasks."""
+
+# ruff: noqa: S608  statements are put together from this room's own constants; values are bound
+
+from collections.abc import Collection, Iterator, Sequence
+from typing import Any, Protocol
+
+from ...model import Wanted
+from ..sql import common_conditions, told_by_row
+from ..store import COUNTED
+from . import limits
+from .conditions import Conditions, dates
+from .listing import First, array
+
+
+class View(Protocol):
+    """What this room needs of a view of the store."""
+
+    def rows(self, sql: str, values: Sequence[Any]) -> list[tuple[Any, ...]]: ...
+
+    def count(self, matches: str, values: Sequence[Any], most: int = COUNTED) -> int: ...
+
+
+class Few:
+    """The tasks that one of the conditions besides words leaves, when they are few. With a text
+    search, its own ways find what has the tags."""
+
+    def __init__(
+        self, view: View, wanted: Wanted, conditions: Conditions, *, has_text: bool
+    ) -> None:
+        self._view = view
+        self._wanted = wanted
+        self._conditions = conditions
+        self._has_text = has_text
+
+    def numbers(self) -> list[int] | None:
+        """Return their numbers; None where they are many."""
+        wanted = self._wanted
+        if wanted.claimed_by is not None or wanted.held_by is not None or wanted.held:
+            held = "SELECT number FROM tasks WHERE claimed_until > ?"
+            found = self._view.rows(f"{held} LIMIT {limits.SOME + 1}", (wanted.now,))
+            if len(found) <= limits.SOME:
+                return [row[0] for row in found]
+        for sql, values in self._probes():
+            # To count them, an index is enough: no task is read where they are many.
+            if self._view.count(sql, values, limits.FEW) <= limits.FEW:
+                return [row[0] for row in self._view.rows(f"{sql} LIMIT {limits.FEW}", values)]
+        return None
+
+    def _probes(self) -> Iterator[tuple[str, Sequence[Any]]]:
+        """Return the SELECTs of numbers that may be few, with their values."""
+        for date, value in dates(self._wanted):
+            yield f"SELECT number FROM tasks WHERE {date}", (value,)
+        if not self._has_text:
+            for tag in self._wanted.tags:
+                yield "SELECT number FROM tagged WHERE tag = ?", (tag,)
+
+    def first(self, numbers: Collection[int], after: str, limit: int) -> First:
+        """Return the first `limit + 1` of those among them that match, past a sort key."""
+        rest = self._conditions.rest()
+        near, value = self._looked_up(numbers, "sort_key, number, status")
+        page = self._view.rows(
+            f"WITH near AS MATERIALIZED ({near}), few AS MATERIALIZED "
+            f"(SELECT sort_key, number FROM near AS tasks WHERE {rest}) "
+            "SELECT number, (SELECT count(*) FROM few) FROM few "
+            "WHERE sort_key > ? ORDER BY sort_key LIMIT ?",
+            (value, *rest.values, after, limit + 1),
+        )
+        return First([row[0] for row in page], page[0][1] if page else 0)
+
+    def most_unblocking(
+        self, numbers: Collection[int], after: tuple[int, str] | None, limit: int
+    ) -> list[int]:
+        """Return the numbers of the first of those that match, what unblocks most first."""
+        where = self._conditions.rest()
+        if after:
+            where.need("(unblocks < ? OR (unblocks = ? AND sort_key > ?))", after[0], *after)
+        near, value = self._looked_up(numbers, "unblocks, sort_key, number, status")
+        rows = self._view.rows(
+            f"WITH near AS MATERIALIZED ({near}) SELECT number FROM near AS tasks WHERE {where} "
+            "ORDER BY unblocks DESC, sort_key LIMIT ?",
+            (value, *where.values, limit),
+        )
+        return [row[0] for row in rows]
+
+    def _looked_up(self, numbers: Collection[int], columns: str) -> tuple[str, Any]:
+        """Return the SELECT of tasks by their numbers, with what the conditions look at, and its
+        value. To be found before anything else is asked of them: the database would ask the
+        indexes of other conditions as well, or walk all tasks in list order."""
+        if common_conditions(told_by_row(self._wanted)):
+            columns += ", open_blockers, held_up, claimant, claimed_until, holder"
+        return f"SELECT {columns} FROM tasks WHERE number = ANY (?::bigint[])", array(numbers)
