@@ -72,11 +72,15 @@ DROP TABLE old;
 INDEXES_NOW = "SELECT indexname, indexdef FROM pg_indexes WHERE schemaname = current_schema()"
 PLAIN = """
 ALTER TABLE tasks DROP CONSTRAINT tasks_pkey, ADD PRIMARY KEY (number);
-DROP INDEX tasks_created, tasks_due;
+DROP INDEX tasks_created;
 CREATE INDEX tasks_created ON tasks (created_at);
-CREATE INDEX tasks_due ON tasks (due_at) WHERE due_at IS NOT NULL;
 """
 """How PostgreSQL kept numbers and dates at first, without the order beside them."""
+DATED = """
+DROP INDEX tasks_late;
+CREATE INDEX tasks_due ON tasks (due_at) WHERE due_at IS NOT NULL;
+"""
+"""How PostgreSQL kept dates before its format 8."""
 
 
 def plain_words(text: str) -> str:
@@ -95,7 +99,7 @@ def back_to(version: int, kind: str) -> str:
     words = WORDS[kind] if version < 5 else ""
     found = TAGGED
     if kind == "postgresql":
-        found = "DROP INDEX tasks_late;" + (PLAIN_WORDS if version <= VERSION else "")
+        found = DATED + (PLAIN_WORDS if version <= VERSION else "")
     return f"{found}{dropped}{columns}{INDEXES.get(version, '')}{words}"
 
 

@@ -7,6 +7,7 @@ from ...model import Wanted
 from ..sql import LIVE, NOBODY, Where, common_conditions
 from .walk import CREATED, DUE
 
+CREATED_AFTER = "created_at > ?"
 HAS_WORDS = "words @@ ?::tsquery"
 """That a row of words has the words, tags and status of a text search."""
 # As values: the planner would join the table, and list all that have the tag where few are asked.
@@ -21,12 +22,6 @@ class Counting(Protocol):
 
     def having_tag(self, tag: str, most: int) -> int:
         """How many tasks have a tag, at least one more than so many where more have it."""
-
-
-def dates(wanted: Wanted) -> list[tuple[str, str]]:
-    """Return those by dates, each as an index has it, with its value."""
-    given = (("created_at > ?", wanted.created_after), ("due_at <= ?", wanted.due_until))
-    return [(date, value) for date, value in given if value]
 
 
 def by_key(wanted: Wanted) -> Where:
@@ -76,8 +71,10 @@ class Conditions:
         """Return all of them, for a table with all columns."""
         wanted = self._wanted
         where = common_conditions(wanted)
-        for date, value in dates(wanted):
-            where.need(date, value)
+        if wanted.due_until:
+            where.need("due_at <= ?", wanted.due_until)
+        if wanted.created_after:
+            where.need(CREATED_AFTER, wanted.created_after)
         return where
 
     def rest(self) -> Where:

@@ -6,11 +6,12 @@ from collections.abc import Collection, Iterator, Sequence
 from typing import Any, Protocol
 
 from ...model import Wanted
-from ..sql import common_conditions, told_by_row
+from ..sql import Where, common_conditions, told_by_row
 from ..store import COUNTED
 from . import limits
-from .conditions import Conditions, dates
+from .conditions import CREATED_AFTER, Conditions
 from .listing import First, array
+from .walk import NUMBER, walk_by_dates
 
 
 class View(Protocol):
@@ -49,16 +50,31 @@ class Few:
 
     def _probes(self) -> Iterator[tuple[str, Sequence[Any]]]:
         """Return the SELECTs of numbers that may be few, with their values."""
-        for date, value in dates(self._wanted):
-            yield f"SELECT number FROM tasks WHERE {date}", (value,)
+        wanted = self._wanted
+        if wanted.created_after:
+            yield f"SELECT number FROM tasks WHERE {CREATED_AFTER}", (wanted.created_after,)
+        if wanted.due_until:
+            due = walk_by_dates(wanted.only(due_until=wanted.due_until), Where())
+            first, values = due.first("", limits.FEW + 1)
+            yield f"SELECT number FROM ({first}) AS due", values
         if not self._has_text:
-            for tag in self._wanted.tags:
+            for tag in wanted.tags:
                 yield "SELECT number FROM tagged WHERE tag = ?", (tag,)
 
     def first(self, numbers: Collection[int], after: str, limit: int) -> First:
         """Return the first `limit + 1` of those among them that match, past a sort key."""
-        rest = self._conditions.rest()
         near, value = self._looked_up(numbers, "sort_key, number, status")
+        return self._first(near, value, self._conditions.rest(), after, limit)
+
+    def first_new(self, after: str, limit: int) -> First:
+        """Return the first of all that are new enough, where these are many, but nothing is wanted
+        that is not in their index."""
+        near = f"SELECT sort_key, {NUMBER}, status FROM tasks WHERE {CREATED_AFTER}"
+        return self._first(near, self._wanted.created_after, self._conditions.rest(), after, limit)
+
+    def _first(self, near: str, value: Any, rest: Where, after: str, limit: int) -> First:
+        # Found before anything else is asked of them: the database would ask the indexes of other
+        # conditions as well, or walk all tasks in list order.
         page = self._view.rows(
             f"WITH near AS MATERIALIZED ({near}), few AS MATERIALIZED "
             f"(SELECT sort_key, number FROM near AS tasks WHERE {rest}) "
@@ -85,8 +101,7 @@ class Few:
 
     def _looked_up(self, numbers: Collection[int], columns: str) -> tuple[str, Any]:
         """Return the SELECT of tasks by their numbers, with what the conditions look at, and its
-        value. To be found before anything else is asked of them: the database would ask the
-        indexes of other conditions as well, or walk all tasks in list order."""
+        value."""
         if common_conditions(told_by_row(self._wanted)):
             columns += ", open_blockers, held_up, claimant, claimed_until, holder"
         return f"SELECT {columns} FROM tasks WHERE number = ANY (?::bigint[])", array(numbers)

@@ -11,7 +11,7 @@ from ...model import NEVER, Status, Wanted
 from ..sql import are_surely_more, drawn
 from ..store import COUNTED
 from . import limits
-from .conditions import HAS_WORDS, dates
+from .conditions import CREATED_AFTER, HAS_WORDS
 from .listing import array
 from .text_query import KnownWords, TextQuery
 from .walk import CREATED, DUE
@@ -106,13 +106,11 @@ class Frequency:
         return words != self._query and self._expected(words) > limits.SORTED
 
     @cached_property
-    def dated(self) -> dict[str, int]:
-        """About how many tasks each of the wanted dates leaves, by its value, as far as the planner
-        knows."""
-        return {
-            day: planned(self._view, f"SELECT 1 FROM tasks WHERE {date}", day)
-            for date, day in dates(self._wanted)
-        }
+    def new(self) -> int:
+        """About how many tasks are new enough, as far as the planner knows."""
+        after = self._wanted.created_after
+        new = f"SELECT 1 FROM tasks WHERE {CREATED_AFTER}"
+        return max(1, planned(self._view, new, after)) if after else self.among
 
     @cached_property
     def among(self) -> int:
@@ -137,13 +135,8 @@ class Frequency:
         words = [self._expected(word) for word in self._words.spelt]
         if self._is_one_word and words and self._is_sampled:
             words = [self._sample.having_words * self.among // max(1, self._sample.looked_at)]
-        return min([self.among, *self.tagged, *self._new, *words])
-
-    @property
-    def _new(self) -> list[int]:
-        """About how many tasks have one of the wanted months, where there are some."""
-        created_after = self._wanted.created_after
-        return [self.dated[created_after]] if created_after and self._words.has_months else []
+        new = [self.new] if self._words.has_months else []
+        return min([self.among, *self.tagged, *new, *words])
 
     @cached_property
     def narrowed(self) -> float:
@@ -188,7 +181,7 @@ class Frequency:
         looked_at = max(1, looked_at)
         if self._query == self._words.of_words():
             return found / looked_at
-        having = [*self.tagged, *self._new]
+        having = [*self.tagged, *([self.new] if self._words.has_months else [])]
         having += [self._view.counted(one) for one in self._words.statuses]
         apart = having_words / looked_at * prod(min(1, one / self.among) for one in having)
         weight = min(looked_at, _APART_COUNTS / apart) if apart else looked_at

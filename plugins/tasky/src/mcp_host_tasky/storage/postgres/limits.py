@@ -64,9 +64,7 @@ MOST_WALKED = 15_000
 STEPS = 100_000
 """So many entries of an index are followed on it."""
 DATED = 150_000
-"""Up to so many tasks that a condition of dates leaves are sorted, where a walk meets too few."""
-SORTING_TAKES = 0.3
-"""One of these is sorted in the time of so many steps of a walk."""
+"""Up to so many tasks that are new are sorted, where a walk by dates does not soon meet them."""
 DATES_DRAWN = 500
 """So many tasks are drawn to learn whether a walk by dates soon meets what is new."""
 PASSED = 60_000

@@ -16,8 +16,7 @@ from ...model import Found, Status, Summary, Wanted
 from ..sql import SUMMARY, Where, common_conditions, summary_of
 from ..store import COUNTED
 from . import frequency, limits
-from .conditions import IN_ROW, Conditions, Counting, by_key, by_place, dates
-from .dated import first_of_dated, is_of_dates
+from .conditions import IN_ROW, Conditions, Counting, by_key, by_place
 from .few import Few
 from .listing import First, Listing
 from .text_query import TextQuery
@@ -120,9 +119,9 @@ class Searching:
             return limits.LONGEST
         if expected > limits.LISTED:
             return 0
-        having = max(1, min([all_tasks, *self._frequency.dated.values()]))
-        met = page * (having if words.has_months else all_tasks) / expected
-        steps = met * (2 if self._is_by_dates else all_tasks / having)
+        new = self._frequency.new
+        met = page * (new if words.has_months else all_tasks) / expected
+        steps = met * (2 if self._is_by_dates else all_tasks / new)
         texts = met * self._frequency.tagged_share
         tags = limits.TAG_TAKES * len(self._wanted.tags)
         walk = texts * limits.TEXT_TAKES + steps * (limits.STEP_TAKES + tags)
@@ -206,8 +205,8 @@ class Searching:
         texts = min(limits.MOST_WALKED, max(limits.WALKED, int(having_tags)))
         if not self._walk_in_order.rest:
             return texts, texts
-        is_past_dates = dates(self._wanted) and not self._is_by_dates
-        steps = limits.STEPS if is_past_dates else max(texts, int(expected))
+        is_past_new = self._wanted.created_after and not self._is_by_dates
+        steps = limits.STEPS if is_past_new else max(texts, int(expected))
         return min(limits.STEPS, steps), texts
 
     @cached_property
@@ -222,16 +221,13 @@ class Searching:
         if self._is_by_dates:
             return walk_by_dates(own, rest)
         rest.add(by_key(wanted))
-        leaving = self._frequency.dated
-        for date, value in sorted(dates(wanted), key=lambda one: leaving[one[1]]):
-            if leaving[value] <= limits.CANDIDATES:
-                return walk_sorted(own, date, value, rest)
-        return walk_of(own, rest)
+        is_sorted = wanted.created_after and self._frequency.new <= limits.CANDIDATES
+        return walk_sorted(own, rest) if is_sorted else walk_of(own, rest)
 
     @cached_property
     def _is_by_dates(self) -> bool:
         """Whether a walk goes past those alone that fulfil the dates, or nearly so."""
-        return bool(dates(self._wanted)) and self._frequency.are_dates_soon_met
+        return self._frequency.are_dates_soon_met
 
     def _walked_by_unblocks(
         self, after: tuple[int, str] | None, limit: int, followed: int | None
@@ -263,13 +259,12 @@ class Searching:
         if (few := self._few.numbers()) is not None:
             found = self._few.first(few, after, limit)
             return self._found(found.numbers, found.total)
+        if self._is_by_creation and not self._is_by_dates and self._frequency.new <= limits.DATED:
+            found = self._few.first_new(after, limit)
+            return self._found(found.numbers, found.total)
         where = self._conditions.all()
         total, is_part = self._total(where) if count else (0, False)
-        met = self._met(after, limit)
-        if met is None:
-            leaving = self._frequency.dated
-            met = first_of_dated(self._view, self._wanted, leaving, after, limit)
-        if met is not None:
+        if (met := self._met(after, limit)) is not None:
             return self._found(met, total, is_part=is_part)
         rows = self._view.rows(
             f"SELECT {SUMMARY} FROM tasks WHERE {where} AND sort_key > ? ORDER BY sort_key LIMIT ?",
@@ -287,8 +282,6 @@ class Searching:
         walk = self._walk_past()
         is_all = not walk.rest  # whatever it meets fits
         followed = limit + 1 if is_all else self._followed(limit)
-        if not followed:
-            return None
         first, bound = walk.first(after, followed)
         rows = self._view.rows(
             f"SELECT number FROM ({first}) AS tasks WHERE {walk.rest} ORDER BY sort_key LIMIT ?",
@@ -297,19 +290,22 @@ class Searching:
         return [row[0] for row in rows] if is_all or len(rows) > limit else None
 
     def _followed(self, limit: int) -> int:
-        """Return how many entries of the index are followed on it. Where those that a date leaves
-        are soon sorted instead, these are not many more than are expected to meet a page; none
-        where that would take as long."""
+        """Return how many entries of the index are followed on it."""
         if self._is_by_dates:
             expected = 4 * (limit + 1) / max(self._frequency.tagged_share, 1 / limits.FOLLOWED)
             return min(limits.FOLLOWED, int(expected))
-        left = min(self._frequency.dated.values(), default=0)
-        if not left or not is_of_dates(self._wanted):
-            return limits.FOLLOWED
-        if left > limits.DATED:
-            return limits.FOLLOWED_BY_KEY
-        expected = 2 * (limit + 1) * self._frequency.among // max(1, left)
-        return min(limits.FOLLOWED, expected) if expected < left * limits.SORTING_TAKES else 0
+        return limits.FOLLOWED_BY_KEY if self._is_by_creation else limits.FOLLOWED
+
+    @property
+    def _is_by_creation(self) -> bool:
+        """Whether what is new is wanted, and nothing else but what an index has with it."""
+        wanted = self._wanted
+        return bool(wanted.created_after) and wanted == wanted.only(
+            created_after=wanted.created_after,
+            due_until=wanted.due_until,
+            status=wanted.status,
+            priority=wanted.priority,
+        )
 
     @property
     def _is_walked_past(self) -> bool:

@@ -61,13 +61,13 @@ def walk_of(wanted: Wanted, rest: Where) -> Walk:
     return Walk([Part(f"{WALK} WHERE {where}", where.values)], rest)
 
 
-def walk_sorted(wanted: Wanted, date: str, value: str, rest: Where) -> Walk:
-    """Return a walk past those that a date leaves, which are found and sorted before."""
+def walk_sorted(wanted: Wanted, rest: Where) -> Walk:
+    """Return a walk past those that are new enough, which are found and sorted before."""
     where = common_conditions(wanted.only(status=wanted.status, priority=wanted.priority))
     # Found before they are sorted: else the database could walk all tasks.
-    dated = f"SELECT sort_key, status FROM tasks WHERE {date} OFFSET 0"
-    select = f"SELECT sort_key, {NUMBER} FROM ({dated}) AS tasks WHERE {where}"
-    return Walk([Part(select, [value, *where.values])], rest)
+    new = "SELECT sort_key, status FROM tasks WHERE created_at > ? OFFSET 0"
+    select = f"SELECT sort_key, {NUMBER} FROM ({new}) AS tasks WHERE {where}"
+    return Walk([Part(select, [wanted.created_after, *where.values])], rest)
 
 
 def walk_by_dates(wanted: Wanted, rest: Where) -> Walk:
