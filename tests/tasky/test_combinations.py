@@ -157,7 +157,7 @@ POSTGRESQL_WAYS: dict[str, dict[str, int]] = {
     },
     "beginnings are listed": {
         "EXPANSIONS": 1,
-        "BEGINNING_TAKES": 0,
+        "BEGUN_TAKES": 0,
         "FEW": 10,
         "TEXT_TAKES": 900,
         "NARROW": -1,

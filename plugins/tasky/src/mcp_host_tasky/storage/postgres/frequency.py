@@ -28,12 +28,13 @@ class View(KnownWords, Protocol):
 
 
 class _Sample(NamedTuple):
-    """How many of some drawn texts have all that is wanted of them, how many have the words, and
-    how many texts that were."""
+    """How many of some drawn texts have all that is wanted of them, how many have the words, how
+    many texts that were, and how many match each beginning that is not spelt out."""
 
     found: int
     having_words: int
     looked_at: int
+    begun: list[int]
 
 
 _APART_COUNTS = 3
@@ -58,7 +59,7 @@ class Frequency:
         them; by what the planner knows of common words that begin so; or by counting where very
         many seem to have them, with `counts`. To list all that have the words takes the database
         longer."""
-        found, _, looked_at = self._sample
+        found, _, looked_at, _ = self._sample
         among = self.among
         if are_surely_more(found, looked_at, COUNTED, among):
             return True
@@ -98,7 +99,7 @@ class Frequency:
         """Whether texts are read to learn how many tasks have what is wanted. For the planner each
         word that it does not know has a share, and each condition is independent of the others:
         many rare words seem frequent, and what goes together rare."""
-        if not self._is_one_word or self._words.beginnings:
+        if not self._is_one_word or self._words.begun:
             return True
         if self._words.is_spelt_out and self._estimated() > limits.FEW:
             return True
@@ -124,6 +125,12 @@ class Frequency:
         return [planned(self._view, tagged, tag) for tag in self._wanted.tags]
 
     @property
+    def status_share(self) -> float:
+        """Which part of all tasks has the wanted status."""
+        statuses = self._words.statuses
+        return prod(self._view.counted(status) / self.among for status in statuses)
+
+    @property
     def tagged_share(self) -> float:
         """About which part of all tasks has all the wanted tags, if they are independent."""
         return prod(min(1, count / self.among) for count in self.tagged)
@@ -134,9 +141,12 @@ class Frequency:
         planner knows: it goes by what the fewest have."""
         words = [self._expected(word) for word in self._words.spelt]
         if self._is_one_word and words and self._is_sampled:
-            words = [self._sample.having_words * self.among // max(1, self._sample.looked_at)]
+            words = [self._standing_for(self._sample.having_words)]
+        begun = (
+            [self._standing_for(count) for count in self._sample.begun] if self._words.begun else []
+        )
         new = [self.new] if self._words.has_months else []
-        return min([self.among, *self.tagged, *new, *words])
+        return min([self.among, *self.tagged, *new, *words, *begun])
 
     @cached_property
     def narrowed(self) -> float:
@@ -177,30 +187,42 @@ class Frequency:
         """Return about which part of the texts has what is wanted, by those that are drawn. Where
         few of these have all of it, it counts as well which part has the words, and how many tasks
         have each of the other things."""
-        found, having_words, looked_at = self._sample
+        found, having_words, looked_at, _ = self._sample
         looked_at = max(1, looked_at)
         if self._query == self._words.of_words():
             return found / looked_at
-        having = [*self.tagged, *([self.new] if self._words.has_months else [])]
-        having += [self._view.counted(one) for one in self._words.statuses]
-        apart = having_words / looked_at * prod(min(1, one / self.among) for one in having)
+        new = self.new / self.among if self._words.has_months else 1
+        apart = having_words / looked_at * self.tagged_share * self.status_share * new
         weight = min(looked_at, _APART_COUNTS / apart) if apart else looked_at
         return (found + weight * apart) / (looked_at + weight)
 
     @cached_property
+    def begun(self) -> int:
+        """About how many tasks the index of words collects for beginnings that are not spelt out,
+        each as often as one of these matches it."""
+        return self._standing_for(sum(self._sample.begun))
+
+    def _standing_for(self, drawn_ones: int) -> int:
+        """Return how many of all tasks so many of the drawn ones stand for."""
+        return drawn_ones * self.among // max(1, self._sample.looked_at)
+
+    @cached_property
     def _sample(self) -> _Sample:
-        words = self._words.of_words()
-        if words == self._query:
+        words, begun = self._words.of_words(), self._words.begun
+        if words == self._query and not begun:
             found, looked_at = self._drawn(limits.SAMPLE, words)
-            return _Sample(found, found, looked_at)
+            return _Sample(found, found, looked_at, [])
         numbers = drawn(self._view.last_number(), limits.SAMPLE)
-        (counts,) = self._view.rows(
+        # Each text is unpacked once, for all questions.
+        plain = "SELECT strip(words) AS words FROM words WHERE number = ANY (?::bigint[]) OFFSET 0"
+        each = "".join(f", count(*) FILTER (WHERE {HAS_WORDS})" for _ in begun)
+        ((found, having_words, looked_at, *having),) = self._view.rows(
             f"SELECT count(*) FILTER (WHERE has AND {HAS_WORDS}), count(*) FILTER (WHERE has), "
-            f"count(*) FROM (SELECT words, {HAS_WORDS} AS has FROM words "
-            "WHERE number = ANY (?::bigint[]) OFFSET 0) AS drawn",
-            (self._query, words, array(numbers)),
+            f"count(*){each} FROM (SELECT words, {HAS_WORDS} AS has FROM ({plain}) AS drawn "
+            "OFFSET 0) AS drawn",
+            (self._query, *begun, words, array(numbers)),
         )
-        return _Sample(*counts)
+        return _Sample(found, having_words, looked_at, having)
 
     def _drawn(self, most: int, query: str) -> tuple[int, int]:
         numbers = drawn(self._view.last_number(), most)

@@ -27,8 +27,8 @@ LISTED = 60_000
 """Up to so many where a walk takes longer."""
 LIST_TAKES = 2_000
 """To ask for a list takes as long as so many of its entries."""
-BEGINNING_TAKES = 25_000
-"""To have the index collect what begins alike takes as long as so many entries of a list."""
+BEGUN_TAKES = 0.21
+"""So long takes it to have the index collect a task for a beginning that is not spelt out."""
 LEXEME_TAKES = 0.013
 """So long takes it to compare one of them with one that is wanted."""
 QUICK = 15_000
@@ -63,7 +63,7 @@ MOST_WALKED = 15_000
 """So many at most."""
 STEPS = 100_000
 """So many entries of an index are followed on it."""
-DATED = 150_000
+DATED = 250_000
 """Up to so many tasks that are new are sorted, where a walk by dates does not soon meet them."""
 DATES_DRAWN = 500
 """So many tasks are drawn to learn whether a walk by dates soon meets what is new."""

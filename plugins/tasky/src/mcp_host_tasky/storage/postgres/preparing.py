@@ -65,7 +65,9 @@ CREATE INDEX tasks_created ON tasks (created_at) INCLUDE (sort_key, status);
 # tenth of its time. What is new is looked for there as well, among what is due later, and here: few
 # tasks are due before they are made.
 _LATE = """
-CREATE INDEX tasks_late ON tasks (sort_key) WHERE due_at < created_at;
+CREATE INDEX tasks_late ON tasks (sort_key)
+    INCLUDE (status, open_blockers, held_up, claimant, claimed_until, holder)
+    WHERE due_at < created_at;
 DROP INDEX tasks_due;
 """
 # An index answers alone only for pages of the table that were not written since they were vacuumed.

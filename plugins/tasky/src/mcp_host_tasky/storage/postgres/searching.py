@@ -121,6 +121,7 @@ class Searching:
             return 0
         new = self._frequency.new
         met = page * (new if words.has_months else all_tasks) / expected
+        met *= self._frequency.status_share  # others are not on the walk
         steps = met * (2 if self._is_by_dates else all_tasks / new)
         texts = met * self._frequency.tagged_share
         tags = limits.TAG_TAKES * len(self._wanted.tags)
@@ -134,7 +135,8 @@ class Searching:
         if self._listing.is_narrowed:
             return limits.LIST_TAKES + limits.TEXT_TAKES * self._frequency.narrowed
         compared = limits.LEXEME_TAKES * words.lexemes * self._frequency.least
-        return limits.LIST_TAKES + limits.BEGINNING_TAKES * words.beginnings + compared
+        begun = limits.BEGUN_TAKES * self._frequency.begun if words.begun else 0
+        return limits.LIST_TAKES + begun + compared
 
     def _unblocking_with_words(self, after: tuple[int, str] | None, limit: int) -> list[int]:
         listing = self._listing

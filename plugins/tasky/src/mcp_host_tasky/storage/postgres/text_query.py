@@ -52,10 +52,11 @@ class TextQuery:
         return sorted(statuses)
 
     @property
-    def beginnings(self) -> int:
-        """How many words stand for the beginnings of more known ones than are spelt out: for each
-        of these the index collects all tasks of all such words, whatever else is wanted."""
-        return sum(known is None for known in self._known.values())
+    def begun(self) -> list[str]:
+        """Text searches for each of the words that stand for the beginnings of more known ones than
+        are spelt out: the index collects all tasks of all such words, whatever else is wanted."""
+        many = [word for word, known in self._known.items() if known is None]
+        return [_beginning(word, self._known) for word in many]
 
     @property
     def lexemes(self) -> int:
@@ -74,7 +75,7 @@ class TextQuery:
         """A text search for all but the beginnings that are not spelt out; None where there are
         none of these, or is nothing else but a status."""
         rest = [word for word in self._wanted.words if self._known.get(word, []) is not None]
-        if not self.beginnings or not (rest or self._beside or self._wanted.tags):
+        if not self.begun or not (rest or self._beside or self._wanted.tags):
             return None
         return self._joined(self._known, rest)
 
@@ -85,7 +86,9 @@ class TextQuery:
         return any(known is not None and len(known) > 1 for known in self._known.values())
 
     def of_words(self) -> str:
-        """Return a text search for the words alone."""
+        """Return a text search for the words alone; for all that is wanted where there are none."""
+        if not self._wanted.words:
+            return self.text
         return " & ".join(_beginning(word, self._known) for word in self._wanted.words)
 
     def of_some(self) -> str | None:

@@ -12,11 +12,8 @@ from ..sql import Where, common_conditions
 NUMBER = "substr(sort_key, 49)::bigint AS number"
 DUE = "substr(sort_key, 2, 20)"
 CREATED = "substr(sort_key, 22, 27)"
-_KEYS = (
-    f"FROM (SELECT sort_key, {NUMBER}, status, open_blockers, held_up, claimant, claimed_until, "
-    "holder, due_at < created_at AS is_late FROM tasks) AS tasks"
-)
-WALK = f"SELECT sort_key, number {_KEYS}"
+_COLUMNS = f"sort_key, {NUMBER}, status, open_blockers, held_up, claimant, claimed_until, holder"
+WALK = f"SELECT sort_key, number FROM (SELECT {_COLUMNS} FROM tasks) AS tasks"
 WALK_UNBLOCKING = (
     f"SELECT unblocks, sort_key, number FROM (SELECT unblocks, sort_key, {NUMBER} FROM tasks "
     "WHERE status = 'pending' AND open_blockers = 0 AND held_up = 0) AS tasks"
@@ -91,8 +88,9 @@ def walk_by_dates(wanted: Wanted, rest: Where) -> Walk:
             parts.append(_range(beside, f"{level}{NEVER}{new}{_PAST_ALL}", level + _PAST_ALL))
     if new:
         # Found before anything else is asked of them: the database expects many.
-        late = f"is_late AND {DUE} <= ? AND {CREATED} > ? ORDER BY sort_key OFFSET 0"
-        select = f"SELECT sort_key, number FROM (SELECT * {_KEYS} WHERE {late}) AS tasks"
+        is_late = f"due_at < created_at AND {DUE} <= ? AND {CREATED} > ?"
+        late = f"SELECT {_COLUMNS} FROM tasks WHERE {is_late} ORDER BY sort_key OFFSET 0"
+        select = f"SELECT sort_key, number FROM ({late}) AS tasks"
         values = [min(new, last or new), new, *beside.values]
         parts.append(Part(f"{select} WHERE {beside}", values))
     return Walk(parts, rest)
