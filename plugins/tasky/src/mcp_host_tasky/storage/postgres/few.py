@@ -63,18 +63,8 @@ class Few:
 
     def first(self, numbers: Collection[int], after: str, limit: int) -> First:
         """Return the first `limit + 1` of those among them that match, past a sort key."""
+        rest = self._conditions.rest()
         near, value = self._looked_up(numbers, "sort_key, number, status")
-        return self._first(near, value, self._conditions.rest(), after, limit)
-
-    def first_new(self, after: str, limit: int) -> First:
-        """Return the first of all that are new enough, where these are many, but nothing is wanted
-        that is not in their index."""
-        near = f"SELECT sort_key, {NUMBER}, status FROM tasks WHERE {CREATED_AFTER}"
-        return self._first(near, self._wanted.created_after, self._conditions.rest(), after, limit)
-
-    def _first(self, near: str, value: Any, rest: Where, after: str, limit: int) -> First:
-        # Found before anything else is asked of them: the database would ask the indexes of other
-        # conditions as well, or walk all tasks in list order.
         page = self._view.rows(
             f"WITH near AS MATERIALIZED ({near}), few AS MATERIALIZED "
             f"(SELECT sort_key, number FROM near AS tasks WHERE {rest}) "
@@ -83,6 +73,21 @@ class Few:
             (value, *rest.values, after, limit + 1),
         )
         return First([row[0] for row in page], page[0][1] if page else 0)
+
+    def first_new(self, after: str, limit: int) -> First:
+        """Return the first of all that are new enough, where these are many, but nothing is wanted
+        that is not in their index. They are counted no further than is told."""
+        rest = self._conditions.rest()
+        # Found before they are sorted: else the database could walk all tasks.
+        new = f"SELECT sort_key, status FROM tasks WHERE {CREATED_AFTER} OFFSET 0"
+        source = f"FROM ({new}) AS tasks WHERE {rest}"
+        values = (self._wanted.created_after, *rest.values)
+        page = self._view.rows(
+            f"SELECT {NUMBER} FROM (SELECT sort_key {source} AND sort_key > ? "
+            "ORDER BY sort_key LIMIT ?) AS first ORDER BY sort_key",
+            (*values, after, limit + 1),
+        )
+        return First([row[0] for row in page], self._view.count(f"SELECT 1 {source}", values))
 
     def most_unblocking(
         self, numbers: Collection[int], after: tuple[int, str] | None, limit: int
@@ -101,7 +106,8 @@ class Few:
 
     def _looked_up(self, numbers: Collection[int], columns: str) -> tuple[str, Any]:
         """Return the SELECT of tasks by their numbers, with what the conditions look at, and its
-        value."""
+        value. To be found before anything else is asked of them: the database would ask the
+        indexes of other conditions as well, or walk all tasks in list order."""
         if common_conditions(told_by_row(self._wanted)):
             columns += ", open_blockers, held_up, claimant, claimed_until, holder"
         return f"SELECT {columns} FROM tasks WHERE number = ANY (?::bigint[])", array(numbers)
