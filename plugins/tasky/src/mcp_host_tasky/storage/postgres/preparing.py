@@ -146,7 +146,8 @@ def _upgrade(connection: psycopg.Connection[tuple[Any, ...]], schema: str) -> No
         _run(connection, _OLD_WORDS + _WORDS)
         tags = [row[0] for row in connection.execute("SELECT DISTINCT tag FROM tagged")]
         connection.execute(_FROM_OLD_WORDS.encode(), (tags, [tag_word(tag) for tag in tags]))
-        _run(connection, "DROP TABLE old_words;" + _INDEX_OF_WORDS + _PLACED)
+        # The database knows nothing of a new table, until it looks at it by itself in a minute.
+        _run(connection, "DROP TABLE old_words;" + _INDEX_OF_WORDS + _PLACED + "ANALYZE words;")
     _run(connection, _LATE)
     connection.execute("UPDATE format SET version = %s", (_VERSION,))
 

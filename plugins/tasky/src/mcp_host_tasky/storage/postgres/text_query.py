@@ -65,19 +65,22 @@ class TextQuery:
 
     @property
     def spelt(self) -> list[str]:
-        """Text searches for each of the words but the beginnings that are not spelt out."""
-        known = self._known
-        words = [word for word in self._wanted.words if known.get(word, []) is not None]
-        return [_beginning(word, known) for word in words]
+        """Text searches for each of the other words."""
+        return [_beginning(word, self._known) for word in self._others]
+
+    @property
+    def _others(self) -> list[str]:
+        """The words but the beginnings that are not spelt out."""
+        return [word for word in self._wanted.words if self._known.get(word, []) is not None]
 
     @property
     def narrow(self) -> str | None:
         """A text search for all but the beginnings that are not spelt out; None where there are
-        none of these, or is nothing else but a status."""
-        rest = [word for word in self._wanted.words if self._known.get(word, []) is not None]
-        if not self.begun or not (rest or self._beside or self._wanted.tags):
+        none of these, or nothing else is wanted but a status."""
+        others = self._others
+        if not self.begun or not (others or self._beside or self._wanted.tags):
             return None
-        return self._joined(self._known, rest)
+        return self._joined(self._known, others)
 
     @property
     def is_spelt_out(self) -> bool:
