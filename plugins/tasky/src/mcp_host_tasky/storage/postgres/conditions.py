@@ -5,9 +5,8 @@ from typing import Protocol
 
 from ...model import Wanted
 from ..sql import LIVE, NOBODY, Where, common_conditions
-from .walk import CREATED, DUE
+from .walk import CREATED, CREATED_AFTER, DUE
 
-CREATED_AFTER = "created_at > ?"
 HAS_WORDS = "words @@ ?::tsquery"
 """That a row of words has the words, tags and status of a text search."""
 # As values: the planner would join the table, and list all that have the tag where few are asked.

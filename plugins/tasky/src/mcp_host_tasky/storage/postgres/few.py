@@ -6,12 +6,12 @@ from collections.abc import Collection, Iterator, Sequence
 from typing import Any, Protocol
 
 from ...model import Wanted
-from ..sql import Where, common_conditions, told_by_row
+from ..sql import Where, common_conditions, past_unblocking, told_by_row
 from ..store import COUNTED
 from . import limits
-from .conditions import CREATED_AFTER, Conditions
+from .conditions import Conditions
 from .listing import First, array
-from .walk import NUMBER, walk_by_dates
+from .walk import CREATED_AFTER, NEW, NUMBER, walk_by_dates
 
 
 class View(Protocol):
@@ -78,9 +78,7 @@ class Few:
         """Return the first of all that are new enough, where these are many, but nothing is wanted
         that is not in their index. They are counted no further than is told."""
         rest = self._conditions.rest()
-        # Found before they are sorted: else the database could walk all tasks.
-        new = f"SELECT sort_key, status FROM tasks WHERE {CREATED_AFTER} OFFSET 0"
-        source = f"FROM ({new}) AS tasks WHERE {rest}"
+        source = f"FROM ({NEW}) AS tasks WHERE {rest}"
         values = (self._wanted.created_after, *rest.values)
         page = self._view.rows(
             f"SELECT {NUMBER} FROM (SELECT sort_key {source} AND sort_key > ? "
@@ -94,8 +92,7 @@ class Few:
     ) -> list[int]:
         """Return the numbers of the first of those that match, what unblocks most first."""
         where = self._conditions.rest()
-        if after:
-            where.need("(unblocks < ? OR (unblocks = ? AND sort_key > ?))", after[0], *after)
+        where.add(past_unblocking(after))
         near, value = self._looked_up(numbers, "unblocks, sort_key, number, status")
         rows = self._view.rows(
             f"WITH near AS MATERIALIZED ({near}) SELECT number FROM near AS tasks WHERE {where} "

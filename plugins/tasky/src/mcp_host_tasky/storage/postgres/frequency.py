@@ -7,14 +7,14 @@ from functools import cached_property
 from math import inf, prod
 from typing import Any, NamedTuple, Protocol
 
-from ...model import NEVER, Status, Wanted
+from ...model import Status, Wanted
 from ..sql import are_surely_more, drawn
 from ..store import COUNTED
 from . import limits
-from .conditions import CREATED_AFTER, HAS_WORDS
+from .conditions import HAS_WORDS
 from .listing import array
 from .text_query import KnownWords, TextQuery
-from .walk import CREATED, DUE
+from .walk import CREATED, CREATED_AFTER, DUE, end_of_due
 
 
 class View(KnownWords, Protocol):
@@ -51,7 +51,6 @@ class Frequency:
         self._wanted = wanted
         self._words = words
         self._query = words.text
-        self._known_estimate: int | None = None
 
     def is_proven_common(self, *, counts: bool) -> bool:
         """Whether more tasks than are counted have the words, where that is soon known: by the
@@ -73,7 +72,7 @@ class Frequency:
         elif self._is_one_word and not self._wanted.tags and not self._words.is_spelt_out:
             # The statistics may be of before many changes.
             is_likely = found > looked_at * COUNTED / among / 2
-            if self._estimated() > limits.SURE and is_likely:
+            if self._estimated > limits.SURE and is_likely:
                 return True
         return counts and self._have_more(self._query)
 
@@ -92,7 +91,7 @@ class Frequency:
     def share(self) -> float:
         """About which part of the texts has what is wanted: by the planner's statistics of one
         word that few have, else by texts that are read."""
-        return self._sampled() if self._is_sampled else self._estimated() / self.among
+        return self._sampled() if self._is_sampled else self._estimated / self.among
 
     @cached_property
     def _is_sampled(self) -> bool:
@@ -101,7 +100,7 @@ class Frequency:
         many rare words seem frequent, and what goes together rare."""
         if not self._is_one_word or self._words.begun:
             return True
-        if self._words.is_spelt_out and self._estimated() > limits.FEW:
+        if self._words.is_spelt_out and self._estimated > limits.FEW:
             return True
         words = self._words.of_words()
         return words != self._query and self._expected(words) > limits.SORTED
@@ -124,18 +123,18 @@ class Frequency:
         tagged = "SELECT 1 FROM tagged WHERE tag = ?"
         return [planned(self._view, tagged, tag) for tag in self._wanted.tags]
 
-    @property
+    @cached_property
     def status_share(self) -> float:
         """Which part of all tasks has the wanted status."""
         statuses = self._words.statuses
         return prod(self._view.counted(status) / self.among for status in statuses)
 
-    @property
+    @cached_property
     def tagged_share(self) -> float:
         """About which part of all tasks has all the wanted tags, if they are independent."""
         return prod(min(1, count / self.among) for count in self.tagged)
 
-    @property
+    @cached_property
     def least(self) -> int:
         """About how many tasks the index of words compares with all that is wanted, as far as the
         planner knows: it goes by what the fewest have."""
@@ -160,25 +159,24 @@ class Frequency:
     def are_dates_soon_met(self) -> bool:
         """Whether a walk past what is due after a moment soon meets what was created after it: not
         where much is due that was created long before. So it is where only due dates are wanted."""
-        new, last = self._wanted.created_after, self._wanted.due_until
+        new = self._wanted.created_after
         if not new:
-            return bool(last)
+            return bool(self._wanted.due_until)
         numbers = drawn(self._view.last_number(), limits.DATES_DRAWN)
         ((met, due),) = self._view.rows(
             f"SELECT count(*) FILTER (WHERE {CREATED} > ?), count(*) FROM tasks "
             f"WHERE number = ANY (?::bigint[]) AND {DUE} > ? AND {DUE} < ?",
-            (new, array(numbers), new, f"{last}~" if last else NEVER),
+            (new, array(numbers), new, end_of_due(self._wanted)),
         )
-        passed = due - met
-        are_few: bool = passed * self.among <= len(numbers) * limits.PASSED
-        return are_few or bool(passed <= met * limits.PASSED_FOR_EACH)
+        passed: int = due - met
+        are_few = passed * self.among <= len(numbers) * limits.PASSED
+        return are_few or passed <= met * limits.PASSED_FOR_EACH
 
+    @cached_property
     def _estimated(self) -> int:
-        """Return how many tasks have the words as far as the planner knows, which takes several
-        words for independent."""
-        if self._known_estimate is None:
-            self._known_estimate = self._expected(self._query)
-        return self._known_estimate
+        """How many tasks have the words as far as the planner knows, which takes several words for
+        independent."""
+        return self._expected(self._query)
 
     def _expected(self, query: str) -> int:
         return planned(self._view, f"SELECT 1 FROM words WHERE {HAS_WORDS}", query)
@@ -200,7 +198,7 @@ class Frequency:
     def begun(self) -> int:
         """About how many tasks the index of words collects for beginnings that are not spelt out,
         each as often as one of these matches it."""
-        return self._standing_for(sum(self._sample.begun))
+        return self._standing_for(sum(self._sample.begun)) if self._words.begun else 0
 
     def _standing_for(self, drawn_ones: int) -> int:
         """Return how many of all tasks so many of the drawn ones stand for."""

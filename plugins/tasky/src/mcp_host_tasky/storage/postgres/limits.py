@@ -20,11 +20,12 @@ SURE = 12_500
 """More than are counted have a word of which the database's statistics say more than so many; of
 fewer all are listed where nothing else is wanted."""
 SORTED = 18_000
-"""Up to so many tasks that have the words and tags are listed, whatever else is wanted."""
+"""Where the statistics say of a word that more than so many have it, and other things are wanted as
+well, texts tell how many have all of it."""
 LONGEST = 30_000
-"""Such a list ends where it is so much longer than was expected."""
+"""A list that is quickly made, as it seems, ends where it is so much longer than was expected."""
 LISTED = 60_000
-"""Up to so many where a walk takes longer."""
+"""Up to so many tasks that have the words and tags are listed where a walk takes longer."""
 LIST_TAKES = 2_000
 """To ask for a list takes as long as so many of its entries."""
 BEGUN_TAKES = 0.21
@@ -42,7 +43,9 @@ NARROW = 4_000
 TEXT_TAKES = 2.2
 """A text is looked up in the time that so many entries of such a list take."""
 STEP_TAKES = 0.3
-"""So long takes a step of a walk along an index past what has not the dates."""
+"""So long takes a step of a walk along an index."""
+TAG_TAKES = 0.75
+"""So long takes it to look up whether a task met on it has a tag."""
 MONTHS = 3
 """Up to so many months are spelt out in what the index of words is asked for: with each more it
 takes as long again."""
@@ -56,7 +59,7 @@ TAG = 20_000
 TAG_LISTED = 60_000
 """Up to so many for a walk by what unblocks most, or to its end."""
 CANDIDATES = 60_000
-"""Up to so many tasks that a date leaves are sorted: a walk past all others takes longer."""
+"""Up to so many tasks that are new are sorted: a walk past all others takes longer."""
 WALKED = 2_000
 """So many texts at least are looked up on a walk before all that have the words are listed."""
 MOST_WALKED = 15_000
@@ -71,5 +74,3 @@ PASSED = 60_000
 """It does where it passes at most so many that are not."""
 PASSED_FOR_EACH = 60
 """Or so many for each that is."""
-TAG_TAKES = 0.75
-"""So long takes it to look up whether one met on a walk has a tag."""

@@ -10,7 +10,7 @@ from collections.abc import Collection, Sequence
 from typing import Any, NamedTuple, Protocol
 
 from ...model import Wanted
-from ..sql import Where
+from ..sql import Where, past_unblocking
 from .conditions import HAS_WORDS, beside_words
 
 _ROW = "SELECT number, unblocks, CASE WHEN {} THEN sort_key END AS place FROM words"
@@ -140,6 +140,5 @@ def _past(after: str) -> Where:
 def _past_unblocks(after: tuple[int, str] | None) -> Where:
     past = Where()
     past.need("place IS NOT NULL")
-    if after:
-        past.need("(unblocks < ? OR (unblocks = ? AND place > ?))", after[0], *after)
+    past.add(past_unblocking(after, "place"))
     return past

@@ -131,7 +131,7 @@ def _upgrade(connection: psycopg.Connection[tuple[Any, ...]], schema: str) -> No
     version = int(row[0]) if row else -1
     if version == _VERSION:
         return
-    if version not in STEPS and not VERSION <= version < _VERSION:
+    if not min(STEPS) <= version < _VERSION:
         raise UnavailableError(
             f"The plan's database has format {version}; this Tasky reads {_VERSION}.",
             reason="newer_store",

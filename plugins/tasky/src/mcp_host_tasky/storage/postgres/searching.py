@@ -13,7 +13,7 @@ from functools import cached_property
 from typing import Protocol
 
 from ...model import Found, Status, Summary, Wanted
-from ..sql import SUMMARY, Where, common_conditions, summary_of
+from ..sql import SUMMARY, Where, common_conditions, past_unblocking, summary_of
 from ..store import COUNTED
 from . import frequency, limits
 from .conditions import IN_ROW, Conditions, Counting, by_key, by_place
@@ -45,6 +45,7 @@ class Searching:
         self._words = TextQuery(view, wanted)
         self._frequency = frequency.Frequency(view, wanted, self._words)
         self._conditions = Conditions(view, wanted, limits.TAG_LISTED)
+        self._on_walk = Conditions(view, wanted, limits.TAG)
         self._few = Few(view, wanted, self._conditions, has_text=self._words.is_needed)
 
     def page(self, after: str, limit: int, *, count: bool) -> Found:
@@ -135,8 +136,7 @@ class Searching:
         if self._listing.is_narrowed:
             return limits.LIST_TAKES + limits.TEXT_TAKES * self._frequency.narrowed
         compared = limits.LEXEME_TAKES * words.lexemes * self._frequency.least
-        begun = limits.BEGUN_TAKES * self._frequency.begun if words.begun else 0
-        return limits.LIST_TAKES + begun + compared
+        return limits.LIST_TAKES + limits.BEGUN_TAKES * self._frequency.begun + compared
 
     def _unblocking_with_words(self, after: tuple[int, str] | None, limit: int) -> list[int]:
         listing = self._listing
@@ -219,14 +219,14 @@ class Searching:
         own = replace(wanted, words=(), tags=(), waiting=False)
         if wanted.waiting:
             own = replace(own, status=Status.PENDING)
-        rest = Conditions(self._view, wanted, limits.TAG).of_tags(is_walk=True)
+        rest = self._on_walk.of_tags(is_walk=True)
         if self._is_by_dates:
             return walk_by_dates(own, rest)
         rest.add(by_key(wanted))
         is_sorted = wanted.created_after and self._frequency.new <= limits.CANDIDATES
         return walk_sorted(own, rest) if is_sorted else walk_of(own, rest)
 
-    @cached_property
+    @property
     def _is_by_dates(self) -> bool:
         """Whether a walk goes past those alone that fulfil the dates, or nearly so."""
         return self._frequency.are_dates_soon_met
@@ -238,16 +238,15 @@ class Searching:
         of what is ready, what unblocks most first."""
         wanted = self._wanted
         met = by_place(wanted)
+        conditions = self._on_walk if self._words.is_needed else self._conditions
+        met.add(conditions.of_tags(is_walk=True))
         if self._words.is_needed:
-            met.add(Conditions(self._view, wanted, limits.TAG).of_tags(is_walk=True))
             fits, bound = self._listing.fits("tasks")
             met.need(fits, *bound)
         else:
-            met.add(self._conditions.of_tags(is_walk=True))
             claims = common_conditions(replace(wanted, tags=(), priority=None))
             met.need(IN_ROW.format(claims), *claims.values)
-        if after:
-            met.need("(unblocks < ? OR (unblocks = ? AND sort_key > ?))", after[0], *after)
+        met.add(past_unblocking(after))
         order = "ORDER BY unblocks DESC, sort_key LIMIT"
         rows = self._view.rows(
             f"SELECT number FROM ({WALK_UNBLOCKING} {order} ?) AS tasks WHERE {met} {order} ?",
@@ -281,7 +280,7 @@ class Searching:
         wanted = self._wanted
         if not self._is_walked_past or wanted.waiting:
             return None
-        walk = self._walk_past()
+        walk = self._walk_past
         is_all = not walk.rest  # whatever it meets fits
         followed = limit + 1 if is_all else self._followed(limit)
         first, bound = walk.first(after, followed)
@@ -315,15 +314,14 @@ class Searching:
         wanted = self._wanted
         return bool(wanted.tags or wanted.due_until or wanted.created_after)
 
+    @cached_property
     def _walk_past(self) -> Walk:
-        """Return a walk in list order along an index, and what is to be looked at of each task on
-        it."""
-        conditions = Conditions(self._view, self._wanted, limits.TAG)
+        """The walk of a search without words."""
         if self._is_by_dates:
-            rest = conditions.of_tags(is_walk=True)
+            rest = self._on_walk.of_tags(is_walk=True)
             return walk_by_dates(replace(self._wanted, tags=()), rest)
         apart = replace(self._wanted, tags=(), due_until=None, created_after=None)
-        return walk_of(apart, conditions.later(is_walk=True))
+        return walk_of(apart, self._on_walk.later(is_walk=True))
 
     def _total(self, where: Where) -> tuple[int, bool]:
         """Return how many match, and whether that is of those that were looked at alone."""
@@ -333,7 +331,7 @@ class Searching:
         if not self._is_walked_past or wanted.waiting:
             return self._view.count(f"SELECT 1 FROM tasks WHERE {where}", where.values), False
         # The index of the walk gives the first tasks; among these the rest is looked at.
-        walk = self._walk_past()
+        walk = self._walk_past
         first, bound = walk.first("", limits.EXAMINED + 1)
         ((looked_at, total),) = self._view.rows(
             f"SELECT count(*), count(*) FILTER (WHERE {walk.rest}) FROM ({first}) AS tasks",

@@ -12,6 +12,9 @@ from ..sql import Where, common_conditions
 NUMBER = "substr(sort_key, 49)::bigint AS number"
 DUE = "substr(sort_key, 2, 20)"
 CREATED = "substr(sort_key, 22, 27)"
+CREATED_AFTER = "created_at > ?"
+# Found before they are sorted: else the database could walk all tasks.
+NEW = f"SELECT sort_key, status FROM tasks WHERE {CREATED_AFTER} OFFSET 0"
 _COLUMNS = f"sort_key, {NUMBER}, status, open_blockers, held_up, claimant, claimed_until, holder"
 WALK = f"SELECT sort_key, number FROM (SELECT {_COLUMNS} FROM tasks) AS tasks"
 WALK_UNBLOCKING = (
@@ -52,6 +55,11 @@ class Walk(NamedTuple):
         return first, values
 
 
+def end_of_due(wanted: Wanted) -> str:
+    """Return what follows all due dates that are wanted, as a level of the order has them."""
+    return f"{wanted.due_until}{_PAST_ALL}" if wanted.due_until else NEVER
+
+
 def walk_of(wanted: Wanted, rest: Where) -> Walk:
     """Return a walk past all tasks, apart from dates."""
     where = common_conditions(wanted)
@@ -61,9 +69,7 @@ def walk_of(wanted: Wanted, rest: Where) -> Walk:
 def walk_sorted(wanted: Wanted, rest: Where) -> Walk:
     """Return a walk past those that are new enough, which are found and sorted before."""
     where = common_conditions(wanted.only(status=wanted.status, priority=wanted.priority))
-    # Found before they are sorted: else the database could walk all tasks.
-    new = "SELECT sort_key, status FROM tasks WHERE created_at > ? OFFSET 0"
-    select = f"SELECT sort_key, {NUMBER} FROM ({new}) AS tasks WHERE {where}"
+    select = f"SELECT sort_key, {NUMBER} FROM ({NEW}) AS tasks WHERE {where}"
     return Walk([Part(select, [wanted.created_after, *where.values])], rest)
 
 
@@ -74,11 +80,10 @@ def walk_by_dates(wanted: Wanted, rest: Where) -> Walk:
     What was created after a moment is due after it, or never; what was due before it was created
     has an index of its own.
     """
-    new, last = wanted.created_after, wanted.due_until
+    new, last, due = wanted.created_after, wanted.due_until, end_of_due(wanted)
     beside = common_conditions(replace(wanted, created_after=None, due_until=None))
     parts = []
     for level in str(5 - wanted.priority) if wanted.priority else _LEVELS:
-        due = f"{last}{_PAST_ALL}" if last else NEVER
         if new is None:
             parts.append(_range(beside, level, level + due))
             continue

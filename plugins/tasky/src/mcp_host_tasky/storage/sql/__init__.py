@@ -6,7 +6,7 @@ from .drawing import are_surely_more, drawn
 from .rows import SUMMARY, summary_of
 from .tables import STEPS, TABLES, VERSION, steps_from
 from .view import EXPANSIONS, SqlView
-from .where import LIVE, NOBODY, Where, common_conditions, told_by_row
+from .where import LIVE, NOBODY, Where, common_conditions, past_unblocking, told_by_row
 from .words import (
     STATUS_SIGN,
     TAG_SIGN,
@@ -37,6 +37,7 @@ __all__ = [
     "drawn",
     "indexed",
     "miscounted",
+    "past_unblocking",
     "reworded",
     "says",
     "status_word",

@@ -27,7 +27,7 @@ from .rows import (
     task_of,
     task_row,
 )
-from .where import Where
+from .where import Where, past_unblocking
 
 EXPANSIONS = 50
 """Up to so many words that begin alike are spelt out in a search."""
@@ -223,8 +223,7 @@ class SqlView:
         self, source: str, where: Where, wanted: Wanted, after: tuple[int, str] | None, limit: int
     ) -> list[Summary]:
         """Return what unblocks most among those of a source that fulfil the conditions."""
-        if after:
-            where.need("(unblocks < ? OR (unblocks = ? AND sort_key > ?))", after[0], *after)
+        where.add(past_unblocking(after))
         sql = (
             f"SELECT {SUMMARY}, NULL, unblocks FROM {source} WHERE {where} "
             "ORDER BY unblocks DESC, sort_key LIMIT ?"

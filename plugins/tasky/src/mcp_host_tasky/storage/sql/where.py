@@ -70,6 +70,15 @@ def common_conditions(wanted: Wanted) -> Where:
     return where
 
 
+def past_unblocking(after: tuple[int, str] | None, key: str = "sort_key") -> Where:
+    """Return the condition that a task stands past one, by how many it unblocks and its key, where
+    what unblocks most stands first."""
+    where = Where()
+    if after:
+        where.need(f"(unblocks < ? OR (unblocks = ? AND {key} > ?))", after[0], *after)
+    return where
+
+
 def told_by_row(wanted: Wanted) -> Wanted:
     """Return what is wanted that neither words, tags nor the place in a list tell: whether a task
     can be begun, and who holds it."""
