@@ -81,6 +81,19 @@ DROP INDEX tasks_late;
 CREATE INDEX tasks_due ON tasks (due_at) WHERE due_at IS NOT NULL;
 """
 """How PostgreSQL kept dates before its format 8."""
+PLACED_ALWAYS = """
+CREATE OR REPLACE FUNCTION place_words() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+    UPDATE words SET sort_key = new.sort_key, unblocks = new.unblocks, is_ready =
+        (new.status = 'pending' AND new.open_blockers = 0 AND new.held_up = 0)
+        WHERE number = new.number;
+    RETURN NULL;
+END $$;
+"""
+"""How PostgreSQL kept what stands beside words before its format 9."""
+FUNCTIONS_NOW = (
+    "SELECT proname, pg_get_functiondef(oid) FROM pg_proc "
+    "WHERE pronamespace = current_schema()::regnamespace"
+)
 
 
 def plain_words(text: str) -> str:
@@ -99,7 +112,9 @@ def back_to(version: int, kind: str) -> str:
     words = WORDS[kind] if version < 5 else ""
     found = TAGGED
     if kind == "postgresql":
-        found = DATED + (PLAIN_WORDS if version <= VERSION else "")
+        found = PLACED_ALWAYS
+        found += DATED if version <= VERSION + 1 else ""
+        found += PLAIN_WORDS if version <= VERSION else ""
     return f"{found}{dropped}{columns}{INDEXES.get(version, '')}{words}"
 
 
@@ -111,7 +126,7 @@ def test_every_step_between_formats_leads_to_the_next() -> None:
     ("kind", "version"),
     [
         *(("sqlite", version) for version in STEPS),
-        *(("postgresql", version) for version in (*STEPS, VERSION, VERSION + 1)),
+        *(("postgresql", version) for version in (*STEPS, VERSION, VERSION + 1, VERSION + 2)),
     ],
 )
 def test_a_database_of_an_earlier_format_is_upgraded_and_keeps_all_it_has(
@@ -134,6 +149,7 @@ def test_a_database_of_an_earlier_format_is_upgraded_and_keeps_all_it_has(
         with psycopg.connect(location.url, autocommit=True) as database:
             database.execute(f"SET search_path TO {location.schema}".encode())
             indexes = dict(database.execute(INDEXES_NOW).fetchall())
+            functions = database.execute(FUNCTIONS_NOW).fetchall()
             if version < VERSION:
                 database.execute(PLAIN)
             database.execute(back_to(version, kind).encode())
@@ -168,3 +184,4 @@ def test_a_database_of_an_earlier_format_is_upgraded_and_keeps_all_it_has(
         with psycopg.connect(location.url) as database:
             database.execute(f"SET search_path TO {location.schema}".encode())
             assert dict(database.execute(INDEXES_NOW).fetchall()) == indexes
+            assert database.execute(FUNCTIONS_NOW).fetchall() == functions

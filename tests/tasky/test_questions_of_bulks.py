@@ -64,6 +64,10 @@ EDITS: dict[str, Callable[[list[str]], list[dict[str, Any]]]] = {
         {"action": "update", "task_id": one, "add_blockers": [other]}
         for one, other in zip(ids[MANY:], ids, strict=False)
     ],
+    "add blockers to what waits": lambda ids: [
+        {"action": "update", "task_id": one, "add_blockers": [other]}
+        for one, other in zip(ids[MANY + 1 :: 2], ids, strict=False)
+    ],
     "replace blockers": lambda ids: [
         {"action": "update", "task_id": one, "blockers": [other], "discovered_from": other}
         for one, other in zip(ids[MANY:], ids, strict=False)

@@ -57,7 +57,12 @@ class Circles:
         asked = [task for task in tasks if not self._is_new(task.task_id)]
         self._look = max(_FIRST_LOOK, len(asked) * _NEXT)
         following = self._blockers({one for task in asked for one in task.blockers})
-        further = [task for task in asked if any(following[one] for one in task.blockers)]
+        # Else the walk from the blockers ends at its first step.
+        further = [
+            task
+            for task in asked
+            if len(task.blockers) > 1 or any(following[one] for one in task.blockers)
+        ]
         self._waiters([task.task_id for task in further])
         self._blockers({far for task in further for one in task.blockers for far in following[one]})
 

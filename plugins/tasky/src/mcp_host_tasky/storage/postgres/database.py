@@ -24,6 +24,11 @@ _KNOWS_JIT = 110_000
 _WORK_MEMORY: LiteralString = "32MB"
 """So much a statement may remember of what it finds, in an index or to be sorted."""
 _CLOCK: LiteralString = "SELECT clock_timestamp()"
+_CLOCK_AND_LAST: LiteralString = (
+    "SELECT clock_timestamp(), (SELECT coalesce(max(event_id), 0) FROM events), "
+    "(SELECT value FROM counters WHERE name = 'last_number')"
+)
+"""What a write begins with: each question of its own costs it a hundredth of its time."""
 # What some hosting providers add to a URL and libpq does not know.
 _NOT_LIBPQ = frozenset({"pgbouncer", "connection_limit", "pool_timeout", "schema"})
 
@@ -50,7 +55,7 @@ class Postgres:
     @contextmanager
     def read(self, guard: Guard = no_guard) -> Iterator[PostgresView]:
         guard()
-        with self._transaction("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY") as view:
+        with self._transaction("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", _CLOCK) as view:
             yield view
 
     @contextmanager
@@ -58,7 +63,8 @@ class Postgres:
         guard()
         # The row is the plan's turnstile: numbers, event ids and cycle checks need one writer.
         turnstile = "SELECT version FROM format FOR UPDATE"
-        with self._transaction("BEGIN ISOLATION LEVEL READ COMMITTED", turnstile) as view:
+        begin: LiteralString = "BEGIN ISOLATION LEVEL READ COMMITTED"
+        with self._transaction(begin, turnstile, _CLOCK_AND_LAST) as view:
             yield view
             guard()
         self._untidy += view.worded
@@ -97,10 +103,11 @@ class Postgres:
             try:
                 # One message to the server, not one for each: it may be far away. Its clock is
                 # read last, when a write's turn has come.
-                opening = [*self._opening(connection, begin, *then), names.SQL(_CLOCK)]
-                told = connection.execute(names.SQL("; ").join(opening)).set_result(-1).fetchone()
+                opening = names.SQL("; ").join(self._opening(connection, begin, *then))
+                told = connection.execute(opening).set_result(-1).fetchone()
                 assert told
-                yield PostgresView(connection, told[0])
+                now, *last = told
+                yield PostgresView(connection, now, *last)
                 self._commit(connection)
             except UnreachableError:
                 raise

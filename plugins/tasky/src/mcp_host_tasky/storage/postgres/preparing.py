@@ -14,10 +14,11 @@ from ..sql import STEPS, TABLES, VERSION, steps_from, tag_word
 from .lexemes import MONTH, MONTH_SIGN
 from .view import IS_READY, PostgresView
 
-_VERSION = VERSION + 2
-"""The format of this database's tables, which changed twice more than SQLite's: up to `VERSION`,
-the index of words had words and statuses alone, and nothing else stood beside them; up to the one
-before this, nothing found what was late when it was created."""
+_VERSION = VERSION + 3
+"""The format of this database's tables, which changed three times more than SQLite's: up to
+`VERSION`, the index of words had words and statuses alone, and nothing else stood beside them; up
+to the next, nothing found what was late when it was created; up to the one before this, what
+stands beside words was written also where it had not changed."""
 _TEXT = 'TEXT COLLATE "C"'
 _KNOWN = """
 CREATE TABLE format (version INTEGER NOT NULL);
@@ -41,12 +42,18 @@ _INDEX_OF_WORDS = """
 ALTER TABLE words ADD CONSTRAINT words_pkey PRIMARY KEY (number);
 CREATE INDEX words_index ON words USING gin (words) WITH (gin_pending_list_limit = 16384);
 """
-_PLACED = f"""
-CREATE FUNCTION place_words() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+# A write that changes words sets what stands beside them with these, before the task itself: then
+# nothing is left to be done here, and the row is written once.
+_PLACE = f"""
+CREATE OR REPLACE FUNCTION place_words() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
     UPDATE words SET sort_key = new.sort_key, unblocks = new.unblocks,
-        is_ready = {IS_READY.format("new")} WHERE number = new.number;
+        is_ready = {IS_READY.format("new")} WHERE number = new.number
+        AND (sort_key, unblocks, is_ready)
+            IS DISTINCT FROM (new.sort_key, new.unblocks, {IS_READY.format("new")});
     RETURN NULL;
 END $$;
+"""
+_PLACED = f"""{_PLACE}
 CREATE TRIGGER tasks_moved
     AFTER UPDATE OF sort_key, unblocks, status, open_blockers, held_up ON tasks FOR EACH ROW
     WHEN ((old.sort_key, old.unblocks, {IS_READY.format("old")})
@@ -148,7 +155,9 @@ def _upgrade(connection: psycopg.Connection[tuple[Any, ...]], schema: str) -> No
         connection.execute(_FROM_OLD_WORDS.encode(), (tags, [tag_word(tag) for tag in tags]))
         # The database knows nothing of a new table, until it looks at it by itself in a minute.
         _run(connection, "DROP TABLE old_words;" + _INDEX_OF_WORDS + _PLACED + "ANALYZE words;")
-    _run(connection, _LATE)
+    if version <= VERSION + 1:
+        _run(connection, _LATE)
+    _run(connection, _PLACE)
     connection.execute("UPDATE format SET version = %s", (_VERSION,))
 
 

@@ -3,9 +3,10 @@
 # ruff: noqa: S608  statements are put together from this room's own constants; values are bound
 
 import json
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from datetime import datetime
+from types import MappingProxyType
 from typing import Any
 
 import psycopg
@@ -21,6 +22,10 @@ from .searching import Searching
 _ROWS = 1_000
 IS_READY = "({0}.status = 'pending' AND {0}.open_blockers = 0 AND {0}.held_up = 0)"
 """Whether nothing that a task waits for is open."""
+_OPEN_BLOCKERS = (
+    "(SELECT count(*) FROM waits JOIN tasks AS blocker ON blocker.task_id = waits.blocker_id "
+    f"AND {IS_PENDING.format('blocker')} WHERE waits.task_id = tasks.task_id)"
+)
 _VECTOR = "array_to_tsvector(string_to_array({}, ' '))"
 
 
@@ -30,9 +35,22 @@ def _together(connection: psycopg.Connection[tuple[Any, ...]]) -> AbstractContex
 
 
 class PostgresView(SqlView):
-    def __init__(self, connection: psycopg.Connection[tuple[Any, ...]], now: datetime) -> None:
+    """`now` is when it began by the database's clock; of a writing, `last_event` and `last_number`
+    are those before it."""
+
+    counts_blockers = True
+
+    def __init__(
+        self,
+        connection: psycopg.Connection[tuple[Any, ...]],
+        now: datetime,
+        last_event: int | None = None,
+        last_number: int | None = None,
+    ) -> None:
         self._connection = connection
         self._now = now
+        self._last_event = last_event
+        self._last_number = last_number
         self.worded = 0
         """How many tasks got other words here, which the index of words has yet to take in."""
         self._last: tuple[Wanted, Searching] | None = None
@@ -41,6 +59,12 @@ class PostgresView(SqlView):
 
     def now(self) -> datetime:
         return self._now
+
+    def last_event(self) -> int:
+        return super().last_event() if self._last_event is None else self._last_event
+
+    def last_number(self) -> int:
+        return super().last_number() if self._last_number is None else self._last_number
 
     def rows(self, sql: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         return self._connection.execute(_psycopg(sql), values).fetchall()
@@ -60,8 +84,27 @@ class PostgresView(SqlView):
     def update(
         self, table: str, columns: Sequence[str], key: str, rows: Sequence[Sequence[Any]]
     ) -> None:
+        self._update(table, columns, key, rows)
+
+    def update_tasks(self, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
+        # A row that is written twice takes each of the indexes twice. What is opened or closed by
+        # the same statement is not seen by this count: all are recounted after it.
+        counts = {"open_blockers": _OPEN_BLOCKERS} if "blockers" in columns else {}
+        self._update("tasks", columns, "number", rows, counts)
+
+    def _update(
+        self,
+        table: str,
+        columns: Sequence[str],
+        key: str,
+        rows: Sequence[Sequence[Any]],
+        reckoned: Mapping[str, str] = MappingProxyType({}),
+    ) -> None:
         # One statement for all rows: the server plans it once.
-        settings = ", ".join(f"{column} = new.{column}" for column in columns)
+        given = {column: f"new.{column}" for column in columns}
+        settings = ", ".join(
+            f"{column} = {value}" for column, value in {**given, **reckoned}.items()
+        )
         source = f"json_populate_recordset(NULL::{table}, ?::json) AS new"
         for part in _as_json([*columns, key], rows):
             sql = f"UPDATE {table} SET {settings} FROM {source} WHERE {table}.{key} = new.{key}"
@@ -95,7 +138,7 @@ class PostgresView(SqlView):
             self.rows_of(f"DELETE FROM {table} USING {source} WHERE {where}", (part,))
 
     def apply(self, changes: Changes) -> None:
-        self._last = None
+        self._last = self._last_event = self._last_number = None
         self._tag_counts.clear()
         with _together(self._connection):
             super().apply(changes)
@@ -125,13 +168,27 @@ class PostgresView(SqlView):
 
     def replace_words(self, pairs: list[tuple[Task, Task]]) -> None:
         changes = [change for pair in pairs if any((change := relexed(*pair))[1:])]
-        rows = [(one.number, " ".join(one.gone), " ".join(one.new)) for one in changes]
-        for part in _as_json(("number", "gone", "new"), rows):
+        after = {new.number: new for _, new in pairs}
+        rows = [
+            (
+                one.number,
+                after[one.number].sort_key,
+                after[one.number].is_open,
+                " ".join(one.gone),
+                " ".join(one.new),
+            )
+            for one in changes
+        ]
+        # What stands beside the words is set with them: the trigger finds nothing to be done, most
+        # of the time, and the row is written once.
+        for part in _as_json(("number", "sort_key", "is_open", "gone", "new"), rows):
             self.rows_of(
-                "UPDATE words SET words = "
+                "UPDATE words SET sort_key = other.sort_key, "
+                "is_ready = words.is_ready AND other.is_open, words = "
                 "ts_delete(words, string_to_array(other.gone, ' ')) || "
-                f"{_VECTOR.format('other.new')} FROM json_to_recordset(?::json) "
-                "AS other (number bigint, gone text, new text) WHERE words.number = other.number",
+                f"{_VECTOR.format('other.new')} FROM json_to_recordset(?::json) AS other "
+                "(number bigint, sort_key text, is_open boolean, gone text, new text) "
+                "WHERE words.number = other.number",
                 (part,),
             )
         self.worded += len(changes)

@@ -43,6 +43,9 @@ class SqlView:
     values, and how it searches and keeps words.
     """
 
+    counts_blockers = False
+    """Whether `update_tasks` counts the open blockers of a task that waits for others now."""
+
     def rows(self, sql: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         raise NotImplementedError
 
@@ -61,6 +64,10 @@ class SqlView:
         """Set columns of a table's rows; each row of values ends with the one of its key."""
         settings = ", ".join(f"{column} = ?" for column in columns)
         self.run(f"UPDATE {table} SET {settings} WHERE {key} = ?", rows)
+
+    def update_tasks(self, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
+        """Set columns of tasks, as `update` does by their numbers."""
+        self.update("tasks", columns, "number", rows)
 
     def add(self, table: str, column: str, key: str, rows: Sequence[Sequence[Any]]) -> None:
         """Add to a column of a table's rows; each row of values is a number and its key."""
@@ -360,16 +367,17 @@ class SqlView:
     # Writing
 
     def apply(self, changes: Changes) -> None:
+        # Nothing else waits for this: a server writes it while words are compared here.
+        self.insert("events", EVENT_COLUMNS, [event_row(event) for event in changes.events])
         self._forget([before for before, after in changes.tasks if before and not after])
         self._insert([after for before, after in changes.tasks if after and not before])
-        self._replace([(old, new) for old, new in changes.tasks if old and new])
         self._relate(changes.tasks)
+        self._replace([(old, new) for old, new in changes.tasks if old and new])
         self.relate_tags(changes.tasks)
         recounted = self._count_blockers(changes)
         count_unblocked(self, changes)
         hold_up(self, changes, recounted)
         self._count_statuses(changes)
-        self.insert("events", EVENT_COLUMNS, [event_row(event) for event in changes.events])
         self.run(
             "UPDATE events SET undone_by = ? WHERE event_id = ?",
             [(by, event_id) for event_id, by in changes.undone.items()],
@@ -402,16 +410,16 @@ class SqlView:
     def _replace(self, pairs: list[tuple[Task, Task]]) -> None:
         if not pairs:
             return
+        other = [(old, new) for old, new in pairs if self.words_from(old) != self.words_from(new)]
+        if other:
+            self.replace_words(sorted(other, key=lambda pair: pair[1].number))
         # Only what changed is set: an index whose columns are not named is not written.
         alike: dict[tuple[str, ...], list[tuple[Any, ...]]] = {}
         for old, new in pairs:
             columns, values = changed_columns(old, new)
             alike.setdefault(columns, []).append((*values, new.number))
         for columns, rows in alike.items():
-            self.update("tasks", columns, "number", rows)
-        other = [(old, new) for old, new in pairs if self.words_from(old) != self.words_from(new)]
-        if other:
-            self.replace_words(sorted(other, key=lambda pair: pair[1].number))
+            self.update_tasks(columns, rows)
 
     def _relate(self, pairs: Iterable[tuple[Task | None, Task | None]]) -> None:
         """Keep what tasks, each as it was and as it is, wait for: only what differs is written."""
@@ -436,19 +444,22 @@ class SqlView:
     def _count_blockers(self, changes: Changes) -> set[str]:
         """Count the open blockers anew, of tasks that changed theirs or whose blockers changed;
         return which those are."""
+        related: set[str] = set()
         recount: set[str] = set()
         switched = []
         for before, after in changes.tasks:
             if after and (before.blockers if before else ()) != after.blockers:
-                recount.add(after.task_id)
+                (related if before else recount).add(after.task_id)
             # Whoever waits for a task that this very write made or deleted changed its blockers.
             if before and after and before.is_open != after.is_open:
                 switched.append(after.task_id)
         for waiting in self.waiting(switched).values() if switched else ():
             recount.update(waiting)
+        if switched or not self.counts_blockers:
+            recount |= related
         if recount:
             self.recount_blockers(sorted(recount))
-        return recount
+        return recount | related
 
     def recount_blockers(self, ids: list[str]) -> None:
         """Count the open blockers of these tasks."""
