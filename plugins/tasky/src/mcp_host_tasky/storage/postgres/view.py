@@ -47,6 +47,7 @@ class PostgresView(SqlView):
         last_event: int | None = None,
         last_number: int | None = None,
     ) -> None:
+        super().__init__()
         self._connection = connection
         self._now = now
         self._last_event = last_event

@@ -46,6 +46,10 @@ class SqlView:
     counts_blockers = False
     """Whether `update_tasks` counts the open blockers of a task that waits for others now."""
 
+    def __init__(self) -> None:
+        self._parts: dict[str, list[str]] = {}
+        """The parts of the tasks that were asked for: a write asks for them before and after."""
+
     def rows(self, sql: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         raise NotImplementedError
 
@@ -173,6 +177,12 @@ class SqlView:
         return self._first("waits", "blocker_id", self.waiting, ids, most)
 
     def subtasks(self, ids: Collection[str]) -> dict[str, list[str]]:
+        missing = [one for one in ids if one not in self._parts]
+        if missing:
+            self._parts |= {one: [] for one in missing} | self._asked_parts(missing)
+        return {one: parts for one in ids if (parts := self._parts[one])}
+
+    def _asked_parts(self, ids: Collection[str]) -> dict[str, list[str]]:
         clause, value = self.among(ids)
         # The second condition says nothing new, but lets SQLite use the partial index.
         sql = (
@@ -367,6 +377,8 @@ class SqlView:
     # Writing
 
     def apply(self, changes: Changes) -> None:
+        if any(_parent(before) != _parent(after) for before, after in changes.tasks):
+            self._parts.clear()
         # Nothing else waits for this: a server writes it while words are compared here.
         self.insert("events", EVENT_COLUMNS, [event_row(event) for event in changes.events])
         self._forget([before for before, after in changes.tasks if before and not after])
@@ -490,6 +502,11 @@ class SqlView:
                 "UPDATE counters SET value = ? WHERE name = 'last_number' AND value < ?",
                 (number, number),
             )
+
+
+def _parent(task: Task | None) -> str | None:
+    """Return what a task is part of."""
+    return task.subtask_of if task else None
 
 
 def _waits(task: Task | None) -> set[tuple[str, str]]:
