@@ -11,7 +11,7 @@ import psycopg
 from psycopg import sql as names
 
 from ...errors import BusyError, InvalidError, UnreachableError
-from ..sql import SqlView, damaged_rows, miscounted
+from ..sql import LAST_EVENT, LAST_NUMBER, SqlView, damaged_rows, miscounted
 from ..store import Guard, contradictory, no_guard
 from .preparing import prepare
 from .view import PostgresView
@@ -24,10 +24,7 @@ _KNOWS_JIT = 110_000
 _WORK_MEMORY: LiteralString = "32MB"
 """So much a statement may remember of what it finds, in an index or to be sorted."""
 _CLOCK: LiteralString = "SELECT clock_timestamp()"
-_CLOCK_AND_LAST: LiteralString = (
-    "SELECT clock_timestamp(), (SELECT coalesce(max(event_id), 0) FROM events), "
-    "(SELECT value FROM counters WHERE name = 'last_number')"
-)
+_CLOCK_AND_LAST: LiteralString = f"{_CLOCK}, ({LAST_EVENT}), ({LAST_NUMBER})"
 """What a write begins with: each question of its own costs it a hundredth of its time."""
 # What some hosting providers add to a URL and libpq does not know.
 _NOT_LIBPQ = frozenset({"pgbouncer", "connection_limit", "pool_timeout", "schema"})

@@ -53,7 +53,7 @@ CREATE OR REPLACE FUNCTION place_words() RETURNS trigger LANGUAGE plpgsql AS $$ 
     RETURN NULL;
 END $$;
 """
-_PLACED = f"""{_PLACE}
+_PLACED = f"""
 CREATE TRIGGER tasks_moved
     AFTER UPDATE OF sort_key, unblocks, status, open_blockers, held_up ON tasks FOR EACH ROW
     WHEN ((old.sort_key, old.unblocks, {IS_READY.format("old")})
@@ -127,7 +127,7 @@ def prepare(connection: psycopg.Connection[tuple[Any, ...]], schema: str) -> Non
     connection.execute(made)
     _go_to(connection, schema)
     tables = TABLES + _KNOWN + _WORDS + _INDEX_OF_WORDS
-    _run(connection, tables + _PLACED + _ROOM + _COVERING + _LATE + _OFTEN_VACUUMED)
+    _run(connection, tables + _PLACE + _PLACED + _ROOM + _COVERING + _LATE + _OFTEN_VACUUMED)
     connection.execute("INSERT INTO format VALUES (%s)", (_VERSION,))
 
 
@@ -145,6 +145,7 @@ def _upgrade(connection: psycopg.Connection[tuple[Any, ...]], schema: str) -> No
             suggestions=["Upgrade mcp-host-tasky."],
         )
     _go_to(connection, schema)
+    _run(connection, _PLACE)
     if version < VERSION:
         words = _TO_FORMAT_5 if version < 5 else ""
         _run(connection, steps_from(version) + words + _ROOM + _COVERING + _OFTEN_VACUUMED)
@@ -157,7 +158,6 @@ def _upgrade(connection: psycopg.Connection[tuple[Any, ...]], schema: str) -> No
         _run(connection, "DROP TABLE old_words;" + _INDEX_OF_WORDS + _PLACED + "ANALYZE words;")
     if version <= VERSION + 1:
         _run(connection, _LATE)
-    _run(connection, _PLACE)
     connection.execute("UPDATE format SET version = %s", (_VERSION,))
 
 

@@ -3,17 +3,16 @@
 # ruff: noqa: S608  statements are put together from this room's own constants; values are bound
 
 import json
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from datetime import datetime
-from types import MappingProxyType
 from typing import Any
 
 import psycopg
 
 from ...model import Found, Summary, Task, Wanted
 from ..readiness import IS_PENDING
-from ..sql import SqlView, Where, told_misplaced
+from ..sql import SqlView, Where, task_settings, told_misplaced
 from ..store import Changes
 from .lexemes import lexemes_of, month_lexeme, plain, relexed
 from .searching import Searching
@@ -22,10 +21,6 @@ from .searching import Searching
 _ROWS = 1_000
 IS_READY = "({0}.status = 'pending' AND {0}.open_blockers = 0 AND {0}.held_up = 0)"
 """Whether nothing that a task waits for is open."""
-_OPEN_BLOCKERS = (
-    "(SELECT count(*) FROM waits JOIN tasks AS blocker ON blocker.task_id = waits.blocker_id "
-    f"AND {IS_PENDING.format('blocker')} WHERE waits.task_id = tasks.task_id)"
-)
 _VECTOR = "array_to_tsvector(string_to_array({}, ' '))"
 
 
@@ -38,8 +33,6 @@ class PostgresView(SqlView):
     """`now` is when it began by the database's clock; of a writing, `last_event` and `last_number`
     are those before it."""
 
-    counts_blockers = True
-
     def __init__(
         self,
         connection: psycopg.Connection[tuple[Any, ...]],
@@ -47,7 +40,6 @@ class PostgresView(SqlView):
         last_event: int | None = None,
         last_number: int | None = None,
     ) -> None:
-        super().__init__()
         self._connection = connection
         self._now = now
         self._last_event = last_event
@@ -82,33 +74,12 @@ class PostgresView(SqlView):
         for part in _as_json(columns, rows):
             self.rows_of(f"INSERT INTO {table} ({names}) {source}", (part,))
 
-    def update(
-        self, table: str, columns: Sequence[str], key: str, rows: Sequence[Sequence[Any]]
-    ) -> None:
-        self._update(table, columns, key, rows)
-
     def update_tasks(self, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
-        # A row that is written twice takes each of the indexes twice. What is opened or closed by
-        # the same statement is not seen by this count: all are recounted after it.
-        counts = {"open_blockers": _OPEN_BLOCKERS} if "blockers" in columns else {}
-        self._update("tasks", columns, "number", rows, counts)
-
-    def _update(
-        self,
-        table: str,
-        columns: Sequence[str],
-        key: str,
-        rows: Sequence[Sequence[Any]],
-        reckoned: Mapping[str, str] = MappingProxyType({}),
-    ) -> None:
         # One statement for all rows: the server plans it once.
-        given = {column: f"new.{column}" for column in columns}
-        settings = ", ".join(
-            f"{column} = {value}" for column, value in {**given, **reckoned}.items()
-        )
-        source = f"json_populate_recordset(NULL::{table}, ?::json) AS new"
-        for part in _as_json([*columns, key], rows):
-            sql = f"UPDATE {table} SET {settings} FROM {source} WHERE {table}.{key} = new.{key}"
+        settings = task_settings(columns, "new.{}")
+        source = "json_populate_recordset(NULL::tasks, ?::json) AS new"
+        for part in _as_json([*columns, "number"], rows):
+            sql = f"UPDATE tasks SET {settings} FROM {source} WHERE tasks.number = new.number"
             self.rows_of(sql, (part,))
 
     def add(self, table: str, column: str, key: str, rows: Sequence[Sequence[Any]]) -> None:
@@ -168,17 +139,11 @@ class PostgresView(SqlView):
         self._learn(set().union(*(found for _, found in every)))
 
     def replace_words(self, pairs: list[tuple[Task, Task]]) -> None:
-        changes = [change for pair in pairs if any((change := relexed(*pair))[1:])]
-        after = {new.number: new for _, new in pairs}
+        changes = [(new, relexed(old, new)) for old, new in pairs]
         rows = [
-            (
-                one.number,
-                after[one.number].sort_key,
-                after[one.number].is_open,
-                " ".join(one.gone),
-                " ".join(one.new),
-            )
-            for one in changes
+            (one.number, one.sort_key, one.is_open, " ".join(change.gone), " ".join(change.new))
+            for one, change in changes
+            if change.gone or change.new
         ]
         # What stands beside the words is set with them: the trigger finds nothing to be done, most
         # of the time, and the row is written once.
@@ -192,8 +157,8 @@ class PostgresView(SqlView):
                 "WHERE words.number = other.number",
                 (part,),
             )
-        self.worded += len(changes)
-        self._learn(set().union(*(change.new for change in changes)))
+        self.worded += len(rows)
+        self._learn(set().union(*(change.new for _, change in changes)))
 
     def _learn(self, met: set[str]) -> None:
         if words := plain(met):

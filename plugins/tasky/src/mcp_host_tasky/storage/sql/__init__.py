@@ -5,7 +5,7 @@ from .damage import damaged_rows, told_misplaced
 from .drawing import are_surely_more, drawn
 from .rows import SUMMARY, summary_of
 from .tables import STEPS, TABLES, VERSION, steps_from
-from .view import EXPANSIONS, SqlView
+from .view import EXPANSIONS, LAST_EVENT, LAST_NUMBER, SqlView, task_settings
 from .where import LIVE, NOBODY, Where, common_conditions, past_unblocking, told_by_row
 from .words import (
     STATUS_SIGN,
@@ -20,6 +20,8 @@ from .words import (
 
 __all__ = [
     "EXPANSIONS",
+    "LAST_EVENT",
+    "LAST_NUMBER",
     "LIVE",
     "NOBODY",
     "STATUS_SIGN",
@@ -44,6 +46,7 @@ __all__ = [
     "steps_from",
     "summary_of",
     "tag_word",
+    "task_settings",
     "told_by_row",
     "told_misplaced",
 ]

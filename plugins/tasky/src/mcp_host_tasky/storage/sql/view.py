@@ -8,7 +8,7 @@
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, LiteralString
 
 from ...model import Event, Found, Kept, Members, Status, Summary, Task, Wanted
 from ..readiness import IS_PENDING, count_unblocked, hold_up
@@ -33,6 +33,12 @@ EXPANSIONS = 50
 """Up to so many words that begin alike are spelt out in a search."""
 _ANSWER = "key, fingerprint, answer, at"
 _ANSWER_COLUMNS = _ANSWER.split(", ")
+LAST_EVENT: LiteralString = "SELECT coalesce(max(event_id), 0) FROM events"
+LAST_NUMBER: LiteralString = "SELECT value FROM counters WHERE name = 'last_number'"
+_OPEN_BLOCKERS = (
+    "(SELECT count(*) FROM waits JOIN tasks AS blocker ON blocker.task_id = waits.blocker_id "
+    f"WHERE waits.task_id = tasks.task_id AND {IS_PENDING.format('blocker')})"
+)
 _UNDOABLE = "undone_by IS NULL AND action NOT IN ('claim', 'release', 'note', 'undo')"
 
 
@@ -42,13 +48,6 @@ class SqlView:
     A subclass says how its database runs a statement with `?` for values, how it names a set of
     values, and how it searches and keeps words.
     """
-
-    counts_blockers = False
-    """Whether `update_tasks` counts the open blockers of a task that waits for others now."""
-
-    def __init__(self) -> None:
-        self._parts: dict[str, list[str]] = {}
-        """The parts of the tasks that were asked for: a write asks for them before and after."""
 
     def rows(self, sql: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         raise NotImplementedError
@@ -62,16 +61,10 @@ class SqlView:
         names = ", ".join(columns)
         self.run(f"INSERT INTO {table} ({names}) VALUES ({_marks(len(columns))})", rows)
 
-    def update(
-        self, table: str, columns: Sequence[str], key: str, rows: Sequence[Sequence[Any]]
-    ) -> None:
-        """Set columns of a table's rows; each row of values ends with the one of its key."""
-        settings = ", ".join(f"{column} = ?" for column in columns)
-        self.run(f"UPDATE {table} SET {settings} WHERE {key} = ?", rows)
-
     def update_tasks(self, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
-        """Set columns of tasks, as `update` does by their numbers."""
-        self.update("tasks", columns, "number", rows)
+        """Set columns of tasks, each row of values ending with its number. The open blockers of
+        those that come to wait for others are counted with them."""
+        self.run(f"UPDATE tasks SET {task_settings(columns, '?')} WHERE number = ?", rows)
 
     def add(self, table: str, column: str, key: str, rows: Sequence[Sequence[Any]]) -> None:
         """Add to a column of a table's rows; each row of values is a number and its key."""
@@ -177,12 +170,6 @@ class SqlView:
         return self._first("waits", "blocker_id", self.waiting, ids, most)
 
     def subtasks(self, ids: Collection[str]) -> dict[str, list[str]]:
-        missing = [one for one in ids if one not in self._parts]
-        if missing:
-            self._parts |= {one: [] for one in missing} | self._asked_parts(missing)
-        return {one: parts for one in ids if (parts := self._parts[one])}
-
-    def _asked_parts(self, ids: Collection[str]) -> dict[str, list[str]]:
         clause, value = self.among(ids)
         # The second condition says nothing new, but lets SQLite use the partial index.
         sql = (
@@ -323,11 +310,10 @@ class SqlView:
         return counts[status] if status else sum(counts.values())
 
     def last_number(self) -> int:
-        found = self.rows("SELECT value FROM counters WHERE name = 'last_number'")
-        return int(found[0][0])
+        return int(self.rows(LAST_NUMBER)[0][0])
 
     def last_event(self) -> int:
-        return int(self.rows("SELECT coalesce(max(event_id), 0) FROM events")[0][0])
+        return int(self.rows(LAST_EVENT)[0][0])
 
     def events(
         self, *, task_id: str | None = None, after: int = 0, before: int | None = None, limit: int
@@ -377,8 +363,6 @@ class SqlView:
     # Writing
 
     def apply(self, changes: Changes) -> None:
-        if any(_parent(before) != _parent(after) for before, after in changes.tasks):
-            self._parts.clear()
         # Nothing else waits for this: a server writes it while words are compared here.
         self.insert("events", EVENT_COLUMNS, [event_row(event) for event in changes.events])
         self._forget([before for before, after in changes.tasks if before and not after])
@@ -467,7 +451,7 @@ class SqlView:
                 switched.append(after.task_id)
         for waiting in self.waiting(switched).values() if switched else ():
             recount.update(waiting)
-        if switched or not self.counts_blockers:
+        if switched:  # they were counted with their rows, when some of these were not written yet
             recount |= related
         if recount:
             self.recount_blockers(sorted(recount))
@@ -476,13 +460,8 @@ class SqlView:
     def recount_blockers(self, ids: list[str]) -> None:
         """Count the open blockers of these tasks."""
         clause, value = self.among(ids)
-        self.rows_of(
-            "UPDATE tasks SET open_blockers = (SELECT count(*) FROM waits "
-            "JOIN tasks AS blocker ON blocker.task_id = waits.blocker_id "
-            "WHERE waits.task_id = tasks.task_id "
-            f"AND blocker.status = 'pending') WHERE task_id {clause}",
-            (value,),
-        )
+        sql = f"UPDATE tasks SET open_blockers = {_OPEN_BLOCKERS} WHERE task_id {clause}"
+        self.rows_of(sql, (value,))
 
     def _count_statuses(self, changes: Changes) -> None:
         steps: dict[Status, int] = {}
@@ -504,9 +483,11 @@ class SqlView:
             )
 
 
-def _parent(task: Task | None) -> str | None:
-    """Return what a task is part of."""
-    return task.subtask_of if task else None
+def task_settings(columns: Sequence[str], value: str) -> str:
+    """Return what an UPDATE of tasks sets: the columns, each to a value that may name it, and with
+    blockers how many of them are open. A row that is written twice takes each index twice."""
+    counted = [f"open_blockers = {_OPEN_BLOCKERS}"] if "blockers" in columns else []
+    return ", ".join([*(f"{column} = {value.format(column)}" for column in columns), *counted])
 
 
 def _waits(task: Task | None) -> set[tuple[str, str]]:

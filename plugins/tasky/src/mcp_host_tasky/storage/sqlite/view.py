@@ -34,7 +34,6 @@ class SqliteView(SqlView):
     """Where tasks are looked up by a few numbers, and by no index of another condition."""
 
     def __init__(self, connection: sqlite3.Connection, guard: Guard = no_guard) -> None:
-        super().__init__()
         self._connection = connection
         self._guard = guard
         self._last: tuple[Wanted, Searching] | None = None
