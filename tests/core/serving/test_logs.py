@@ -4,6 +4,8 @@ import asyncio
 import logging
 import os
 import sys
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
 
 import pytest
 from mcp_host.serving.logs import DescriptorLog, HostLogger, JsonFormatter, TextFormatter
@@ -40,6 +42,35 @@ def test_lines_that_come_together_are_written_together_and_in_order() -> None:
     assert b"".join(writes) == b"".join(b"line %d\n" % number for number in range(LINES + 3))
     assert all(data.endswith(b"\n") for data in writes)
     assert len(writes) < 10
+
+
+def test_threads_that_write_while_nobody_reads_lose_lines_and_nothing_else() -> None:
+    reading, writing = os.pipe()
+    os.set_blocking(writing, False)
+    filled = 0
+    while True:
+        try:
+            filled += os.write(writing, b"x" * DescriptorLog.PIECE)
+        except BlockingIOError:
+            break
+    told = logging.Logger("told", logging.INFO)
+    told.addHandler(DescriptorLog(writing))
+    threads = 4
+    together = Barrier(threads)
+
+    def tell(number: int) -> None:
+        together.wait()
+        told.info("line %d", number)
+
+    with ThreadPoolExecutor(threads) as pool:
+        list(pool.map(tell, range(threads)))  # raises what any of them raised
+    while filled:
+        filled -= len(os.read(reading, filled))
+    told.info("line %d", threads)
+    os.close(writing)
+
+    with os.fdopen(reading, "rb") as rest:
+        assert rest.read() == b"line %d\n" % threads
 
 
 @pytest.mark.parametrize("form", [TextFormatter, JsonFormatter])

@@ -151,8 +151,6 @@ class DescriptorLog(UnlockedHandler):
     def __init__(self, descriptor: int) -> None:
         super().__init__()
         self.descriptor = descriptor
-        self._writable = select.poll()
-        self._writable.register(descriptor, select.POLLOUT)
         self._patience = self.PATIENCE_MS
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread = 0
@@ -217,7 +215,7 @@ class DescriptorLog(UnlockedHandler):
 
     def _write(self, data: bytes) -> None:
         for start in range(0, len(data), self.PIECE):
-            if not self._writable.poll(self._patience):
+            if not self._is_writable(self._patience):
                 self._patience = 0  # whoever does not read is waited for once, not each time
                 return
             self._patience = self.PATIENCE_MS
@@ -225,6 +223,12 @@ class DescriptorLog(UnlockedHandler):
                 os.write(self.descriptor, data[start : start + self.PIECE])
             except OSError:
                 return  # nobody reads the log any more
+
+    def _is_writable(self, patience_ms: int) -> bool:
+        # One of its own for each look: where two threads wait at the same one, `poll` raises.
+        waiting = select.poll()
+        waiting.register(self.descriptor, select.POLLOUT)
+        return bool(waiting.poll(patience_ms))
 
 
 class _Record(logging.LogRecord):
