@@ -1,7 +1,10 @@
 """Many agents at once: one branch, one winner, no lost task, and every other one told."""
 
 import json
+import sqlite3
+import subprocess
 import time
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -56,6 +59,19 @@ def test_tasks_made_at_once_on_first_use_are_all_kept(home: Path, agents: int) -
     made = [json.loads(process.communicate(timeout=60)[0])["task_id"] for process in processes]
     assert sorted(made) == list(range(1, agents + 1))
     assert len(ctx.json("tasks", "list")["tasks"]) == agents
+
+
+def test_local_tasks_that_another_ctx_is_making_are_waited_for(home: Path) -> None:
+    ctx = Ctx(home)
+    ctx.set(url="local")
+    with closing(sqlite3.connect(ctx.config_file.with_name("tasks.db"), timeout=0)) as other:
+        other.isolation_level = None
+        other.execute("BEGIN IMMEDIATE")  # as SQLite does itself where a file is given its log
+        waiting = ctx.process("tasks", "new", "T", "--json", at=home)
+        with pytest.raises(subprocess.TimeoutExpired):
+            waiting.wait(2)
+        other.execute("COMMIT")
+    assert json.loads(waiting.communicate(timeout=60)[0])["task_id"] == 1
 
 
 def test_settings_changed_at_once_are_all_kept(ctx: Ctx) -> None:

@@ -404,6 +404,23 @@ async def test_the_engine_bounds_each_caller_forgets_what_expired_and_brings_wis
     assert [file.name for file in tmp_path.iterdir()] == ["tasks.db"]
 
 
+async def test_a_new_file_that_another_server_is_making_is_waited_for(tmp_path):
+    other = sqlite3.connect(tmp_path / "tasks.db", isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")  # as SQLite does itself where a file is given its log
+
+    async def opened():
+        async with open_engine(TasksSettings(), tmp_path) as here:
+            await here.add(task(here.owner), running=1, kept=1)
+
+    opening = asyncio.create_task(opened())
+    await asyncio.wait({opening}, timeout=0.3)
+    assert not opening.done()
+
+    other.execute("COMMIT")
+    other.close()
+    await opening
+
+
 async def test_a_later_format_is_refused(tmp_path):
     async with open_engine(TasksSettings(), tmp_path):
         pass

@@ -5,6 +5,7 @@ import re
 import sqlite3
 import stat
 import subprocess
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
@@ -292,6 +293,21 @@ def test_an_old_store_is_upgraded_after_a_copy(kind: str, ann: Person) -> None:
         kept = sqlite3.connect(copy).execute("SELECT task_id FROM tasks ORDER BY 1").fetchall()
         assert [row[0] for row in kept] == sorted(OLD)
     assert ann.data("add", "New", "--blocker", "00000001")["blockers"] == [next(iter(OLD))]
+
+
+def test_an_old_store_that_another_program_is_writing_is_waited_for(tmp_path: Path) -> None:
+    path = tmp_path / "tasks.db"
+    write_old_sqlite(path)
+    other = sqlite3.connect(path, isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+
+    with ThreadPoolExecutor(1) as pool:
+        opening = pool.submit(lambda: open_store(Location("sqlite", path)).close())
+        with pytest.raises(TimeoutError):
+            opening.result(timeout=0.5)
+        other.execute("COMMIT")
+        other.close()
+        opening.result(timeout=60)
 
 
 def test_an_old_store_with_bad_tasks_is_refused_and_left_alone(tmp_path: Path) -> None:

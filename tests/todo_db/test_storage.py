@@ -380,6 +380,24 @@ async def test_a_file_that_another_program_holds_is_busy_and_then_usable(tmp_pat
         await tasks.add("ann", TaskCreate("t"))
 
 
+async def test_a_new_file_that_another_program_is_making_is_waited_for(tmp_path: Path) -> None:
+    file = tmp_path / "todo.db"
+    other = sqlite3.connect(file, isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")  # as SQLite does itself where a file is given its log
+
+    async def opened() -> None:
+        async with open_store(read_url(f"sqlite:///{file}"), connect_timeout=60) as store:
+            await TaskService(store).add("ann", TaskCreate("t"))
+
+    opening = asyncio.create_task(opened())
+    await asyncio.wait({opening}, timeout=0.3)
+    assert not opening.done()
+
+    other.execute("COMMIT")
+    other.close()
+    await opening
+
+
 async def test_stores_that_open_a_new_file_at_once_all_serve(tmp_path: Path) -> None:
     address = read_url(f"sqlite:///{tmp_path / 'todo.db'}")
 

@@ -20,6 +20,7 @@ from sqlalchemy import (
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column, relationship
 
 from ..model.rules import MAX_TITLE
+from ..storage.local import write_ahead
 
 
 class UtcTime(TypeDecorator[datetime]):
@@ -143,8 +144,9 @@ def open_database(url: str) -> Engine:
 
 def _prepare_sqlite(connection: Any, _: object) -> None:
     connection.isolation_level = None  # we begin transactions ourselves, below
-    for pragma in ("journal_mode = WAL", "foreign_keys = ON", "busy_timeout = 10000"):
+    for pragma in ("busy_timeout = 10000", "foreign_keys = ON"):
         connection.execute(f"PRAGMA {pragma}")
+    write_ahead(connection)
 
 
 def _begin_sqlite(connection: Connection) -> None:

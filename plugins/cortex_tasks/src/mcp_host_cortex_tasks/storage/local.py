@@ -190,13 +190,24 @@ def _prepare(db: sqlite3.Connection) -> None:
     """Make the tables, the user and the default project on first use."""
     if db.execute("PRAGMA user_version").fetchone()[0] == VERSION:
         return
-    db.execute("PRAGMA journal_mode = WAL")
+    write_ahead(db)
     name = getpass.getuser()
     db.executescript(f"BEGIN IMMEDIATE; {SCHEMA}")
     db.execute("INSERT OR IGNORE INTO user VALUES (1, ?, ?)", (name, f"{name}@localhost"))
     db.execute("INSERT OR IGNORE INTO project VALUES (1, 'Default')")
     db.execute(f"PRAGMA user_version = {VERSION}")
     db.execute("COMMIT")
+
+
+def write_ahead(db: sqlite3.Connection) -> None:
+    """Give the file a write-ahead log, also where others do so at the same moment."""
+    try:
+        db.execute("PRAGMA journal_mode = WAL")
+    except sqlite3.OperationalError:
+        # SQLite does not wait here for whoever does the same. For their transaction it does.
+        db.execute("BEGIN IMMEDIATE")
+        db.execute("ROLLBACK")
+        db.execute("PRAGMA journal_mode = WAL")
 
 
 def _find(db: sqlite3.Connection, task_id: int) -> Task:

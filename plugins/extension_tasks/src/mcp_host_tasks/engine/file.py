@@ -57,7 +57,7 @@ class TaskFile:
         self._database = sqlite3.connect(
             self._folder / FILE, timeout=BUSY, isolation_level=None, check_same_thread=False
         )
-        self._database.execute("PRAGMA journal_mode = WAL")
+        _write_ahead(self._database)
         version = self._database.execute("PRAGMA user_version").fetchone()[0]
         if version > FORMAT:
             raise RuntimeError(f"{FILE} was made by a later version of mcp-host-tasks")
@@ -181,6 +181,17 @@ class TaskFile:
 
     def _lock_of(self, owner: str) -> Path:
         return self._folder / f"owner-{owner}.lock"
+
+
+def _write_ahead(database: sqlite3.Connection) -> None:
+    """Let servers that read not wait for one that writes, also where others ask for it as well."""
+    try:
+        database.execute("PRAGMA journal_mode = WAL")
+    except sqlite3.OperationalError:
+        # SQLite does not wait here for whoever does the same. For their transaction it does.
+        database.execute("BEGIN IMMEDIATE")
+        database.execute("ROLLBACK")
+        database.execute("PRAGMA journal_mode = WAL")
 
 
 def interrupted(task: Task) -> Task:

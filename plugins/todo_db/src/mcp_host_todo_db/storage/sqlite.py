@@ -173,8 +173,16 @@ def try_out(file: SqliteFile) -> None:
     It is made when missing. Readers and the writer do not wait for each other from here on.
     Raises `sqlite3.Error`.
     """
-    with closing(sqlite3.connect(file.path, timeout=OPENING_WAIT)) as connection:
-        connection.execute("PRAGMA journal_mode = WAL")
+    with closing(
+        sqlite3.connect(file.path, timeout=OPENING_WAIT, isolation_level=None)
+    ) as connection:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+        except sqlite3.OperationalError:
+            # SQLite does not wait here for whoever does the same. For their transaction it does.
+            connection.execute("BEGIN IMMEDIATE")
+            connection.execute("ROLLBACK")
+            connection.execute("PRAGMA journal_mode = WAL")
 
 
 def explain(place: str, error: Exception) -> TodoError | None:

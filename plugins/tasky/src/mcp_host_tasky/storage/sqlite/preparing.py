@@ -91,7 +91,7 @@ def prepare(connection: sqlite3.Connection, path: Path) -> None:
             suggestions=["Upgrade mcp-host-tasky."],
         )
     refuse_foreign(connection, path)
-    connection.execute("PRAGMA journal_mode = WAL")
+    _write_ahead(connection, path)
     begin(connection, path)
     try:
         # Another process may have made or upgraded it while this one waited.
@@ -105,6 +105,17 @@ def prepare(connection: sqlite3.Connection, path: Path) -> None:
         connection.commit()
     finally:
         connection.rollback()
+
+
+def _write_ahead(connection: sqlite3.Connection, path: Path) -> None:
+    """Give the file a write-ahead log, also where others do so at the same moment."""
+    try:
+        connection.execute("PRAGMA journal_mode = WAL")
+    except sqlite3.OperationalError:
+        # SQLite does not wait here for whoever does the same. For their transaction it does.
+        begin(connection, path)
+        connection.rollback()
+        connection.execute("PRAGMA journal_mode = WAL")
 
 
 def _upgrade(connection: sqlite3.Connection, version: int) -> None:
