@@ -8,7 +8,8 @@ from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier
 
 import pytest
-from mcp_host.serving.logs import DescriptorLog, HostLogger, JsonFormatter, TextFormatter
+from mcp_host.serving.log_lines import JsonFormatter, TextFormatter
+from mcp_host.serving.logs import DescriptorLog, HostLogger
 from mcp_host.settings.secrets import Secrets
 
 LINES = 300

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Callable
 import pytest
 from core_home import Home
 from core_web import Web
-from mcp_host.serving.logs import JsonFormatter
+from mcp_host.serving.log_lines import JsonFormatter
 from mcp_host.settings.secrets import Secrets
 from mcp_host.testing import HttpServer
 from opentelemetry import trace

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextvars
-import json
 import logging
 import os
 import select
@@ -11,110 +10,18 @@ import sys
 import threading
 import time
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
-from datetime import UTC, datetime
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal
 
-from ..middleware.request_id import current_call
 from ..startup.descriptors import private
 from ..startup.printable import shown
+from .log_lines import JsonFormatter, MaskingFormatter, Record, TextFormatter
 
 if TYPE_CHECKING:
     import asyncio
 
     from ..settings.secrets import Secrets
-
-
-@lru_cache(maxsize=4)
-def _second(moment: int) -> str:
-    """A time in whole seconds, as `2026-01-31T12:00:00`; many lines share one."""
-    return datetime.fromtimestamp(moment, UTC).strftime("%Y-%m-%dT%H:%M:%S")
-
-
-class MaskingFormatter(logging.Formatter):
-    """What both formats do with secrets: what an event says has them masked."""
-
-    def __init__(self, secrets: Secrets) -> None:
-        super().__init__()
-        self._secrets = secrets
-
-    def mask(self, records: Sequence[_Record]) -> None:
-        """Mask what events of the host say, before they are formatted: secrets may be many."""
-        try:
-            masked = self._secrets.redact_each([record.getMessage() for record in records])
-        except Exception:  # one of them cannot be put in words, which is told where it is formatted
-            return
-        for record, event in zip(records, masked, strict=True):
-            record.masked = event
-
-    def event(self, record: logging.LogRecord) -> str:
-        """Return what an event says."""
-        if type(record) is _Record and record.masked is not None:
-            return record.masked
-        return self._secrets.redact(record.getMessage())
-
-
-class JsonFormatter(MaskingFormatter):
-    """One JSON object a line."""
-
-    def format(self, record: logging.LogRecord) -> str:
-        return json.dumps(self.fields(record), ensure_ascii=False, default=str)
-
-    def fields(self, record: logging.LogRecord) -> dict[str, Any]:
-        """`time, level, event, request_id, pack, tool, caller, code, ms`, those that are known."""
-        fields: dict[str, Any] = {
-            "time": f"{_second(int(record.created))}.{int(record.msecs):03}+00:00",
-            "level": record.levelname.lower(),
-            "event": self.event(record),
-            "logger": record.name,
-        }
-        call = current_call.get()
-        if call is not None:
-            fields["request_id"] = call.context.request_id
-            fields[call.kind] = call.name[:200]
-            if call.entry is not None:
-                fields["pack"] = call.entry.pack
-            if call.context.caller.subject is not None:
-                fields["caller"] = call.context.caller.subject
-        fields.update(_trace())
-        for key in ("pack", "code", "ms"):
-            if hasattr(record, key):
-                fields[key] = getattr(record, key)
-        if record.exc_info:
-            fields["traceback"] = self._secrets.redact(self.formatException(record.exc_info))
-        elif trace := getattr(record, "traceback", ""):  # made on a pack's side
-            fields["traceback"] = self._secrets.redact(trace)
-        return fields
-
-
-def _trace() -> dict[str, str]:
-    """The ids of the trace and the span that a line belongs to, where there is one."""
-    trace = sys.modules.get("opentelemetry.trace")
-    if trace is None:
-        return {}
-    about = trace.get_current_span().get_span_context()
-    if not about.is_valid:
-        return {}
-    return {"trace_id": f"{about.trace_id:032x}", "span_id": f"{about.span_id:016x}"}
-
-
-class TextFormatter(MaskingFormatter):
-    """Time, level, event, and the request id where there is one."""
-
-    def format(self, record: logging.LogRecord) -> str:
-        moment = f"{_second(int(record.created))[11:]}.{int(record.msecs):03}"
-        event = shown(self.event(record)).replace("\n", "\\n")
-        text = f"{moment} {record.levelname:7} {event}"
-        call = current_call.get()
-        if call is not None:
-            text += f"  [{call.context.request_id}]"
-        if record.exc_info:
-            text += "\n" + shown(self._secrets.redact(self.formatException(record.exc_info)))
-        elif trace := getattr(record, "traceback", ""):  # made on a pack's side
-            text += "\n" + shown(self._secrets.redact(trace))
-        return text
 
 
 class UnlockedHandler(logging.Handler):
@@ -180,7 +87,7 @@ class DescriptorLog(UnlockedHandler):
         if len(self._gathered) > 1 and isinstance(self.formatter, MaskingFormatter):
             # Those of packs are left out: to put them in words may run their code.
             gathered = list(self._gathered)
-            self.formatter.mask([record for record, _ in gathered if type(record) is _Record])
+            self.formatter.mask([record for record, _ in gathered if type(record) is Record])
         piece = b""
         with suppress(IndexError):  # there is nothing left
             while True:
@@ -231,29 +138,6 @@ class DescriptorLog(UnlockedHandler):
         return bool(waiting.poll(patience_ms))
 
 
-class _Record(logging.LogRecord):
-    """An event that knows no place in the code, which costs `logging` more than all else of it."""
-
-    pathname = filename = "(unknown file)"
-    module = "Unknown module"
-    lineno = 0
-    funcName = "(unknown function)"
-    exc_text = stack_info = None
-    masked: str | None = None
-    thread = threadName = process = processName = taskName = None
-
-    def __init__(self, name: str, level: int, msg: object, args: Any, exc_info: Any) -> None:
-        self.name = name
-        self.msg = msg
-        is_table = args and len(args) == 1 and isinstance(args[0], Mapping)
-        self.args = args[0] if is_table else args  # as `logging` does for "%(name)s"
-        self.levelno = level
-        self.levelname = logging.getLevelName(level)
-        self.exc_info = exc_info
-        self.created = time.time()
-        self.msecs = self.created % 1 * 1000
-
-
 class HostLogger(logging.Logger):
     """A logger of ours that a pack cannot silence, hold up, or have its own code called from.
 
@@ -285,7 +169,7 @@ class HostLogger(logging.Logger):
         if given or named.keys() - {"extra"}:
             super()._log(level, msg, args, *given, **named)
             return
-        record = _Record(self.name, level, msg, args, None)
+        record = Record(self.name, level, msg, args, None)
         if named:
             record.__dict__.update(named["extra"] or {})
         self.handle(record)
@@ -303,7 +187,7 @@ class HostLogger(logging.Logger):
         extra: Mapping[str, object] | None = None,
         sinfo: str | None = None,
     ) -> logging.LogRecord:
-        record = _Record(name, level, msg, args, exc_info)
+        record = Record(name, level, msg, args, exc_info)
         record.__dict__.update(extra or {})
         return record
 

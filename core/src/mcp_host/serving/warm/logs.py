@@ -10,7 +10,8 @@ from ...settings.loading import Settings
 from ...settings.secrets import Secrets
 from ...startup.warm.place import Place
 from .. import logs, prints
-from ..logs import DescriptorLog, HostLogger, JsonFormatter, TextFormatter, UnlockedHandler
+from ..log_lines import JsonFormatter, TextFormatter
+from ..logs import DescriptorLog, HostLogger, UnlockedHandler
 
 LARGEST = 1024 * 1024
 """Bytes of the file, after which another is begun; one older one is kept."""
