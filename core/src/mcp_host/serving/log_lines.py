@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from ..settings.secrets import Secrets
 
 
-class Record(logging.LogRecord):
+class EventRecord(logging.LogRecord):
     """An event that knows no place in the code, which costs `logging` more than all else of it."""
 
     pathname = filename = "(unknown file)"
@@ -54,7 +54,7 @@ class MaskingFormatter(logging.Formatter):
         super().__init__()
         self._secrets = secrets
 
-    def mask(self, records: Sequence[Record]) -> None:
+    def mask(self, records: Sequence[EventRecord]) -> None:
         """Mask what events of the host say, before they are formatted: secrets may be many."""
         try:
             masked = self._secrets.redact_each([record.getMessage() for record in records])
@@ -65,7 +65,7 @@ class MaskingFormatter(logging.Formatter):
 
     def event(self, record: logging.LogRecord) -> str:
         """Return what an event says."""
-        if type(record) is Record and record.masked is not None:
+        if type(record) is EventRecord and record.masked is not None:
             return record.masked
         return self._secrets.redact(record.getMessage())
 

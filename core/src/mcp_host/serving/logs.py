@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from ..startup.descriptors import private
 from ..startup.printable import shown
-from .log_lines import JsonFormatter, MaskingFormatter, Record, TextFormatter
+from .log_lines import EventRecord, JsonFormatter, MaskingFormatter, TextFormatter
 
 if TYPE_CHECKING:
     import asyncio
@@ -87,7 +87,7 @@ class DescriptorLog(UnlockedHandler):
         if len(self._gathered) > 1 and isinstance(self.formatter, MaskingFormatter):
             # Those of packs are left out: to put them in words may run their code.
             gathered = list(self._gathered)
-            self.formatter.mask([record for record, _ in gathered if type(record) is Record])
+            self.formatter.mask([record for record, _ in gathered if type(record) is EventRecord])
         piece = b""
         with suppress(IndexError):  # there is nothing left
             while True:
@@ -169,7 +169,7 @@ class HostLogger(logging.Logger):
         if given or named.keys() - {"extra"}:
             super()._log(level, msg, args, *given, **named)
             return
-        record = Record(self.name, level, msg, args, None)
+        record = EventRecord(self.name, level, msg, args, None)
         if named:
             record.__dict__.update(named["extra"] or {})
         self.handle(record)
@@ -187,7 +187,7 @@ class HostLogger(logging.Logger):
         extra: Mapping[str, object] | None = None,
         sinfo: str | None = None,
     ) -> logging.LogRecord:
-        record = Record(name, level, msg, args, exc_info)
+        record = EventRecord(name, level, msg, args, exc_info)
         record.__dict__.update(extra or {})
         return record
 
