@@ -2,7 +2,7 @@
 
 # ruff: noqa: S608  statements are put together from this room's own constants; values are bound
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from functools import cached_property
 from math import inf, prod
 from typing import Any, NamedTuple, Protocol
@@ -13,7 +13,7 @@ from ..store import COUNTED
 from . import limits
 from .conditions import HAS_WORDS
 from .listing import array
-from .text_query import KnownWords, TextQuery
+from .text_query import KnownWords, TextQuery, lexemes_in
 from .walk import CREATED, CREATED_AFTER, DUE, end_of_due
 
 
@@ -29,12 +29,12 @@ class View(KnownWords, Protocol):
 
 class _Sample(NamedTuple):
     """How many of some drawn texts have all that is wanted of them, how many have the words, how
-    many texts that were, and how many match each beginning that is not spelt out."""
+    many texts that were, and how many have each of the words."""
 
     found: int
     having_words: int
     looked_at: int
-    begun: list[int]
+    having_each: list[int]
 
 
 _APART_COUNTS = 3
@@ -52,29 +52,34 @@ class Frequency:
         self._words = words
         self._query = words.text
 
-    def is_proven_common(self, *, counts: bool) -> bool:
+    def is_proven_common(self) -> bool:
         """Whether more tasks than are counted have the words, where that is soon known: by the
         sample; of one word by the database's statistics, where the sample does not speak against
-        them; by what the planner knows of common words that begin so; or by counting where very
-        many seem to have them, with `counts`. To list all that have the words takes the database
-        longer."""
+        them; or by what the planner knows of common words that begin so. To list all that have the
+        words takes the database longer."""
+        if self.expected <= limits.SURE:
+            return False
         found, _, looked_at, _ = self._sample
         among = self.among
         if are_surely_more(found, looked_at, COUNTED, among):
             return True
         if found * among > looked_at * limits.LIKELY:
-            more, also_looked_at = self._drawn(limits.LARGER_SAMPLE, self._query)
+            more, also_looked_at = self._drawn(limits.LARGER_SAMPLE, self._words.read)
             if are_surely_more(found + more, looked_at + also_looked_at, COUNTED, among):
                 return True
         if not self._wanted.tags and (some := self._words.of_some()):
-            if self._have_more(some):
-                return True
-        elif self._is_one_word and not self._wanted.tags and not self._words.is_spelt_out:
+            takes = self._comparing_takes(some) + limits.ENTRY_TAKES * COUNTED
+            return takes <= limits.SOON_TOLD and self._have_more(some)
+        if self._is_one_word and not self._wanted.tags and not self._words.is_spelt_out:
             # The statistics may be of before many changes.
             is_likely = found > looked_at * COUNTED / among / 2
-            if self._estimated > limits.SURE and is_likely:
-                return True
-        return counts and self._have_more(self._query)
+            return self._estimated > limits.SURE and is_likely
+        return False
+
+    def _comparing_takes(self, query: str) -> float:
+        """About how long the index of words takes to find the first match of a text search: it
+        compares tasks with all that the search names."""
+        return limits.LIST_TAKES + limits.LEXEME_TAKES * lexemes_in(query) * self.least
 
     def _have_more(self, query: str) -> bool:
         """Whether more than are counted match a text search, as counting them tells: that is
@@ -87,6 +92,11 @@ class Frequency:
     def _is_one_word(self) -> bool:
         return len(self._wanted.words) == 1
 
+    @property
+    def expected(self) -> float:
+        """About how many tasks have what is wanted."""
+        return max(1.0, self.share * self.among)
+
     @cached_property
     def share(self) -> float:
         """About which part of the texts has what is wanted: by the planner's statistics of one
@@ -98,7 +108,7 @@ class Frequency:
         """Whether texts are read to learn how many tasks have what is wanted. For the planner each
         word that it does not know has a share, and each condition is independent of the others:
         many rare words seem frequent, and what goes together rare."""
-        if not self._is_one_word or self._words.begun:
+        if not self._is_one_word or self._words.many:
             return True
         if self._words.is_spelt_out and self._estimated > limits.FEW:
             return True
@@ -136,23 +146,25 @@ class Frequency:
 
     @cached_property
     def least(self) -> int:
-        """About how many tasks the index of words compares with all that is wanted, as far as the
-        planner knows: it goes by what the fewest have."""
-        words = [self._expected(word) for word in self._words.spelt]
-        if self._is_one_word and words and self._is_sampled:
-            words = [self._standing_for(self._sample.having_words)]
-        begun = (
-            [self._standing_for(count) for count in self._sample.begun] if self._words.begun else []
-        )
+        """About how many tasks the index of words compares with all that is wanted: it goes by what
+        the fewest have. Drawn texts tell of words: the planner adds up those that begin alike."""
+        return self._least_but(())
+
+    def _least_but(self, left_out: Collection[str]) -> int:
+        """Return the least without some of the words."""
+        words = [] if self._is_sampled or not self._wanted.words else [self._estimated]
+        if self._is_sampled:
+            words = [count for word, count in self._having.items() if word not in left_out]
         new = [self.new] if self._words.has_months else []
-        return min([self.among, *self.tagged, *new, *words, *begun])
+        return min([self.among, *self.tagged, *new, *words])
 
     @cached_property
     def narrowed(self) -> float:
         """About how many tasks have what is wanted besides beginnings that are not spelt out."""
-        if self._words.narrow is None or self.least > limits.NARROW * _SURELY:
+        narrow = self._words.narrow_read
+        if narrow is None or self._least_but(self._words.many) > limits.NARROW * _SURELY:
             return inf
-        found, looked_at = self._drawn(limits.SAMPLE, self._words.narrow)
+        found, looked_at = self._drawn(limits.SAMPLE, narrow)
         return self.among * found / max(1, looked_at)
 
     @cached_property
@@ -195,32 +207,56 @@ class Frequency:
         return (found + weight * apart) / (looked_at + weight)
 
     @cached_property
-    def begun(self) -> int:
-        """About how many tasks the index of words collects for beginnings that are not spelt out,
-        each as often as one of these matches it."""
-        return self._standing_for(sum(self._sample.begun)) if self._words.begun else 0
+    def asked(self) -> str:
+        """The text search that the index of words is asked for."""
+        return self._words.asked(self._begun)
 
-    def _standing_for(self, drawn_ones: int) -> int:
-        """Return how many of all tasks so many of the drawn ones stand for."""
-        return drawn_ones * self.among // max(1, self._sample.looked_at)
+    @property
+    def asking_takes(self) -> float:
+        """About how long the index takes to find the first match of that."""
+        collected = sum(self._begun.values())
+        return self._comparing_takes(self.asked) + limits.BEGUN_TAKES * collected
+
+    @cached_property
+    def _begun(self) -> dict[str, int]:
+        """Words that the index is better asked for as beginnings than spelt out, each with how many
+        tasks have it: it collects all of these, or compares fewer with each of the words."""
+        if not self._is_sampled:
+            return {}
+        return {word: count for word, count in self._having.items() if self._is_begun(word, count)}
+
+    def _is_begun(self, word: str, count: int) -> bool:
+        known = self._words.known(word)
+        if known is None:
+            return True
+        return limits.LEXEME_TAKES * known * self.least > limits.BEGUN_TAKES * count
+
+    @cached_property
+    def _having(self) -> dict[str, int]:
+        """About how many tasks have each of the words. Of what no drawn text has there may be
+        some."""
+        stands_for = self.among / max(1, self._sample.looked_at)
+        each = [int(max(1, count) * stands_for) for count in self._sample.having_each]
+        return dict(zip(self._wanted.words, each, strict=True))
 
     @cached_property
     def _sample(self) -> _Sample:
-        words, begun = self._words.of_words(), self._words.begun
-        if words == self._query and not begun:
+        query, words = self._words.read, self._words.words_read()
+        each = self._words.each_read()
+        if words == query and len(each) <= 1:
             found, looked_at = self._drawn(limits.SAMPLE, words)
-            return _Sample(found, found, looked_at, [])
+            return _Sample(found, found, looked_at, [found] * len(each))
         numbers = drawn(self._view.last_number(), limits.SAMPLE)
         # Each text is unpacked once, for all questions.
         plain = "SELECT strip(words) AS words FROM words WHERE number = ANY (?::bigint[]) OFFSET 0"
-        each = "".join(f", count(*) FILTER (WHERE {HAS_WORDS})" for _ in begun)
-        ((found, having_words, looked_at, *having),) = self._view.rows(
+        counts = "".join(f", count(*) FILTER (WHERE {HAS_WORDS})" for _ in each)
+        ((found, having_words, looked_at, *having_each),) = self._view.rows(
             f"SELECT count(*) FILTER (WHERE has AND {HAS_WORDS}), count(*) FILTER (WHERE has), "
-            f"count(*){each} FROM (SELECT words, {HAS_WORDS} AS has FROM ({plain}) AS drawn "
+            f"count(*){counts} FROM (SELECT words, {HAS_WORDS} AS has FROM ({plain}) AS drawn "
             "OFFSET 0) AS drawn",
-            (self._query, *begun, words, array(numbers)),
+            (query, *each, words, array(numbers)),
         )
-        return _Sample(found, having_words, looked_at, having)
+        return _Sample(found, having_words, looked_at, having_each)
 
     def _drawn(self, most: int, query: str) -> tuple[int, int]:
         numbers = drawn(self._view.last_number(), most)

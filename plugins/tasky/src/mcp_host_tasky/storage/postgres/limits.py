@@ -27,24 +27,27 @@ LONGEST = 30_000
 LISTED = 60_000
 """Up to so many tasks that have the words and tags are listed where a walk takes longer."""
 LIST_TAKES = 2_000
-"""To ask for a list takes as long as so many of its entries."""
-BEGUN_TAKES = 0.21
+"""To ask for a list takes so long. What each takes is reckoned in microseconds."""
+ENTRY_TAKES = 1.7
+"""So long takes each task that is listed."""
+BEGUN_TAKES = 0.27
 """So long takes it to have the index collect a task for a beginning that is not spelt out."""
-LEXEME_TAKES = 0.013
+LEXEME_TAKES = 0.0165
 """So long takes it to compare one of them with one that is wanted."""
 QUICK = 15_000
 """A list that takes no longer is made anyway, since it tells how many there are."""
-SOON_ASKED = 8_000
-"""So it is counted as well where the index finds the first of it in that time."""
+SOON_TOLD = 22_000
+"""So is one that takes no longer where nothing else is wanted. And the index is asked whether more
+than are counted have the words, where it tells that in this time."""
 FOR_TOTAL = 4
 """Among so many times fewer a total is counted that no page comes with."""
 NARROW = 4_000
 """Up to so many texts are looked at for what their index does not soon tell."""
-TEXT_TAKES = 2.2
-"""A text is looked up in the time that so many entries of such a list take."""
+TEXT_TAKES = 4.5
+"""So long takes a text that is looked up."""
 STEP_TAKES = 0.3
 """So long takes a step of a walk along an index."""
-TAG_TAKES = 0.75
+TAG_TAKES = 2
 """So long takes it to look up whether a task met on it has a tag."""
 MONTHS = 3
 """Up to so many months are spelt out in what the index of words is asked for: with each more it

@@ -40,11 +40,15 @@ class Listing:
     """The tasks with the words and tags of a search, and pages of those among them that fulfil its
     other conditions."""
 
-    def __init__(self, view: View, wanted: Wanted, query: str, found_by: str | None = None) -> None:
-        """`found_by` is a text search that few tasks fulfil, which the index is asked for instead:
-        their texts are looked at for the rest."""
+    def __init__(
+        self, view: View, wanted: Wanted, read: str, asked: str, found_by: str | None
+    ) -> None:
+        """`read` is the text search for texts that are read, `asked` the same for the index.
+        `found_by` is one that few tasks fulfil, which the index is asked for instead: their texts
+        are read for the rest."""
         self._view = view
-        self._query = query
+        self._read = read
+        self._asked = asked
         self._found_by = found_by
         self._beside = beside_words(wanted)
         self.total: int | None = None
@@ -59,7 +63,7 @@ class Listing:
     def fits(self, table: str) -> tuple[str, list[Any]]:
         """Return the condition that a task of a table matches, which is looked up by its number."""
         row = f"SELECT {HAS_WORDS} AND {self._beside} FROM words WHERE number = {table}.number"
-        return f"({row})", [self._query, *self._beside.values]
+        return f"({row})", [self._read, *self._beside.values]
 
     def first(self, after: str, limit: int, most: int | None) -> First | None:
         """Return the first matches past a sort key; None where more than so many have the words
@@ -91,13 +95,13 @@ class Listing:
     def _listed(self) -> tuple[str, list[Any]]:
         if self._found_by is not None:
             sql = f"{_ROW.format(f'{self._beside} AND {HAS_WORDS}')} WHERE {HAS_WORDS}"
-            return sql, [*self._beside.values, self._query, self._found_by]
+            return sql, [*self._beside.values, self._read, self._found_by]
         sql = f"{_ROW.format(self._beside)} WHERE {HAS_WORDS}"
-        return sql, [*self._beside.values, self._query]
+        return sql, [*self._beside.values, self._asked]
 
     def _some(self, numbers: Collection[int]) -> tuple[str, list[Any]]:
         row = _ROW.format(f"{HAS_WORDS} AND {self._beside}")
-        values = [self._query, *self._beside.values, array(numbers)]
+        values = [self._read, *self._beside.values, array(numbers)]
         return f"{row} WHERE number = ANY (?::bigint[])", values
 
     def _first(

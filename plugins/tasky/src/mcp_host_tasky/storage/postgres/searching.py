@@ -55,11 +55,9 @@ class Searching:
         if not limit and self._listing.total is not None:
             return self._found([], self._listing.total)
         if self._is_told_by_words:
-            expected = self._frequency.share * self._frequency.among
-            is_quick = self._index_takes <= limits.SOON_ASKED
-            if expected > limits.SURE and self._frequency.is_proven_common(counts=is_quick):
+            if self._frequency.is_proven_common():
                 return self._found(self._walked(after, limit), COUNTED + 1)
-            if is_quick or self._most_listed(_PAGE):
+            if self._list_takes <= limits.SOON_TOLD or self._most_listed(_PAGE):
                 # Where they are more than are listed, they are more than are counted.
                 listed = self._listing.first(after, limit + 1, max(limits.LONGEST, COUNTED))
                 return self._first(listed) or self._found(self._walked(after, limit), COUNTED + 1)
@@ -88,9 +86,9 @@ class Searching:
 
     @cached_property
     def _listing(self) -> Listing:
-        few = self._frequency.narrowed <= limits.NARROW
-        found_by = self._words.narrow if few else None
-        return Listing(self._view, self._wanted, self._words.text, found_by)
+        words, frequency = self._words, self._frequency
+        found_by = words.narrow if frequency.narrowed <= limits.NARROW else None
+        return Listing(self._view, self._wanted, words.read, frequency.asked, found_by)
 
     @property
     def _is_told_by_words(self) -> bool:
@@ -111,12 +109,9 @@ class Searching:
 
     def _most_listed(self, page: int) -> int:
         """Return up to how many that have the words are listed to make a page of so many matches;
-        none where these are met sooner on a walk that looks up texts. What each takes is reckoned
-        in entries of the list."""
-        all_tasks, words = self._frequency.among, self._words
-        expected = max(1.0, self._frequency.share * all_tasks)
-        takes = self._index_takes + expected
-        if takes <= limits.QUICK:
+        none where these are met sooner on a walk that looks up texts."""
+        all_tasks, words, expected = self._frequency.among, self._words, self._frequency.expected
+        if self._list_takes <= limits.QUICK:
             return limits.LONGEST
         if expected > limits.LISTED:
             return 0
@@ -127,16 +122,15 @@ class Searching:
         texts = met * self._frequency.tagged_share
         tags = limits.TAG_TAKES * len(self._wanted.tags)
         walk = texts * limits.TEXT_TAKES + steps * (limits.STEP_TAKES + tags)
-        return limits.LISTED if takes <= walk else 0
+        return limits.LISTED if self._list_takes <= walk else 0
 
     @cached_property
-    def _index_takes(self) -> float:
-        """About how long the index of words takes to find the first of a list, in its entries."""
-        words = self._words
+    def _list_takes(self) -> float:
+        """About how long a list of all that have the words takes."""
+        listed = limits.ENTRY_TAKES * self._frequency.expected
         if self._listing.is_narrowed:
-            return limits.LIST_TAKES + limits.TEXT_TAKES * self._frequency.narrowed
-        compared = limits.LEXEME_TAKES * words.lexemes * self._frequency.least
-        return limits.LIST_TAKES + limits.BEGUN_TAKES * self._frequency.begun + compared
+            return limits.LIST_TAKES + limits.TEXT_TAKES * self._frequency.narrowed + listed
+        return self._frequency.asking_takes + listed
 
     def _unblocking_with_words(self, after: tuple[int, str] | None, limit: int) -> list[int]:
         listing = self._listing

@@ -1,6 +1,6 @@
 """Words, tags and a status as PostgreSQL's text searches."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any, Protocol
 
 from ...model import SHORTEST_PREFIX, Status, Wanted
@@ -22,7 +22,11 @@ class KnownWords(Protocol):
 class TextQuery:
     """The text search of a search's words and tags, and of what else the index of words has: each
     word is the beginning of a word. There is none where a walk through all tasks finds what is
-    wanted as soon: without words, and with one tag at most."""
+    wanted as soon: without words, and with one tag at most.
+
+    As far as few words begin as one does, these are known, and the index may be asked for each. A
+    text that is read is asked for the beginning: it is compared once for that, not with each word.
+    """
 
     def __init__(self, view: KnownWords, wanted: Wanted) -> None:
         self._view = view
@@ -31,7 +35,8 @@ class TextQuery:
         self.is_needed = bool(wanted.words) or len(wanted.tags) > 1
         self.has_months = False
         """Whether it leaves no more than some months before what is new enough."""
-        self.text = ""
+        self.text = self.read = ""
+        """What is wanted, with all known words, and as a text that is read is asked for it."""
         if not self.is_needed:
             return
         for word in wanted.words:
@@ -40,7 +45,9 @@ class TextQuery:
         months = self._months()
         self.has_months = bool(months)
         self._beside = [_one_of(months)] if months else []
+        self._begun: dict[str, list[str] | None] = dict.fromkeys(self._known)
         self.text = self._joined(self._known)
+        self.read = self._joined(self._begun)
 
     @property
     def statuses(self) -> list[Status]:
@@ -51,36 +58,42 @@ class TextQuery:
             statuses.add(Status.PENDING)
         return sorted(statuses)
 
-    @property
-    def begun(self) -> list[str]:
-        """Text searches for each of the words that stand for the beginnings of more known ones than
-        are spelt out: the index collects all tasks of all such words, whatever else is wanted."""
-        many = [word for word, known in self._known.items() if known is None]
-        return [_beginning(word, self._known) for word in many]
+    def known(self, word: str) -> int | None:
+        """Return how many words are known that begin as a wanted one; None where these are too
+        many to be spelt out."""
+        spelt = self._known.get(word, [word])
+        return None if spelt is None else len(spelt)
 
     @property
-    def lexemes(self) -> int:
-        """How many words, tags and so on it names: the index compares tasks with all of them."""
-        return self.text.count("|") + self.text.count("&") + 1
+    def many(self) -> list[str]:
+        """The words for which too many known ones begin so to be spelt out."""
+        return [word for word, known in self._known.items() if known is None]
 
-    @property
-    def spelt(self) -> list[str]:
-        """Text searches for each of the other words."""
-        return [_beginning(word, self._known) for word in self._others]
+    def asked(self, begun: Collection[str]) -> str:
+        """Return what is wanted, as the index is asked for it: for these words it collects all
+        tasks of all words that begin so, whatever else is wanted; the others are spelt out."""
+        left = {word: None if word in begun else spelt for word, spelt in self._known.items()}
+        return self._joined(left)
 
     @property
     def _others(self) -> list[str]:
         """The words but the beginnings that are not spelt out."""
-        return [word for word in self._wanted.words if self._known.get(word, []) is not None]
+        return [word for word in self._wanted.words if word not in self.many]
 
     @property
     def narrow(self) -> str | None:
         """A text search for all but the beginnings that are not spelt out; None where there are
         none of these, or nothing else is wanted but a status."""
-        others = self._others
-        if not self.begun or not (others or self._beside or self._wanted.tags):
-            return None
-        return self._joined(self._known, others)
+        return self._joined(self._known, self._others) if self._is_narrowed else None
+
+    @property
+    def narrow_read(self) -> str | None:
+        """The same for texts that are read."""
+        return self._joined(self._begun, self._others) if self._is_narrowed else None
+
+    @property
+    def _is_narrowed(self) -> bool:
+        return bool(self.many) and bool(self._others or self._beside or self._wanted.tags)
 
     @property
     def is_spelt_out(self) -> bool:
@@ -90,18 +103,23 @@ class TextQuery:
 
     def of_words(self) -> str:
         """Return a text search for the words alone; for all that is wanted where there are none."""
-        if not self._wanted.words:
-            return self.text
-        return " & ".join(_beginning(word, self._known) for word in self._wanted.words)
+        words = [_beginning(word, self._known) for word in self._wanted.words]
+        return " & ".join(words) or self.text
+
+    def words_read(self) -> str:
+        """The same for texts that are read."""
+        return " & ".join(self.each_read()) or self.read
+
+    def each_read(self) -> list[str]:
+        """Return text searches for each of the words, for texts that are read."""
+        return [_beginning(word, self._begun) for word in self._wanted.words]
 
     def of_some(self) -> str | None:
         """Return a text search that finds some of the matches: for a beginning that too many words
         have, the most frequent of these; None where all are spelt out anyway."""
-        many = [word for word, known in self._known.items() if known is None]
-        frequent = {word: self._frequent(word[:LONGEST_WORD]) for word in many}
-        return (
-            self._joined({**self._known, **frequent}) if many and all(frequent.values()) else None
-        )
+        frequent = {word: self._frequent(word[:LONGEST_WORD]) for word in self.many}
+        is_some = self.many and all(frequent.values())
+        return self._joined({**self._known, **frequent}) if is_some else None
 
     def _joined(
         self, known: dict[str, list[str] | None], words: Sequence[str] | None = None
@@ -129,6 +147,11 @@ class TextQuery:
             "ORDER BY most_common_elem_freqs[place] DESC LIMIT ?"
         )
         return [row[0] for row in self._view.rows(sql, (beginning, _BEGINNINGS))]
+
+
+def lexemes_in(query: str) -> int:
+    """Return how many words, tags and so on a text search names."""
+    return query.count("|") + query.count("&") + 1
 
 
 def _beginning(word: str, known: dict[str, list[str] | None]) -> str:

@@ -25,4 +25,4 @@ def are_surely_more(hits: int, looked_at: int, than: int, among: int) -> bool:
     """Whether more than so many tasks, among all of a plan, are like those hit among the drawn ones
     that were looked at: if only so many were, chance would draw more once in a million searches."""
     usual = looked_at * than / max(1, among)
-    return hits > usual + 6 * math.sqrt(usual) + 3
+    return hits > usual + 5 * math.sqrt(usual) + 3
