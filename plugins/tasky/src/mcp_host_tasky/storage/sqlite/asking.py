@@ -3,6 +3,7 @@
 # ruff: noqa: S608  statements are put together from this room's own constants; values are bound
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple, Protocol
 
 from ...model import SHORTEST_PREFIX, Status, Wanted
@@ -46,10 +47,20 @@ class Asked(NamedTuple):
     drawn: int = 0
     hits: int = 0
     """Of so many texts that were drawn from all over the plan, so many have all that is wanted."""
+    hits_without: int = 0
+    """So many of them have all but such beginnings."""
 
     def are_surely_more(self, than: int, among: int) -> bool:
         """Whether more than so many have all that is wanted, among so many tasks."""
         return are_surely_more(self.hits, self.drawn, than, among)
+
+    def seem_fewer(self, than: int, among: int) -> bool:
+        """Whether the drawn texts speak of clearly fewer: to merge the lists tells it as well."""
+        return 3 * self.expected(self.hits, among) < 2 * than
+
+    def expected(self, hits: int, among: int) -> int:
+        """Return about how many of all tasks so many of the drawn texts stand for."""
+        return hits * among // max(1, self.drawn)
 
 
 def first_of_new(view: View, wanted: Wanted, most: int) -> int:
@@ -75,7 +86,7 @@ def asked(view: View, wanted: Wanted, *, is_new: bool = False) -> Asked | None:
     plain = [f'"{status_word(status)}"' for status in sorted(statuses)]
     at_least = len(plain)
     plain += [f'"{tag_word(tag)}"' for tag in wanted.tags]
-    prefixes, frequent = [], []
+    begin, frequent = [], []
     merged = soon_merged = 0
     drawn = begun.Begun(view)
     for word in wanted.words:
@@ -87,17 +98,24 @@ def asked(view: View, wanted: Wanted, *, is_new: bool = False) -> Asked | None:
             plain.append(f'"{word}" *')
             soon_merged += 1
         else:
-            prefixes.append(f'"{word}" *')
+            begin.append(word)
             frequent.append(often)
             merged += entries
-    exact, lists = " AND ".join([*plain, *prefixes]), len(plain) + len(prefixes) + soon_merged
-    if not prefixes:
+    exact = " AND ".join([*plain, *(f'"{word}" *' for word in begin)])
+    lists = len(plain) + len(begin) + soon_merged
+    if not begin:
         return Asked(exact, lists)
     without = " AND ".join(plain) if len(plain) > at_least else None
-    told = [*needles(wanted), *(f" {status_word(status)} " for status in statuses)]
-    hits = sum(fits(text, told) for text in drawn.texts)
+    beside = [f" {status_word(status)} " for status in statuses]
+    beside += needles(
+        replace(wanted, words=tuple(word for word in wanted.words if word not in begin))
+    )
+    having = [text for text in drawn.texts if fits(text, beside)]
+    hits = sum(fits(text, needles(wanted)) for text in having)
     often_too = " AND ".join([*plain, *frequent])
-    return Asked(exact, lists, often_too, without, merged, len(drawn.texts), hits)
+    return Asked(
+        exact, lists, often_too, without, merged, len(drawn.texts), hits, hits_without=len(having)
+    )
 
 
 def _spelt(view: View, word: str, most: int | None) -> str | None:

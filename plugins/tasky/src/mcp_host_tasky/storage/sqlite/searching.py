@@ -103,8 +103,7 @@ class Searching:
         """Return the numbers of so many tasks, in an order past a place."""
         if self._source and self._reads:
             found = self._saying(self._sorted(self._source, order, READ))
-            is_all = order in (listed(""), unblocking(None))
-            self._counted = len(found) if is_all else None
+            self._counted = len(found) if order in (listed(""), unblocking(None)) else None
             return found[:limit]
         if self._source:
             met = None
@@ -184,9 +183,12 @@ class Searching:
         exact = self._matching(asked.exact)
         if asked.frequent is not None:
             frequent = self._matching(asked.frequent)
-            if not self._since:
-                self._is_proven = asked.are_surely_more(MANY, self._view.counted(None))
-            if self._is_proven or not self._has_at_most(frequent, self._most_merged(asked)):
+            among = self._view.counted(None)
+            most = self._most_merged(asked, among)
+            tells = not self._since  # the drawn texts are of all times
+            self._is_proven = tells and asked.are_surely_more(MANY, among)
+            are_few = tells and asked.seem_fewer(most, among)
+            if self._is_proven or not (are_few or self._has_at_most(frequent, most)):
                 self._some_words = frequent
                 return GATHERED + 1
         elif asked.lists == 1:
@@ -204,15 +206,15 @@ class Searching:
             self._words, self._kept = kept, int(count)
         return int(count)
 
-    def _most_merged(self, asked: Asked) -> int:
+    def _most_merged(self, asked: Asked, among: int) -> int:
         """Return up to how many matches, of those with frequent words, the lists of all words are
         merged that begin so; where more are, a page is sooner met on a walk, which is noted."""
-        if asked.without:
+        if asked.without and (self._since or asked.expected(asked.hits_without, among) <= LISTED):
             without = self._matching(asked.without)
             if self._has_at_most(without, LISTED):
                 self._along = without
                 return FEW
-        texts = PAGE * self._view.counted(None)
+        texts = PAGE * among
         return min(GATHERED, max(texts // READ, texts * MERGED // max(1, asked.merged)))
 
     def _others(self) -> Iterator[tuple[Source, int, int]]:
