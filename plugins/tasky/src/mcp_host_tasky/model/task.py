@@ -288,6 +288,11 @@ class Wanted:
         """Whether the number of matches is known without looking at tasks."""
         return self == self.only(status=self.status)
 
+    @property
+    def only_words(self) -> bool:
+        """Whether nothing is wanted but what an index of words has: words, tags and a status."""
+        return self == self.only(words=self.words, tags=self.tags, status=self.status)
+
 
 class Members(NamedTuple):
     """The first of the tasks in a relation, by their ids, and how many there are in all."""

@@ -54,7 +54,7 @@ class Searching:
             return self._without_words(after, limit, count=count)
         if not limit and self._listing.total is not None:
             return self._found([], self._listing.total)
-        if self._is_told_by_words:
+        if self._wanted.only_words:
             if self._frequency.is_proven_common():
                 return self._found(self._walked(after, limit), COUNTED + 1)
             if self._list_takes <= limits.SOON_TOLD or self._most_listed(_PAGE):
@@ -89,13 +89,6 @@ class Searching:
         words, frequency = self._words, self._frequency
         found_by = words.narrow if frequency.narrowed <= limits.NARROW else None
         return Listing(self._view, self._wanted, words.read, frequency.asked, found_by)
-
-    @property
-    def _is_told_by_words(self) -> bool:
-        """Whether nothing is wanted but what the index of words has."""
-        wanted = self._wanted
-        told = wanted.only(words=wanted.words, tags=wanted.tags, status=wanted.status)
-        return wanted == told
 
     def _listed(self, after: str, limit: int) -> First | None:
         """Return the first of a list of all that have the words, or of few that another condition

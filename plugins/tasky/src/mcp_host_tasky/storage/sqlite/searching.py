@@ -18,7 +18,7 @@ from ..sql import Where, common_conditions
 from ..store import COUNTED, EXAMINED
 from . import asking
 from .asking import Asked, asked, first_of_new, is_void
-from .source import NONE, Source, matching
+from .source import NONE, Source, kept_of, matching
 from .texts import fits, needles
 from .walks import Order, Walks, elsewhere, entries, listed, unblocking
 
@@ -140,9 +140,8 @@ class Searching:
             return self._count(self._source), False
         if self._words is None:
             return self._total_of_walk()
-        wanted = self._wanted
-        is_told = wanted == wanted.only(words=wanted.words, tags=wanted.tags, status=wanted.status)
-        if self._is_proven and is_told:  # the index of words has all of it
+        is_told = self._wanted.only_words
+        if self._is_proven and is_told:
             return COUNTED + 1, False
         some = self._some_words or self._words
         if is_told:
@@ -183,36 +182,36 @@ class Searching:
         exact = self._matching(asked.exact)
         if asked.frequent is not None:
             frequent = self._matching(asked.frequent)
-            among = self._view.counted(None)
-            most = self._most_merged(asked, among)
-            tells = not self._since  # the drawn texts are of all times
+            among, tells = self._view.counted(None), not self._since  # texts of all times are drawn
             self._is_proven = tells and asked.are_surely_more(MANY, among)
-            are_few = tells and asked.seem_fewer(most, among)
-            if self._is_proven or not (are_few or self._has_at_most(frequent, most)):
+            if self._is_proven:
                 self._some_words = frequent
+                return GATHERED + 1
+            most = self._most_merged(asked, among)
+            are_few = tells and asked.seem_fewer(most, among)
+            # A total of what words alone tell is counted with them.
+            enough = max(most, COUNTED) if self._wanted.only_words else most
+            found, kept = (0, NONE) if are_few else kept_of(self._view, frequent, enough)
+            if found > most:
+                self._some_words = kept
                 return GATHERED + 1
         elif asked.lists == 1:
             count = self._size(exact, GATHERED)
             self._is_proven = count > MANY
             return count
-        # Lists are intersected, or merged: to do so again would take longer than to keep it.
-        sql = f"SELECT count(*), json_group_array(number) FROM ({exact.sql} LIMIT {GATHERED + 1})"
-        ((count, found),) = self._view.rows(sql, exact.values)
-        kept = Source("SELECT value AS number FROM json_each(?)", (found,))
-        if asked.frequent is not None:
-            self._some_words = kept
+        count, self._some_words = kept_of(self._view, exact, GATHERED)
         self._is_proven = count > MANY
         if count <= GATHERED:
-            self._words, self._kept = kept, int(count)
-        return int(count)
+            self._words, self._kept = self._some_words, count
+        return count
 
     def _most_merged(self, asked: Asked, among: int) -> int:
         """Return up to how many matches, of those with frequent words, the lists of all words are
         merged that begin so; where more are, a page is sooner met on a walk, which is noted."""
         if asked.without and (self._since or asked.expected(asked.hits_without, among) <= LISTED):
-            without = self._matching(asked.without)
-            if self._has_at_most(without, LISTED):
-                self._along = without
+            count, kept = kept_of(self._view, self._matching(asked.without), LISTED)
+            if count <= LISTED:
+                self._along = kept
                 return FEW
         texts = PAGE * among
         return min(GATHERED, max(texts // READ, texts * MERGED // max(1, asked.merged)))
