@@ -36,7 +36,7 @@ class TextQuery:
         self.has_months = False
         """Whether it leaves no more than some months before what is new enough."""
         self.text = self.read = ""
-        """What is wanted, with all known words, and as a text that is read is asked for it."""
+        """What is wanted, with known words spelt out; and the same for texts that are read."""
         if not self.is_needed:
             return
         for word in wanted.words:
