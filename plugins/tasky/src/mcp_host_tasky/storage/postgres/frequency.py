@@ -152,9 +152,10 @@ class Frequency:
 
     def _least_but(self, left_out: Collection[str]) -> int:
         """Return the least without some of the words."""
-        words = [] if self._is_sampled or not self._wanted.words else [self._estimated]
         if self._is_sampled:
             words = [count for word, count in self._having.items() if word not in left_out]
+        else:
+            words = [self._estimated] if self._wanted.words else []
         new = [self.new] if self._words.has_months else []
         return min([self.among, *self.tagged, *new, *words])
 

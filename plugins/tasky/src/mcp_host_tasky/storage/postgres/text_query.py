@@ -1,6 +1,7 @@
 """Words, tags and a status as PostgreSQL's text searches."""
 
 from collections.abc import Collection, Sequence
+from functools import cached_property
 from typing import Any, Protocol
 
 from ...model import SHORTEST_PREFIX, Status, Wanted
@@ -64,7 +65,7 @@ class TextQuery:
         spelt = self._known.get(word, [word])
         return None if spelt is None else len(spelt)
 
-    @property
+    @cached_property
     def many(self) -> list[str]:
         """The words for which too many known ones begin so to be spelt out."""
         return [word for word, known in self._known.items() if known is None]
@@ -103,8 +104,7 @@ class TextQuery:
 
     def of_words(self) -> str:
         """Return a text search for the words alone; for all that is wanted where there are none."""
-        words = [_beginning(word, self._known) for word in self._wanted.words]
-        return " & ".join(words) or self.text
+        return " & ".join(self._each(self._known, self._wanted.words)) or self.text
 
     def words_read(self) -> str:
         """The same for texts that are read."""
@@ -112,7 +112,7 @@ class TextQuery:
 
     def each_read(self) -> list[str]:
         """Return text searches for each of the words, for texts that are read."""
-        return [_beginning(word, self._begun) for word in self._wanted.words]
+        return self._each(self._begun, self._wanted.words)
 
     def of_some(self) -> str | None:
         """Return a text search that finds some of the matches: for a beginning that too many words
@@ -125,10 +125,12 @@ class TextQuery:
         self, known: dict[str, list[str] | None], words: Sequence[str] | None = None
     ) -> str:
         wanted = self._wanted
-        words = wanted.words if words is None else words
         whole = [*map(status_word, self.statuses), *map(tag_word, wanted.tags)]
-        begun = [_beginning(word, known) for word in words]
+        begun = self._each(known, wanted.words if words is None else words)
         return " & ".join([*(f"'{one}'" for one in whole), *self._beside, *begun])
+
+    def _each(self, known: dict[str, list[str] | None], words: Sequence[str]) -> list[str]:
+        return [_beginning(word, known) for word in words]
 
     def _months(self) -> list[str]:
         """Return the months of what is new enough, where these are few."""

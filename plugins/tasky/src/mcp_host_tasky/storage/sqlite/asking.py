@@ -106,12 +106,12 @@ def asked(view: View, wanted: Wanted, *, is_new: bool = False) -> Asked | None:
     if not begin:
         return Asked(exact, lists)
     without = " AND ".join(plain) if len(plain) > at_least else None
+    others = tuple(word for word in wanted.words if word not in begin)
     beside = [f" {status_word(status)} " for status in statuses]
-    beside += needles(
-        replace(wanted, words=tuple(word for word in wanted.words if word not in begin))
-    )
+    beside += needles(replace(wanted, words=others))
+    beginnings = needles(replace(wanted, words=tuple(begin), tags=()))
     having = [text for text in drawn.texts if fits(text, beside)]
-    hits = sum(fits(text, needles(wanted)) for text in having)
+    hits = sum(fits(text, beginnings) for text in having)
     often_too = " AND ".join([*plain, *frequent])
     return Asked(
         exact, lists, often_too, without, merged, len(drawn.texts), hits, hits_without=len(having)
