@@ -19,7 +19,7 @@ from unittest.mock import patch
 import pytest
 from mcp_host_tasky.cli import main
 from mcp_host_tasky.errors import TaskyError
-from mcp_host_tasky.service import Caller, Plan, Search, Tasks
+from mcp_host_tasky.service import Caller, Page, Plan, Search, Tasks
 from mcp_host_tasky.storage import Location, open_store
 
 ME = Caller("me")
@@ -140,6 +140,24 @@ class Plans:
     def close(self) -> None:
         for tasks in self.opened:
             tasks.close()
+
+
+class Searched:
+    """A plan that nobody writes to any more: what is searched for again, it remembers. To compare
+    other stores with JSON in many ways, JSON is asked once."""
+
+    def __init__(self, plan: Tasks) -> None:
+        self._plan = plan
+        self._found: dict[str, Page] = {}
+
+    def search(self, wanted: Search, caller: Caller) -> Page:
+        asked = repr((wanted, caller))
+        if asked not in self._found:
+            self._found[asked] = self._plan.search(wanted, caller)
+        return self._found[asked]
+
+    def close(self) -> None:
+        self._plan.close()
 
 
 def write_pairs(location: Location, start: int, confirmed: Connection) -> None:

@@ -10,7 +10,7 @@ from mcp_host_tasky.service import Caller, Search, Tasks
 from mcp_host_tasky.storage.postgres import frequency, limits, searching
 from mcp_host_tasky.storage.sql import view as sql_view
 from mcp_host_tasky.storage.sqlite import searching as sqlite_searching
-from tasky_lab import ME, Clock, Ids, Plans
+from tasky_lab import ME, Clock, Ids, Plans, Searched
 
 KINDS = ("sqlite", "json", "postgresql")
 COUNT = 3_000  # more than are fetched and sorted at once
@@ -20,7 +20,9 @@ pytestmark = pytest.mark.xdist_group("tasky_large")
 
 
 @pytest.fixture(scope="module")
-def stores(tmp_path_factory: pytest.TempPathFactory, database: str) -> Iterator[list[Tasks]]:
+def stores(
+    tmp_path_factory: pytest.TempPathFactory, database: str
+) -> Iterator[list[Tasks | Searched]]:
     """The same large plan on every kind of store."""
     chance = random.Random(3)
     items = []
@@ -37,7 +39,7 @@ def stores(tmp_path_factory: pytest.TempPathFactory, database: str) -> Iterator[
         if number % 10 == 9:
             item["blockers"] = [str(chance.randrange(number))]
         items.append(item)
-    all_stores = []
+    all_stores: list[Tasks | Searched] = []
     clock = Clock()
     for kind in KINDS:
         folder: Path = tmp_path_factory.mktemp(kind)
@@ -47,7 +49,7 @@ def stores(tmp_path_factory: pytest.TempPathFactory, database: str) -> Iterator[
         edits = [{"task_id": one, "action": "complete"} for one in ids[::3]]
         tasks.edit([*edits, *({"task_id": one, "action": "cancel"} for one in ids[1:900:3])], ME)
         tasks.edit([{"task_id": one, "action": "claim"} for one in ids[2:600:3]], Caller("ann"))
-        all_stores.append(tasks)
+        all_stores.append(Searched(tasks) if kind == "json" else tasks)
     yield all_stores
     for tasks in all_stores:
         tasks.close()
@@ -82,7 +84,9 @@ def stores(tmp_path_factory: pytest.TempPathFactory, database: str) -> Iterator[
     ],
     ids=str,
 )
-def test_a_search_walks_through_the_same_pages(stores: list[Tasks], wanted: dict[str, Any]) -> None:
+def test_a_search_walks_through_the_same_pages(
+    stores: list[Tasks | Searched], wanted: dict[str, Any]
+) -> None:
     cursors: list[str | None] = [None for _ in stores]
     total, seen = None, 0
     for _ in range(4):
@@ -131,7 +135,7 @@ WAYS = {
 )
 @pytest.mark.parametrize("few", [20, 300])
 def test_every_way_to_what_has_words_and_tags_finds_the_same_pages(
-    stores: list[Tasks],
+    stores: list[Tasks | Searched],
     wanted: dict[str, Any],
     way: dict[str, int],
     few: int,
@@ -201,6 +205,33 @@ def test_of_two_words_together_a_total_that_is_counted_no_further_is_true(
     assert len(found.rows) == 5
 
 
+@pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
+def test_a_total_follows_what_another_process_writes(
+    kind: str, plans: Plans, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Texts that were drawn from all over the plan are remembered, until one task in a hundred may
+    have changed."""
+    plan, other = plans.open(kind), plans.open(kind)
+    made = plan.create([{"name": f"reddish fox {number}"} for number in range(1_200)], ME)
+    for room in (frequency, searching, sql_view, sqlite_searching):
+        monkeypatch.setattr(room, "COUNTED", 40)
+    monkeypatch.setattr(sqlite_searching, "GATHERED", 35)
+    monkeypatch.setattr(sqlite_searching, "MANY", 40)
+    monkeypatch.setattr(sql_view, "EXPANSIONS", 0)
+    monkeypatch.setattr(limits, "SURE", 0)
+    red = Search(search="redd fox", limit=5)
+    before = plan.search(red, ME)
+
+    for at in range(30, 1_200, 195):
+        ids = [str(view["task_id"]) for view in made[at : at + 195]]
+        other.edit([{"action": "update", "task_id": one, "name": "grey"} for one in ids], ME)
+    after = plan.search(red, ME)
+
+    assert (before.total, before.has_more) == (40, True)
+    assert (after.total, after.has_more) == (30, False)
+    assert len(after.rows) == 5
+
+
 POSTGRES_WAYS = {
     "as a plan of thousands is searched": {},
     "long lists are sooner made than texts looked up": {
@@ -252,7 +283,7 @@ POSTGRES_WAYS = {
 @pytest.mark.parametrize("created", [None, "yesterday", "tomorrow"])
 @pytest.mark.parametrize("others", [{}, {"status": "pending"}, {"priority": 4}], ids=str)
 def test_postgresql_has_the_pages_of_json_where_a_date_leaves_many(
-    stores: list[Tasks],
+    stores: list[Tasks | Searched],
     dated: int,
     due: str | None,
     created: str | None,
@@ -282,7 +313,7 @@ def test_postgresql_has_the_pages_of_json_where_a_date_leaves_many(
 @pytest.mark.parametrize("way", POSTGRES_WAYS.values(), ids=POSTGRES_WAYS)
 @pytest.mark.parametrize("seed", range(3))
 def test_postgresql_finds_what_json_finds_for_every_combination(
-    stores: list[Tasks], way: dict[str, int], seed: int, monkeypatch: pytest.MonkeyPatch
+    stores: list[Tasks | Searched], way: dict[str, int], seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name, value in way.items():
         monkeypatch.setattr(limits, name, value)
@@ -329,7 +360,7 @@ def test_postgresql_finds_what_json_finds_for_every_combination(
             assert following[0] == following[1], wanted
 
 
-def test_a_page_of_fifty_is_at_most_seven_thousand_bytes(stores: list[Tasks]) -> None:
+def test_a_page_of_fifty_is_at_most_seven_thousand_bytes(stores: list[Tasks | Searched]) -> None:
     import json
 
     rows = stores[0].search(Search(status="completed"), ME).rows

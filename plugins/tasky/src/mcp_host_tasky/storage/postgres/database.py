@@ -11,7 +11,7 @@ import psycopg
 from psycopg import sql as names
 
 from ...errors import BusyError, InvalidError, UnreachableError
-from ..sql import LAST_EVENT, LAST_NUMBER, SqlView, damaged_rows, miscounted
+from ..sql import LAST_EVENT, LAST_NUMBER, Drawings, SqlView, damaged_rows, miscounted
 from ..store import Guard, contradictory, no_guard
 from .preparing import prepare
 from .view import PostgresView
@@ -43,6 +43,7 @@ class Postgres:
         self._closed = False
         self._untidy = 0
         """How many tasks got other words since the index of words last took in its list."""
+        self._drawings = Drawings()
 
     def open(self) -> "Postgres":
         """Connect, and make the plan's schema where there is none."""
@@ -104,7 +105,7 @@ class Postgres:
                 told = connection.execute(opening).set_result(-1).fetchone()
                 assert told
                 now, *last = told
-                yield PostgresView(connection, now, *last)
+                yield PostgresView(connection, now, *last, drawings=self._drawings)
                 self._commit(connection)
             except UnreachableError:
                 raise

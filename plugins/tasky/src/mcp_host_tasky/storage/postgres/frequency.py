@@ -8,7 +8,7 @@ from math import inf, prod
 from typing import Any, NamedTuple, Protocol
 
 from ...model import Status, Wanted
-from ..sql import are_surely_more, drawn
+from ..sql import Drawn, drawn
 from ..store import COUNTED
 from . import limits
 from .conditions import HAS_WORDS
@@ -26,15 +26,21 @@ class View(KnownWords, Protocol):
 
     def count(self, matches: str, values: Sequence[Any], most: int = COUNTED) -> int: ...
 
+    def drawn(self, count: int) -> Drawn: ...
+
 
 class _Sample(NamedTuple):
-    """How many of some drawn texts have all that is wanted of them, how many have the words, how
-    many texts that were, and how many have each of the words."""
+    """Some drawn texts, how many of them have all that is wanted, how many have the words, and how
+    many have each of the words."""
 
+    drawn: Drawn
     found: int
     having_words: int
-    looked_at: int
     having_each: list[int]
+
+    @property
+    def looked_at(self) -> int:
+        return len(self.drawn.texts)
 
 
 _APART_COUNTS = 3
@@ -59,13 +65,13 @@ class Frequency:
         words takes the database longer."""
         if self.expected <= limits.SURE:
             return False
-        found, _, looked_at, _ = self._sample
-        among = self.among
-        if are_surely_more(found, looked_at, COUNTED, among):
+        among, found, looked_at = self.among, self._sample.found, self._sample.looked_at
+        if self._sample.drawn.are_surely_more(found, COUNTED, among):
             return True
         if found * among > looked_at * limits.LIKELY:
-            more, also_looked_at = self._drawn(limits.LARGER_SAMPLE, self._words.read)
-            if are_surely_more(found + more, looked_at + also_looked_at, COUNTED, among):
+            more = self._view.drawn(limits.LARGER_SAMPLE)
+            both = found + self._words.fitting(more.having(self._words.needles))
+            if self._sample.drawn.and_more(more).are_surely_more(both, COUNTED, among):
                 return True
         if not self._wanted.tags and (some := self._words.of_some()):
             takes = self._comparing_takes(some) + limits.ENTRY_TAKES * COUNTED
@@ -162,11 +168,11 @@ class Frequency:
     @cached_property
     def narrowed(self) -> float:
         """About how many tasks have what is wanted besides beginnings that are not spelt out."""
-        narrow = self._words.narrow_read
-        if narrow is None or self._least_but(self._words.many) > limits.NARROW * _SURELY:
+        least = self._least_but(self._words.many)
+        if self._words.narrow is None or least > limits.NARROW * _SURELY:
             return inf
-        found, looked_at = self._drawn(limits.SAMPLE, narrow)
-        return self.among * found / max(1, looked_at)
+        found = self._words.narrowing(self._sample.drawn)
+        return self.among * found / max(1, self._sample.looked_at)
 
     @cached_property
     def are_dates_soon_met(self) -> bool:
@@ -198,8 +204,8 @@ class Frequency:
         """Return about which part of the texts has what is wanted, by those that are drawn. Where
         few of these have all of it, it counts as well which part has the words, and how many tasks
         have each of the other things."""
-        found, having_words, looked_at, _ = self._sample
-        looked_at = max(1, looked_at)
+        found, having_words = self._sample.found, self._sample.having_words
+        looked_at = max(1, self._sample.looked_at)
         if self._query == self._words.of_words():
             return found / looked_at
         new = self.new / self.among if self._words.has_months else 1
@@ -242,31 +248,13 @@ class Frequency:
 
     @cached_property
     def _sample(self) -> _Sample:
-        query, words = self._words.read, self._words.words_read()
-        each = self._words.each_read()
-        if words == query and len(each) <= 1:
-            found, looked_at = self._drawn(limits.SAMPLE, words)
-            return _Sample(found, found, looked_at, [found] * len(each))
-        numbers = drawn(self._view.last_number(), limits.SAMPLE)
-        # Each text is unpacked once, for all questions.
-        plain = "SELECT strip(words) AS words FROM words WHERE number = ANY (?::bigint[]) OFFSET 0"
-        counts = "".join(f", count(*) FILTER (WHERE {HAS_WORDS})" for _ in each)
-        ((found, having_words, looked_at, *having_each),) = self._view.rows(
-            f"SELECT count(*) FILTER (WHERE has AND {HAS_WORDS}), count(*) FILTER (WHERE has), "
-            f"count(*){counts} FROM (SELECT words, {HAS_WORDS} AS has FROM ({plain}) AS drawn "
-            "OFFSET 0) AS drawn",
-            (query, *each, words, array(numbers)),
+        drawn, needles = self._view.drawn(limits.SAMPLE), self._words.needles
+        having_each = [drawn.having([one]) for one in needles]
+        having_words = drawn.having(needles) if len(needles) != 1 else having_each[0]
+        found = self._words.fitting(having_words)
+        return _Sample(
+            drawn, found, len(having_words) if needles else found, list(map(len, having_each))
         )
-        return _Sample(found, having_words, looked_at, having_each)
-
-    def _drawn(self, most: int, query: str) -> tuple[int, int]:
-        numbers = drawn(self._view.last_number(), most)
-        ((found, looked_at),) = self._view.rows(
-            f"SELECT count(*) FILTER (WHERE {HAS_WORDS}), count(*) FROM words "
-            "WHERE number = ANY (?::bigint[])",
-            (query, array(numbers)),
-        )
-        return found, looked_at
 
 
 def planned(view: KnownWords, sql: str, value: str) -> int:

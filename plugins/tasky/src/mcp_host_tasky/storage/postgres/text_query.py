@@ -5,7 +5,7 @@ from functools import cached_property
 from typing import Any, Protocol
 
 from ...model import SHORTEST_PREFIX, Status, Wanted
-from ..sql import status_word, tag_word
+from ..sql import Drawn, has_all, needle, status_word, tag_word, whole
 from . import limits
 from .lexemes import LONGEST_WORD, months_lexemes
 
@@ -34,6 +34,7 @@ class TextQuery:
         self._wanted = wanted
         self._known: dict[str, list[str] | None] = {}
         self.is_needed = bool(wanted.words) or len(wanted.tags) > 1
+        self._months: list[str] = []
         self.has_months = False
         """Whether it leaves no more than some months before what is new enough."""
         self.text = self.read = ""
@@ -43,9 +44,8 @@ class TextQuery:
         for word in wanted.words:
             if len(word) >= SHORTEST_PREFIX:
                 self._known[word] = view.known(word[:LONGEST_WORD])
-        months = self._months()
-        self.has_months = bool(months)
-        self._beside = [_one_of(months)] if months else []
+        self._months = self._new_months()
+        self.has_months = bool(self._months)
         self._begun: dict[str, list[str] | None] = dict.fromkeys(self._known)
         self.text = self._joined(self._known)
         self.read = self._joined(self._begun)
@@ -88,13 +88,8 @@ class TextQuery:
         return self._joined(self._known, self._others) if self._is_narrowed else None
 
     @property
-    def narrow_read(self) -> str | None:
-        """The same for texts that are read."""
-        return self._joined(self._begun, self._others) if self._is_narrowed else None
-
-    @property
     def _is_narrowed(self) -> bool:
-        return bool(self.many) and bool(self._others or self._beside or self._wanted.tags)
+        return bool(self.many) and bool(self._others or self._months or self._wanted.tags)
 
     @property
     def is_spelt_out(self) -> bool:
@@ -106,13 +101,24 @@ class TextQuery:
         """Return a text search for the words alone; for all that is wanted where there are none."""
         return " & ".join(self._each(self._known, self._wanted.words)) or self.text
 
-    def words_read(self) -> str:
-        """The same for texts that are read."""
-        return " & ".join(self.each_read()) or self.read
+    @cached_property
+    def needles(self) -> list[str]:
+        """What stands in a text with the words, for each of them."""
+        return [needle(word[:LONGEST_WORD]) for word in self._wanted.words]
 
-    def each_read(self) -> list[str]:
-        """Return text searches for each of the words, for texts that are read."""
-        return self._each(self._begun, self._wanted.words)
+    def narrowing(self, texts: Drawn) -> int:
+        """Return how many of some texts `narrow` finds."""
+        return self.fitting(texts.having([needle(word[:LONGEST_WORD]) for word in self._others]))
+
+    def fitting(self, texts: Sequence[str]) -> int:
+        """Return how many of some texts have what is wanted besides words."""
+        beside = [whole(status_word(status)) for status in self.statuses]
+        beside += [whole(tag_word(tag)) for tag in self._wanted.tags]
+        months = list(map(whole, self._months))
+        return sum(
+            has_all(text, beside) and (not months or any(month in text for month in months))
+            for text in texts
+        )
 
     def of_some(self) -> str | None:
         """Return a text search that finds some of the matches: for a beginning that too many words
@@ -125,14 +131,15 @@ class TextQuery:
         self, known: dict[str, list[str] | None], words: Sequence[str] | None = None
     ) -> str:
         wanted = self._wanted
-        whole = [*map(status_word, self.statuses), *map(tag_word, wanted.tags)]
+        lexemes = [*map(status_word, self.statuses), *map(tag_word, wanted.tags)]
         begun = self._each(known, wanted.words if words is None else words)
-        return " & ".join([*(f"'{one}'" for one in whole), *self._beside, *begun])
+        months = [_one_of(self._months)] if self._months else []
+        return " & ".join([*(f"'{one}'" for one in lexemes), *months, *begun])
 
     def _each(self, known: dict[str, list[str] | None], words: Sequence[str]) -> list[str]:
         return [_beginning(word, known) for word in words]
 
-    def _months(self) -> list[str]:
+    def _new_months(self) -> list[str]:
         """Return the months of what is new enough, where these are few."""
         after = self._wanted.created_after
         if not after:

@@ -12,9 +12,10 @@ import psycopg
 
 from ...model import Found, Summary, Task, Wanted
 from ..readiness import IS_PENDING
-from ..sql import SqlView, Where, task_settings, told_misplaced
+from ..sql import Drawings, SqlView, Where, task_settings, told_misplaced
 from ..store import Changes
 from .lexemes import lexemes_of, month_lexeme, plain, relexed
+from .listing import array
 from .searching import Searching
 
 # So many rows go to the server in one statement.
@@ -39,7 +40,10 @@ class PostgresView(SqlView):
         now: datetime,
         last_event: int | None = None,
         last_number: int | None = None,
+        *,
+        drawings: Drawings | None = None,
     ) -> None:
+        super().__init__(drawings)
         self._connection = connection
         self._now = now
         self._last_event = last_event
@@ -179,6 +183,11 @@ class PostgresView(SqlView):
 
     def drop_words(self, numbers: list[int]) -> None:
         self.run("DELETE FROM words WHERE number = ?", [(number,) for number in numbers])
+
+    def texts(self, numbers: Collection[int]) -> dict[int, str]:
+        text = "array_to_string(tsvector_to_array(words), ' ')"
+        sql = f"SELECT number, {text} FROM words WHERE number = ANY (?::bigint[])"
+        return dict(self.rows(sql, (array(numbers),)))
 
     def having_tag(self, tag: str, most: int) -> int:
         """Return how many tasks have a tag, at least one more than so many where more have it."""

@@ -2,7 +2,8 @@
 
 from .counters import miscounted
 from .damage import damaged_rows, told_misplaced
-from .drawing import are_surely_more, drawn
+from .drawing import Drawings, Drawn, drawn
+from .needles import fits, has_all, needle, says, whole
 from .rows import SUMMARY, summary_of
 from .tables import STEPS, TABLES, VERSION, steps_from
 from .view import EXPANSIONS, LAST_EVENT, LAST_NUMBER, SqlView, task_settings
@@ -13,7 +14,6 @@ from .words import (
     Reworded,
     indexed,
     reworded,
-    says,
     status_word,
     tag_word,
 )
@@ -30,15 +30,19 @@ __all__ = [
     "TABLES",
     "TAG_SIGN",
     "VERSION",
+    "Drawings",
+    "Drawn",
     "Reworded",
     "SqlView",
     "Where",
-    "are_surely_more",
     "common_conditions",
     "damaged_rows",
     "drawn",
+    "fits",
+    "has_all",
     "indexed",
     "miscounted",
+    "needle",
     "past_unblocking",
     "reworded",
     "says",
@@ -49,4 +53,5 @@ __all__ = [
     "task_settings",
     "told_by_row",
     "told_misplaced",
+    "whole",
 ]

@@ -13,6 +13,7 @@ from typing import Any, LiteralString
 from ...model import Event, Found, Kept, Members, Status, Summary, Task, Wanted
 from ..readiness import IS_PENDING, count_unblocked, hold_up
 from ..store import COUNTED, SHORT_IDS, Changes
+from .drawing import Drawings, Drawn
 from .rows import (
     EVENT,
     EVENT_COLUMNS,
@@ -48,6 +49,10 @@ class SqlView:
     A subclass says how its database runs a statement with `?` for values, how it names a set of
     values, and how it searches and keeps words.
     """
+
+    def __init__(self, drawings: Drawings | None = None) -> None:
+        """`drawings` is what its store remembers of texts that were drawn."""
+        self._drawings = drawings or Drawings()
 
     def rows(self, sql: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         raise NotImplementedError
@@ -110,6 +115,15 @@ class SqlView:
             (word, word + "\U0010ffff", most + 1),
         )
         return [row[0] for row in found] if len(found) <= most else None
+
+    def texts(self, numbers: Collection[int]) -> dict[int, str]:
+        """Return by their numbers the texts that tasks are found by: words, and what else the index
+        of words has."""
+        raise NotImplementedError
+
+    def drawn(self, count: int) -> Drawn:
+        """Return the texts of about so many tasks, drawn from all over the plan."""
+        return self._drawings.of(self, count)
 
     # Reading
 

@@ -1,11 +1,10 @@
 """The words that tasks are found by."""
 
 import re
-from collections.abc import Collection
 from functools import lru_cache
 from typing import NamedTuple
 
-from ...model import SHORTEST_PREFIX, Status, Task, fold, words_of, written
+from ...model import Status, Task, fold, words_of, written
 
 STATUS_SIGN = "·"
 """What the word of a status begins with: neither letter nor digit, so no word of a text does."""
@@ -13,14 +12,6 @@ TAG_SIGN = "§"
 """What the word of a tag begins with."""
 _SEPARATING = re.compile(r"[\x00-/:-@\[-`{-\x7f·]")
 """What an index takes for the end of a word; and the sign that stands for these in a tag."""
-
-
-def says(text: str, words: Collection[str]) -> bool:
-    """Whether an indexed text has all the words: short ones whole, others as beginnings."""
-    spaced = f" {text} "
-    return all(
-        (f" {word}" if len(word) >= SHORTEST_PREFIX else f" {word} ") in spaced for word in words
-    )
 
 
 def indexed(task: Task) -> str:

@@ -7,10 +7,10 @@ from dataclasses import replace
 from typing import Any, NamedTuple, Protocol
 
 from ...model import SHORTEST_PREFIX, Status, Wanted
-from ..sql import are_surely_more, status_word, tag_word
+from ..sql import Drawn, has_all, needle, status_word, tag_word, whole
 from . import begun
 from .begun import one_of
-from .texts import beginning_word, fits, needles
+from .texts import beginning_word, needles
 
 SPELT = 400
 """Up to so many words that begin alike are spelt out to look for what is new: FTS5 passes what is
@@ -44,15 +44,16 @@ class Asked(NamedTuple):
     """What finds more than that: as though such beginnings were not asked for."""
     merged: int = 0
     """How many entries those lists have, about."""
-    drawn: int = 0
+    drawn: Drawn | None = None
+    """Texts from all over the plan."""
     hits: int = 0
-    """Of so many texts that were drawn from all over the plan, so many have all that is wanted."""
+    """So many of them have all that is wanted."""
     hits_without: int = 0
-    """So many of them have all but such beginnings."""
+    """So many have all but such beginnings."""
 
     def are_surely_more(self, than: int, among: int) -> bool:
         """Whether more than so many have all that is wanted, among so many tasks."""
-        return are_surely_more(self.hits, self.drawn, than, among)
+        return self.drawn is not None and self.drawn.are_surely_more(self.hits, than, among)
 
     def seem_fewer(self, than: int, among: int) -> bool:
         """Whether the drawn texts speak of clearly fewer: to merge the lists tells it as well."""
@@ -60,7 +61,7 @@ class Asked(NamedTuple):
 
     def expected(self, hits: int, among: int) -> int:
         """Return about how many of all tasks so many of the drawn texts stand for."""
-        return hits * among // max(1, self.drawn)
+        return hits * among // max(1, len(self.drawn.texts)) if self.drawn else 0
 
 
 def first_of_new(view: View, wanted: Wanted, most: int) -> int:
@@ -107,14 +108,14 @@ def asked(view: View, wanted: Wanted, *, is_new: bool = False) -> Asked | None:
         return Asked(exact, lists)
     without = " AND ".join(plain) if len(plain) > at_least else None
     others = tuple(word for word in wanted.words if word not in begin)
-    beside = [f" {status_word(status)} " for status in statuses]
+    beside = [whole(status_word(status)) for status in statuses]
     beside += needles(replace(wanted, words=others))
-    beginnings = needles(replace(wanted, words=tuple(begin), tags=()))
-    having = [text for text in drawn.texts if fits(text, beside)]
-    hits = sum(fits(text, beginnings) for text in having)
+    having = drawn.drawn.having(beside)
+    beginnings = list(map(needle, begin))
+    hits = sum(has_all(text, beginnings) for text in having)
     often_too = " AND ".join([*plain, *frequent])
     return Asked(
-        exact, lists, often_too, without, merged, len(drawn.texts), hits, hits_without=len(having)
+        exact, lists, often_too, without, merged, drawn.drawn, hits, hits_without=len(having)
     )
 
 

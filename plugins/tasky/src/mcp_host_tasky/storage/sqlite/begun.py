@@ -6,6 +6,7 @@ from functools import cached_property
 from typing import Protocol
 
 from ...model import Status
+from ..sql import Drawn, needle
 
 DRAWN = 300
 """So many texts tell which words are frequent: few enough to be read in some milliseconds."""
@@ -21,7 +22,7 @@ class View(Protocol):
 
     def counted(self, status: Status | None) -> int: ...
 
-    def drawn_texts(self, most: int) -> list[str]: ...
+    def drawn(self, count: int) -> Drawn: ...
 
 
 class Begun:
@@ -32,25 +33,19 @@ class Begun:
         self._view = view
 
     @cached_property
-    def texts(self) -> list[str]:
+    def drawn(self) -> Drawn:
         """The texts that were drawn."""
-        return self._view.drawn_texts(DRAWN)
+        return self._view.drawn(DRAWN)
 
     def most_frequent(self, word: str) -> tuple[str | None, int]:
         """Return what finds the most frequent words that begin so, and how many entries the lists
         of all have, about; None for words that few texts have."""
-        needle = f" {word}"
-        met = Counter(
-            one
-            for text in self.texts
-            if needle in text
-            for one in text.split()
-            if one.startswith(word)
-        )
+        having = self.drawn.having([needle(word)])
+        met = Counter(one for text in having for one in text.split() if one.startswith(word))
         if met.total() <= FEW_DRAWN:
             return None, 0
         often = [one for one, _ in met.most_common(OFTEN)]
-        return one_of(often), met.total() * self._view.counted(None) // len(self.texts)
+        return one_of(often), met.total() * self._view.counted(None) // len(self.drawn.texts)
 
 
 def one_of(words: Sequence[str]) -> str:

@@ -10,7 +10,7 @@ from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
 from ...errors import BusyError, TaskyError, UnavailableError
-from ..sql import SqlView, damaged_rows, miscounted
+from ..sql import Drawings, SqlView, damaged_rows, miscounted
 from ..store import WRITES_TOGETHER, Guard, no_guard
 from .connecting import (
     AtRest,
@@ -58,6 +58,7 @@ class SqliteFile:
         self._file: Identity | None = None
         self._untidy = 0
         """How many writes followed the last merge."""
+        self._drawings = Drawings()
 
     def open(self) -> "SqliteFile":
         """Connect; make the file where there is none, and upgrade an older one after a copy."""
@@ -74,14 +75,14 @@ class SqliteFile:
         with self._connection() as connection, stoppable(connection, guard):
             connection.execute("BEGIN")
             try:
-                yield SqliteView(connection)
+                yield SqliteView(connection, drawings=self._drawings)
             finally:
                 connection.rollback()
 
     @contextmanager
     def write(self, guard: Guard = no_guard) -> Iterator[SqliteView]:
         with self._alone(guard) as connection:
-            yield SqliteView(connection, guard)
+            yield SqliteView(connection, guard, self._drawings)
             guard()
             connection.commit()
             self._untidy += 1

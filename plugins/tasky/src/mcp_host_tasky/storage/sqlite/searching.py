@@ -14,12 +14,12 @@ from dataclasses import replace
 from typing import Any, Protocol
 
 from ...model import Wanted
-from ..sql import Where, common_conditions
+from ..sql import Where, common_conditions, fits
 from ..store import COUNTED, EXAMINED
 from . import asking
 from .asking import Asked, asked, first_of_new, is_void
 from .source import NONE, Source, kept_of, matching
-from .texts import fits, needles
+from .texts import needles
 from .walks import Order, Walks, elsewhere, entries, listed, unblocking
 
 GATHERED = 18_000
@@ -50,7 +50,8 @@ MET = 40_000
 """So many entries of the index in list order are met to count those of a status that match."""
 READ_AT_ONCE = 100
 READ = 4_000
-"""After so many texts in vain all that have the words are gathered; of those no more are read."""
+"""After so many texts in vain all that have the words are gathered; of those no more are read. It is
+no less than `FEW`."""
 
 
 class View(asking.View, Protocol):

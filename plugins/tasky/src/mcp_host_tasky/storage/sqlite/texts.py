@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Sequence
 from typing import NamedTuple
 
 from ...model import SHORTEST_PREFIX, Task, Wanted
-from ..sql import STATUS_SIGN, TAG_SIGN, indexed, reworded, tag_word
+from ..sql import STATUS_SIGN, TAG_SIGN, indexed, needle, reworded, tag_word, whole
 
 _BEGINNING = "¬"
 _MARKED = TAG_SIGN + _BEGINNING + STATUS_SIGN
@@ -81,20 +81,8 @@ def beginning_word(beginning: str) -> str:
 
 
 def needles(wanted: Wanted) -> list[str]:
-    """Return what stands in the text of a task with the words and tags, between spaces."""
-    whole = [tag_word(tag) for tag in wanted.tags]
-    whole += [word for word in wanted.words if len(word) < SHORTEST_PREFIX]
-    begun = [word for word in wanted.words if len(word) >= SHORTEST_PREFIX]
-    return [f" {word} " for word in whole] + [f" {word}" for word in begun]
-
-
-def fits(text: str, needles: Iterable[str]) -> bool:
-    """Whether a text has all of them."""
-    spaced = f" {text} "
-    for needle in needles:  # noqa: SIM110  runs for thousands of texts, where all() takes longer
-        if needle not in spaced:
-            return False
-    return True
+    """Return what stands in the text of a task with the words and tags."""
+    return [*(whole(tag_word(tag)) for tag in wanted.tags), *map(needle, wanted.words)]
 
 
 def _begun(words: Iterable[str]) -> dict[str, None]:

@@ -10,7 +10,7 @@ from functools import partial
 from typing import Any
 
 from ...model import Event, Found, Summary, Task, Wanted
-from ..sql import SqlView, Where, drawn, told_misplaced
+from ..sql import Drawings, SqlView, Where, told_misplaced
 from ..store import Guard, no_guard
 from .searching import Searching
 from .texts import Retold, plain, retold, text_of
@@ -33,7 +33,13 @@ class SqliteView(SqlView):
     by_number = "tasks NOT INDEXED"
     """Where tasks are looked up by a few numbers, and by no index of another condition."""
 
-    def __init__(self, connection: sqlite3.Connection, guard: Guard = no_guard) -> None:
+    def __init__(
+        self,
+        connection: sqlite3.Connection,
+        guard: Guard = no_guard,
+        drawings: Drawings | None = None,
+    ) -> None:
+        super().__init__(drawings)
         self._connection = connection
         self._guard = guard
         self._last: tuple[Wanted, Searching] | None = None
@@ -121,10 +127,6 @@ class SqliteView(SqlView):
     def texts(self, numbers: Collection[int]) -> dict[int, str]:
         clause, value = self.among(numbers)
         return dict(self.rows(f"SELECT number, folded FROM texts WHERE number {clause}", (value,)))
-
-    def drawn_texts(self, most: int) -> list[str]:
-        """Return the texts of up to so many tasks, drawn from all over the plan."""
-        return [*self.texts(drawn(self.last_number(), most)).values()]
 
     # Tags are words of that index.
 
