@@ -219,7 +219,7 @@ def test_a_total_follows_what_another_process_writes(
     monkeypatch.setattr(sqlite_searching, "MANY", 40)
     monkeypatch.setattr(sql_view, "EXPANSIONS", 0)
     monkeypatch.setattr(limits, "SURE", 0)
-    red = Search(search="redd fox", limit=5)
+    red = Search(search="reddi fox", limit=5)
     before = plan.search(red, ME)
 
     for at in range(30, 1_200, 195):

@@ -4,16 +4,17 @@
 
 from collections.abc import Collection, Sequence
 from functools import cached_property
-from math import inf, prod
+from math import prod
 from typing import Any, NamedTuple, Protocol
 
 from ...model import Status, Wanted
 from ..sql import Drawn, drawn
 from ..store import COUNTED
 from . import limits
+from .asking import Asked, asked, comparing_takes
 from .conditions import HAS_WORDS
 from .listing import array
-from .text_query import KnownWords, TextQuery, lexemes_in
+from .text_query import KnownWords, TextQuery
 from .walk import CREATED, CREATED_AFTER, DUE, end_of_due
 
 
@@ -26,7 +27,7 @@ class View(KnownWords, Protocol):
 
     def count(self, matches: str, values: Sequence[Any], most: int = COUNTED) -> int: ...
 
-    def drawn(self, count: int) -> Drawn: ...
+    def drawn(self, count: int, *, more: bool = False) -> Drawn: ...
 
 
 class _Sample(NamedTuple):
@@ -40,13 +41,13 @@ class _Sample(NamedTuple):
 
     @property
     def looked_at(self) -> int:
-        return len(self.drawn.texts)
+        return self.drawn.size
 
 
+_FEW_HITS = 10
+"""Where fewer of the texts have what is wanted, more are drawn for the searches to come."""
 _APART_COUNTS = 3
 """What is reckoned from each condition apart counts as much as a sample that has so many of it."""
-_SURELY = 5
-"""If one thing has so many times more tasks, all together need not be drawn for."""
 
 
 class Frequency:
@@ -69,23 +70,18 @@ class Frequency:
         if self._sample.drawn.are_surely_more(found, COUNTED, among):
             return True
         if found * among > looked_at * limits.LIKELY:
-            more = self._view.drawn(limits.LARGER_SAMPLE)
-            both = found + self._words.fitting(more.having(self._words.needles))
-            if self._sample.drawn.and_more(more).are_surely_more(both, COUNTED, among):
+            more = self._view.drawn(limits.SAMPLE, more=True)
+            if more.are_surely_more(self._hits(more, self._needles), COUNTED, among):
                 return True
         if not self._wanted.tags and (some := self._words.of_some()):
-            takes = self._comparing_takes(some) + limits.ENTRY_TAKES * COUNTED
+            comparing = comparing_takes(some, self.least(self._wanted.words))
+            takes = comparing + limits.ENTRY_TAKES * COUNTED
             return takes <= limits.SOON_TOLD and self._have_more(some)
         if self._is_one_word and not self._wanted.tags and not self._words.is_spelt_out:
             # The statistics may be of before many changes.
             is_likely = found > looked_at * COUNTED / among / 2
             return self._estimated > limits.SURE and is_likely
         return False
-
-    def _comparing_takes(self, query: str) -> float:
-        """About how long the index of words takes to find the first match of a text search: it
-        compares tasks with all that the search names."""
-        return limits.LIST_TAKES + limits.LEXEME_TAKES * lexemes_in(query) * self.least
 
     def _have_more(self, query: str) -> bool:
         """Whether more than are counted match a text search, as counting them tells: that is
@@ -151,28 +147,34 @@ class Frequency:
         return prod(min(1, count / self.among) for count in self.tagged)
 
     @cached_property
-    def least(self) -> int:
-        """About how many tasks the index of words compares with all that is wanted: it goes by what
-        the fewest have. Drawn texts tell of words: the planner adds up those that begin alike."""
-        return self._least_but(())
-
-    def _least_but(self, left_out: Collection[str]) -> int:
-        """Return the least without some of the words."""
-        if self._is_sampled:
-            words = [count for word, count in self._having.items() if word not in left_out]
-        else:
-            words = [self._estimated] if self._wanted.words else []
-        new = [self.new] if self._words.has_months else []
-        return min([self.among, *self.tagged, *new, *words])
+    def asked(self) -> Asked:
+        """What the index of words is asked for."""
+        return asked(self._words, self)
 
     @cached_property
-    def narrowed(self) -> float:
-        """About how many tasks have what is wanted besides beginnings that are not spelt out."""
-        least = self._least_but(self._words.many)
-        if self._words.narrow is None or least > limits.NARROW * _SURELY:
-            return inf
-        found = self._words.narrowing(self._sample.drawn)
-        return self.among * found / max(1, self._sample.looked_at)
+    def having(self) -> dict[str, int]:
+        """About how many tasks have each of the words. Of what no drawn text has there may be
+        some. Nothing is known where no texts are drawn."""
+        if not self._is_sampled:
+            return {}
+        stands_for = self.among / max(1, self._sample.looked_at)
+        each = [int(max(1, count) * stands_for) for count in self._sample.having_each]
+        return dict(zip(self._wanted.words, each, strict=True))
+
+    def least(self, words: Collection[str]) -> int:
+        """About how many tasks the index of words compares with all that is wanted: it goes by what
+        the fewest have. Drawn texts tell of words: the planner adds up those that begin alike."""
+        counts = [count for word, count in self.having.items() if word in words]
+        if not self._is_sampled and self._wanted.words:
+            counts = [self._estimated]
+        new = [self.new] if self._words.has_months else []
+        return min([self.among, *self.tagged, *new, *counts])
+
+    def having_all(self, words: Collection[str]) -> float:
+        """About how many tasks have some of the words, and what else the index has. Where no drawn
+        text has, there may be some."""
+        found = self._hits(self._sample.drawn, self._words.needles(words))
+        return self.among * max(0.5, found) / max(1, self._sample.looked_at)
 
     @cached_property
     def are_dates_soon_met(self) -> bool:
@@ -213,48 +215,23 @@ class Frequency:
         weight = min(looked_at, _APART_COUNTS / apart) if apart else looked_at
         return (found + weight * apart) / (looked_at + weight)
 
-    @cached_property
-    def asked(self) -> str:
-        """The text search that the index of words is asked for."""
-        return self._words.asked(self._begun)
-
     @property
-    def asking_takes(self) -> float:
-        """About how long the index takes to find the first match of that."""
-        collected = sum(self._begun.values())
-        return self._comparing_takes(self.asked) + limits.BEGUN_TAKES * collected
+    def _needles(self) -> list[str]:
+        return self._words.needles(self._wanted.words)
 
-    @cached_property
-    def _begun(self) -> dict[str, int]:
-        """Words that the index is better asked for as beginnings than spelt out, each with how many
-        tasks have it: it collects all of these, or compares fewer with each of the words."""
-        if not self._is_sampled:
-            return {}
-        return {word: count for word, count in self._having.items() if self._is_begun(word, count)}
-
-    def _is_begun(self, word: str, count: int) -> bool:
-        known = self._words.known(word)
-        if known is None:
-            return True
-        return limits.LEXEME_TAKES * known * self.least > limits.BEGUN_TAKES * count
-
-    @cached_property
-    def _having(self) -> dict[str, int]:
-        """About how many tasks have each of the words. Of what no drawn text has there may be
-        some."""
-        stands_for = self.among / max(1, self._sample.looked_at)
-        each = [int(max(1, count) * stands_for) for count in self._sample.having_each]
-        return dict(zip(self._wanted.words, each, strict=True))
+    def _hits(self, drawn: Drawn, words: Sequence[str]) -> int:
+        """Return how many texts have some words, and what else is wanted that texts tell."""
+        return drawn.hits([*words, *self._words.beside], self._words.months)
 
     @cached_property
     def _sample(self) -> _Sample:
-        drawn, needles = self._view.drawn(limits.SAMPLE), self._words.needles
-        having_each = [drawn.having([one]) for one in needles]
-        having_words = drawn.having(needles) if len(needles) != 1 else having_each[0]
-        found = self._words.fitting(having_words)
-        return _Sample(
-            drawn, found, len(having_words) if needles else found, list(map(len, having_each))
-        )
+        drawn = self._view.drawn(limits.SAMPLE)
+        if self._hits(drawn, self._needles) < _FEW_HITS:
+            drawn = self._view.drawn(limits.SAMPLE, more=True)
+        found = self._hits(drawn, self._needles)
+        having_each = [drawn.hits([one]) for one in self._needles]
+        having_words = drawn.hits(self._needles) if self._needles else found
+        return _Sample(drawn, found, having_words, having_each)
 
 
 def planned(view: KnownWords, sql: str, value: str) -> int:

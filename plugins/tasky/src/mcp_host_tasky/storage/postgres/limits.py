@@ -10,12 +10,11 @@ TEXTS = 1_000
 """So many texts are looked at for that."""
 LOOKED_AT = 20_000
 """So many entries of an index are met on a walk for that."""
-SAMPLE = 1_000
-"""So many texts are read to learn how many tasks have the words."""
-LARGER_SAMPLE = 2_000
-"""So many more where that leaves in doubt that more than are counted have them."""
+SAMPLE = 500
+"""So many texts are drawn to learn how many tasks have the words, and for later searches more."""
 LIKELY = 23_000
-"""It is looked for only where the sample speaks of more than so many."""
+"""More texts are drawn to prove that more than are counted have the words, where those that were
+drawn speak of more than so many."""
 SURE = 12_500
 """More than are counted have a word of which the database's statistics say more than so many; of
 fewer all are listed where nothing else is wanted."""
@@ -41,8 +40,8 @@ SOON_TOLD = 22_000
 than are counted have the words, where it tells that in this time."""
 FOR_TOTAL = 4
 """Among so many times fewer a total is counted that no page comes with."""
-NARROW = 4_000
-"""Up to so many texts are looked at for what their index does not soon tell."""
+NARROW = 8_000
+"""Up to so many texts are read for words that the index is not asked for."""
 TEXT_TAKES = 4.5
 """So long takes a text that is looked up."""
 STEP_TAKES = 0.3

@@ -40,25 +40,18 @@ class Listing:
     """The tasks with the words and tags of a search, and pages of those among them that fulfil its
     other conditions."""
 
-    def __init__(
-        self, view: View, wanted: Wanted, read: str, asked: str, found_by: str | None
-    ) -> None:
-        """`read` is the text search for texts that are read, `asked` the same for the index.
-        `found_by` is one that few tasks fulfil, which the index is asked for instead: their texts
-        are read for the rest."""
+    def __init__(self, view: View, wanted: Wanted, read: str, asked: str, *, is_all: bool) -> None:
+        """`read` is the text search for texts that are read, `asked` that for the index; `is_all`
+        says that the index is asked for all of it, else the texts that it finds are read."""
         self._view = view
         self._read = read
         self._asked = asked
-        self._found_by = found_by
+        self._is_all = is_all
         self._beside = beside_words(wanted)
         self.total: int | None = None
         """How many match in all, where they were listed already for what else was asked."""
         self._surpassed = 0
         """A list of up to so many was made in vain."""
-
-    @property
-    def is_narrowed(self) -> bool:
-        return self._found_by is not None
 
     def fits(self, table: str) -> tuple[str, list[Any]]:
         """Return the condition that a task of a table matches, which is looked up by its number."""
@@ -93,11 +86,11 @@ class Listing:
         return found.numbers
 
     def _listed(self) -> tuple[str, list[Any]]:
-        if self._found_by is not None:
-            sql = f"{_ROW.format(f'{self._beside} AND {HAS_WORDS}')} WHERE {HAS_WORDS}"
-            return sql, [*self._beside.values, self._read, self._found_by]
-        sql = f"{_ROW.format(self._beside)} WHERE {HAS_WORDS}"
-        return sql, [*self._beside.values, self._asked]
+        if self._is_all:
+            sql = f"{_ROW.format(self._beside)} WHERE {HAS_WORDS}"
+            return sql, [*self._beside.values, self._asked]
+        sql = f"{_ROW.format(f'{self._beside} AND {HAS_WORDS}')} WHERE {HAS_WORDS}"
+        return sql, [*self._beside.values, self._read, self._asked]
 
     def _some(self, numbers: Collection[int]) -> tuple[str, list[Any]]:
         row = _ROW.format(f"{HAS_WORDS} AND {self._beside}")

@@ -86,9 +86,8 @@ class Searching:
 
     @cached_property
     def _listing(self) -> Listing:
-        words, frequency = self._words, self._frequency
-        found_by = words.narrow if frequency.narrowed <= limits.NARROW else None
-        return Listing(self._view, self._wanted, words.read, frequency.asked, found_by)
+        asked = self._frequency.asked
+        return Listing(self._view, self._wanted, self._words.read, asked.query, is_all=asked.is_all)
 
     def _listed(self, after: str, limit: int) -> First | None:
         """Return the first of a list of all that have the words, or of few that another condition
@@ -120,10 +119,7 @@ class Searching:
     @cached_property
     def _list_takes(self) -> float:
         """About how long a list of all that have the words takes."""
-        listed = limits.ENTRY_TAKES * self._frequency.expected
-        if self._listing.is_narrowed:
-            return limits.LIST_TAKES + limits.TEXT_TAKES * self._frequency.narrowed + listed
-        return self._frequency.asking_takes + listed
+        return self._frequency.asked.takes + limits.ENTRY_TAKES * self._frequency.expected
 
     def _unblocking_with_words(self, after: tuple[int, str] | None, limit: int) -> list[int]:
         listing = self._listing

@@ -5,7 +5,7 @@ from functools import cached_property
 from typing import Any, Protocol
 
 from ...model import SHORTEST_PREFIX, Status, Wanted
-from ..sql import Drawn, has_all, needle, status_word, tag_word, whole
+from ..sql import needle, status_word, tag_word, whole
 from . import limits
 from .lexemes import LONGEST_WORD, months_lexemes
 
@@ -70,26 +70,17 @@ class TextQuery:
         """The words for which too many known ones begin so to be spelt out."""
         return [word for word, known in self._known.items() if known is None]
 
-    def asked(self, begun: Collection[str]) -> str:
-        """Return what is wanted, as the index is asked for it: for these words it collects all
-        tasks of all words that begin so, whatever else is wanted; the others are spelt out."""
-        left = {word: None if word in begun else spelt for word, spelt in self._known.items()}
-        return self._joined(left)
+    def asked(self, begun: Collection[str], left_out: Collection[str] = ()) -> str:
+        """Return what is wanted but for some words, as the index is asked for it: for those of
+        `begun` it collects all tasks of all words that begin so, whatever else is wanted; the
+        others are spelt out."""
+        known = {word: None if word in begun else spelt for word, spelt in self._known.items()}
+        return self._joined(known, [word for word in self._wanted.words if word not in left_out])
 
     @property
-    def _others(self) -> list[str]:
-        """The words but the beginnings that are not spelt out."""
-        return [word for word in self._wanted.words if word not in self.many]
-
-    @property
-    def narrow(self) -> str | None:
-        """A text search for all but the beginnings that are not spelt out; None where there are
-        none of these, or nothing else is wanted but a status."""
-        return self._joined(self._known, self._others) if self._is_narrowed else None
-
-    @property
-    def _is_narrowed(self) -> bool:
-        return bool(self.many) and bool(self._others or self._months or self._wanted.tags)
+    def has_others(self) -> bool:
+        """Whether something else is wanted than words and a status, which very many tasks have."""
+        return bool(self._months or self._wanted.tags)
 
     @property
     def is_spelt_out(self) -> bool:
@@ -101,24 +92,20 @@ class TextQuery:
         """Return a text search for the words alone; for all that is wanted where there are none."""
         return " & ".join(self._each(self._known, self._wanted.words)) or self.text
 
+    def needles(self, words: Collection[str]) -> list[str]:
+        """Return what stands in a text with some of the words, for each of them."""
+        return [needle(word[:LONGEST_WORD]) for word in words]
+
     @cached_property
-    def needles(self) -> list[str]:
-        """What stands in a text with the words, for each of them."""
-        return [needle(word[:LONGEST_WORD]) for word in self._wanted.words]
+    def beside(self) -> list[str]:
+        """What stands in a text besides words."""
+        lexemes = [*map(status_word, self.statuses), *map(tag_word, self._wanted.tags)]
+        return list(map(whole, lexemes))
 
-    def narrowing(self, texts: Drawn) -> int:
-        """Return how many of some texts `narrow` finds."""
-        return self.fitting(texts.having([needle(word[:LONGEST_WORD]) for word in self._others]))
-
-    def fitting(self, texts: Sequence[str]) -> int:
-        """Return how many of some texts have what is wanted besides words."""
-        beside = [whole(status_word(status)) for status in self.statuses]
-        beside += [whole(tag_word(tag)) for tag in self._wanted.tags]
-        months = list(map(whole, self._months))
-        return sum(
-            has_all(text, beside) and (not months or any(month in text for month in months))
-            for text in texts
-        )
+    @cached_property
+    def months(self) -> list[str]:
+        """One of these stands in a text, if there are any."""
+        return list(map(whole, self._months))
 
     def of_some(self) -> str | None:
         """Return a text search that finds some of the matches: for a beginning that too many words

@@ -3,7 +3,7 @@
 from .counters import miscounted
 from .damage import damaged_rows, told_misplaced
 from .drawing import Drawings, Drawn, drawn
-from .needles import fits, has_all, needle, says, whole
+from .needles import fits, needle, says, whole
 from .rows import SUMMARY, summary_of
 from .tables import STEPS, TABLES, VERSION, steps_from
 from .view import EXPANSIONS, LAST_EVENT, LAST_NUMBER, SqlView, task_settings
@@ -39,7 +39,6 @@ __all__ = [
     "damaged_rows",
     "drawn",
     "fits",
-    "has_all",
     "indexed",
     "miscounted",
     "needle",

@@ -5,15 +5,18 @@ What was written together is about the same things, so they come from everywhere
 
 import math
 import random
-from collections.abc import Collection, Sequence
+from array import array
+from bisect import bisect_left
+from collections.abc import Collection, Iterable, Sequence
 from functools import cache
 from typing import NamedTuple, Protocol
 
 from ...model import Status
-from .needles import has_all
 
 _CHANGED = 100
 """Texts are drawn anew once one task in so many may have changed."""
+_MOST_PARTS = 6
+_LAST = "\U0010ffff"
 
 
 class View(Protocol):
@@ -28,25 +31,85 @@ class View(Protocol):
     def texts(self, numbers: Collection[int]) -> dict[int, str]: ...
 
 
-class Drawn(NamedTuple):
-    """Texts that were drawn, each between spaces, and the plan's last event then."""
+class Part:
+    """An index of some texts: which of them have each word, or one that begins so.
 
-    texts: list[str]
+    Invariants: `_words` are in order; the texts with the word at a place of it are those from
+    `_starts` at that place on, up to the next.
+    """
+
+    def __init__(self, texts: Iterable[str]) -> None:
+        having: dict[str, list[int]] = {}
+        self.size = 0
+        for text in texts:
+            for word in set(text.split()):
+                having.setdefault(word, []).append(self.size)
+            self.size += 1
+        self._words = sorted(having)
+        self._starts = array("I", [0])
+        self._texts = array("H")
+        for word in self._words:
+            self._texts.extend(having[word])
+            self._starts.append(len(self._texts))
+
+    def having(self, needle: str) -> set[int]:
+        """Return which texts have what is looked for."""
+        first, last = self._range(needle)
+        return set(self._texts[self._starts[first] : self._starts[last]])
+
+    def beginning(self, needle: str) -> list[tuple[int, str]]:
+        """Return the words that begin so, each with how many texts have it."""
+        first, last = self._range(needle)
+        starts = self._starts
+        return [(starts[at + 1] - starts[at], self._words[at]) for at in range(first, last)]
+
+    def _range(self, needle: str) -> tuple[int, int]:
+        word = needle[1:].rstrip(" ")
+        end = f"{word}{'' if needle.endswith(' ') else _LAST}"
+        first = bisect_left(self._words, word)
+        if end == word:
+            return first, first + (self._words[first : first + 1] == [word])
+        return first, bisect_left(self._words, end, first)
+
+
+class Drawn(NamedTuple):
+    """Texts that were drawn, and the plan's last event then. Needles are those of `needles`."""
+
+    parts: tuple[Part, ...]
     at_event: int
     missed: int = 0
     """At most so many tasks changed since, or are new."""
 
-    def having(self, needles: Sequence[str]) -> list[str]:
-        """Return the texts that have all of them."""
-        return [text for text in self.texts if has_all(text, needles)]
+    @property
+    def size(self) -> int:
+        """How many texts were drawn."""
+        return sum(part.size for part in self.parts)
 
-    def and_more(self, others: "Drawn") -> "Drawn":
-        """Return these and others that were drawn as well."""
-        return Drawn(self.texts + others.texts, self.at_event, max(self.missed, others.missed))
+    def hits(self, needles: Sequence[str], one_of: Sequence[str] = ()) -> int:
+        """Return how many have all the needles, and one of the others if there are any."""
+        return sum(self._hits(part, needles, one_of) for part in self.parts)
+
+    def most_frequent(self, needle: str, most: int) -> tuple[list[str], int]:
+        """Return the most frequent words that begin so, and how often such words were met."""
+        met: dict[str, int] = {}
+        for part in self.parts:
+            for count, word in part.beginning(needle):
+                met[word] = met.get(word, 0) + count
+        often = sorted(met, key=lambda word: (-met[word], word))
+        return often[:most], sum(met.values())
 
     def are_surely_more(self, hits: int, than: int, among: int) -> bool:
-        """Whether more than so many tasks, among all of a plan, are like so many of these."""
-        return are_surely_more(hits, len(self.texts), than + self.missed, among)
+        """Whether more than so many tasks, among all of a plan, are like so many of these: if only
+        so many were, chance would draw more once in a million searches."""
+        usual = self.size * (than + self.missed) / max(1, among)
+        return hits > usual + 5 * math.sqrt(usual) + 3
+
+    @staticmethod
+    def _hits(part: Part, needles: Sequence[str], one_of: Sequence[str]) -> int:
+        found = [part.having(needle) for needle in needles]
+        if one_of:
+            found.append(set().union(*(part.having(needle) for needle in one_of)))
+        return len(set.intersection(*found)) if found else part.size
 
 
 class Drawings:
@@ -56,33 +119,31 @@ class Drawings:
     def __init__(self) -> None:
         self._kept: dict[int, Drawn] = {}
 
-    def of(self, view: View, count: int) -> Drawn:
-        """Return about so many texts from all over the plan, of now or of some changes ago."""
+    def of(self, view: View, count: int, *, more: bool) -> Drawn:
+        """Return texts from all over the plan, of now or of some changes ago: about so many, or as
+        many as were drawn for others; with `more`, so many more, up to six times as many."""
         event = view.last_event()
         kept = self._kept.get(count)
-        if kept and 0 <= event - kept.at_event <= view.counted(None) // _CHANGED:
-            return kept._replace(missed=event - kept.at_event)
-        found = view.texts(drawn(view.last_number(), count))
-        made = Drawn([f" {text} " for text in found.values()], event)
+        if kept and not 0 <= event - kept.at_event <= view.counted(None) // _CHANGED:
+            kept = None
+        parts = kept.parts if kept else ()
+        if not parts or (more and len(parts) < _MOST_PARTS):
+            numbers = drawn(view.last_number(), count, len(parts))
+            parts += (Part(view.texts(numbers).values()),)
+        made = Drawn(parts, kept.at_event if kept else event)
         self._kept[count] = made
-        return made
+        return made._replace(missed=event - made.at_event)
 
 
-def drawn(last_number: int, count: int) -> set[int]:
-    """Return the numbers of about so many tasks, up to the last; some of these may be gone."""
-    return {1 + int(place * last_number) for place in _places(count)}
+def drawn(last_number: int, count: int, part: int = 0) -> set[int]:
+    """Return the numbers of about so many tasks, up to the last; some of these may be gone. Other
+    parts are of others, mostly."""
+    return {1 + int(place * last_number) for place in _places(count, part)}
 
 
 @cache
-def _places(count: int) -> list[float]:
-    """Return so many places between 0 and 1, one drawn by chance from each of as many parts. They
+def _places(count: int, part: int) -> list[float]:
+    """Return so many places between 0 and 1, one drawn by chance from each of as many pieces. They
     are always the same, so that what stands there is soon found again."""
-    chance = random.Random(count)  # noqa: S311  nothing is to be kept secret
-    return [(part + chance.random()) / count for part in range(count)]
-
-
-def are_surely_more(hits: int, looked_at: int, than: int, among: int) -> bool:
-    """Whether more than so many tasks, among all of a plan, are like those hit among the drawn ones
-    that were looked at: if only so many were, chance would draw more once in a million searches."""
-    usual = looked_at * than / max(1, among)
-    return hits > usual + 5 * math.sqrt(usual) + 3
+    chance = random.Random(f"{count} {part}")  # noqa: S311  nothing is to be kept secret
+    return [(piece + chance.random()) / count for piece in range(count)]

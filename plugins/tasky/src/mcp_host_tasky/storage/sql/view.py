@@ -121,9 +121,10 @@ class SqlView:
         of words has."""
         raise NotImplementedError
 
-    def drawn(self, count: int) -> Drawn:
-        """Return the texts of about so many tasks, drawn from all over the plan."""
-        return self._drawings.of(self, count)
+    def drawn(self, count: int, *, more: bool = False) -> Drawn:
+        """Return the texts of about so many tasks or more, drawn from all over the plan; with
+        `more`, of so many more than were drawn yet."""
+        return self._drawings.of(self, count, more=more)
 
     # Reading
 

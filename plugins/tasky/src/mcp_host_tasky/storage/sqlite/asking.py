@@ -7,10 +7,10 @@ from dataclasses import replace
 from typing import Any, NamedTuple, Protocol
 
 from ...model import SHORTEST_PREFIX, Status, Wanted
-from ..sql import Drawn, has_all, needle, status_word, tag_word, whole
+from ..sql import Drawn, needle, status_word, tag_word, whole
 from . import begun
 from .begun import one_of
-from .texts import beginning_word, needles
+from .texts import BEGINNINGS, beginning_word, needles
 
 SPELT = 400
 """Up to so many words that begin alike are spelt out to look for what is new: FTS5 passes what is
@@ -61,7 +61,7 @@ class Asked(NamedTuple):
 
     def expected(self, hits: int, among: int) -> int:
         """Return about how many of all tasks so many of the drawn texts stand for."""
-        return hits * among // max(1, len(self.drawn.texts)) if self.drawn else 0
+        return hits * among // max(1, self.drawn.size) if self.drawn else 0
 
 
 def first_of_new(view: View, wanted: Wanted, most: int) -> int:
@@ -110,20 +110,19 @@ def asked(view: View, wanted: Wanted, *, is_new: bool = False) -> Asked | None:
     others = tuple(word for word in wanted.words if word not in begin)
     beside = [whole(status_word(status)) for status in statuses]
     beside += needles(replace(wanted, words=others))
-    having = drawn.drawn.having(beside)
-    beginnings = list(map(needle, begin))
-    hits = sum(has_all(text, beginnings) for text in having)
+    every, texts = [*beside, *map(needle, begin)], drawn.drawn
+    if texts.hits(every) < begun.FEW_HITS:
+        texts = view.drawn(begun.DRAWN, more=True)
+    hits, hits_without = texts.hits(every), texts.hits(beside)
     often_too = " AND ".join([*plain, *frequent])
-    return Asked(
-        exact, lists, often_too, without, merged, drawn.drawn, hits, hits_without=len(having)
-    )
+    return Asked(exact, lists, often_too, without, merged, texts, hits, hits_without)
 
 
 def _spelt(view: View, word: str, most: int | None) -> str | None:
     """Return what finds a word, or the words that begin so; None where they are many."""
     if len(word) < SHORTEST_PREFIX:
         return f'"{word}"'
-    if len(word) == SHORTEST_PREFIX:
+    if len(word) in BEGINNINGS:
         return f'"{beginning_word(word)}"'
     known = view.known(word, most)
     if known is None:

@@ -1,6 +1,5 @@
 """Which of the words that begin alike are frequent."""
 
-from collections import Counter
 from collections.abc import Sequence
 from functools import cached_property
 from typing import Protocol
@@ -11,7 +10,9 @@ from ..sql import Drawn, needle
 DRAWN = 300
 """So many texts tell which words are frequent: few enough to be read in some milliseconds."""
 FEW_DRAWN = 3
-"""Words that no more of these have stand in about one text of a hundred."""
+"""Words that no more of so many have stand in about one text of a hundred."""
+FEW_HITS = 10
+"""Where fewer of the texts have what is wanted, more are drawn for the searches to come."""
 OFTEN = 8
 """So many of the most frequent words stand for all that begin so: of more FTS5 unites the lists in
 more time than it takes to meet what has others."""
@@ -22,7 +23,7 @@ class View(Protocol):
 
     def counted(self, status: Status | None) -> int: ...
 
-    def drawn(self, count: int) -> Drawn: ...
+    def drawn(self, count: int, *, more: bool = False) -> Drawn: ...
 
 
 class Begun:
@@ -40,12 +41,10 @@ class Begun:
     def most_frequent(self, word: str) -> tuple[str | None, int]:
         """Return what finds the most frequent words that begin so, and how many entries the lists
         of all have, about; None for words that few texts have."""
-        having = self.drawn.having([needle(word)])
-        met = Counter(one for text in having for one in text.split() if one.startswith(word))
-        if met.total() <= FEW_DRAWN:
+        often, met = self.drawn.most_frequent(needle(word), OFTEN)
+        if met * DRAWN <= FEW_DRAWN * self.drawn.size:
             return None, 0
-        often = [one for one, _ in met.most_common(OFTEN)]
-        return one_of(often), met.total() * self._view.counted(None) // len(self.drawn.texts)
+        return one_of(often), met * self._view.counted(None) // self.drawn.size
 
 
 def one_of(words: Sequence[str]) -> str:

@@ -13,16 +13,17 @@ from ..readiness import hold_up_all
 from ..sql import STEPS, TABLES, VERSION, steps_from
 from ..upgrade import Backup, refuse_foreign, upgrade_sqlite
 from .connecting import begin, connect
-from .texts import told
+from .texts import told_anew
 from .trouble import explained
 from .view import PLACED, SqliteView
 
-# `occurrences` is read by earlier versions of this format alone, which may share the file.
+_VERSION = VERSION + 1
+"""The format of this database's tables, which changed once more than those of both: up to
+`VERSION`, texts had the beginnings of words of three letters, and not those of four."""
 _WORDS = """
 CREATE TABLE texts (number INTEGER PRIMARY KEY, folded TEXT NOT NULL);
 CREATE VIRTUAL TABLE words USING fts5 (folded, content = 'texts', content_rowid = 'number',
     tokenize = 'ascii', detail = none, columnsize = 0);
-CREATE VIRTUAL TABLE occurrences USING fts5vocab (words, row);
 INSERT INTO words (words, rank) VALUES ('automerge', 0), ('crisismerge', 64);
 """
 # Tags are words of the index. What else a search asks of a task stands in narrow rows, by number.
@@ -42,12 +43,14 @@ CREATE TRIGGER tasks_moved AFTER UPDATE OF {_PLACED} ON tasks BEGIN
 CREATE TRIGGER tasks_deleted AFTER DELETE ON tasks BEGIN
     DELETE FROM places WHERE number = old.number; END;
 """
-# Before format 5 the index of words had texts of its own, before format 6 texts had words alone.
+# Before format 5 the index of words had texts of its own, before format 6 texts had words alone. To
+# earlier versions of format 6 another table told how frequent words are.
 _OLD_WORDS = """
 CREATE TABLE kept AS SELECT rowid AS number, folded FROM words;
 DROP TABLE words;
 """
 _OLD_TEXTS = """
+DROP TABLE IF EXISTS occurrences;
 DROP TABLE words;
 ALTER TABLE texts RENAME TO kept;
 """
@@ -82,11 +85,11 @@ def make(path: Path) -> None:
 def prepare(connection: sqlite3.Connection, path: Path) -> None:
     """Bring the tables to the newest format; `UnavailableError` where the file has a newer one."""
     version = connection.execute("PRAGMA user_version").fetchone()[0]
-    if version == VERSION:
+    if version == _VERSION:
         return
-    if version > VERSION:
+    if version > _VERSION:
         raise UnavailableError(
-            f"{path} was written by a newer Tasky (format {version}; this one reads {VERSION}).",
+            f"{path} was written by a newer Tasky (format {version}; this one reads {_VERSION}).",
             reason="newer_store",
             suggestions=["Upgrade mcp-host-tasky."],
         )
@@ -96,12 +99,12 @@ def prepare(connection: sqlite3.Connection, path: Path) -> None:
     try:
         # Another process may have made or upgraded it while this one waited.
         found = connection.execute("PRAGMA user_version").fetchone()[0]
-        if found in STEPS:
+        if found in (*STEPS, VERSION):
             Backup(path, str(found)).copy_database()
             _upgrade(connection, found)
-        elif found < VERSION:
+        elif found < _VERSION:
             upgrade_sqlite(connection, path, _statements(_SCHEMA), SqliteView(connection))
-        connection.execute(f"PRAGMA user_version = {VERSION}")
+        connection.execute(f"PRAGMA user_version = {_VERSION}")
         connection.commit()
     finally:
         connection.rollback()
@@ -121,14 +124,16 @@ def _write_ahead(connection: sqlite3.Connection, path: Path) -> None:
 def _upgrade(connection: sqlite3.Connection, version: int) -> None:
     """Bring the tables of an earlier format to the newest one."""
     words = (_OLD_WORDS if version < 5 else _OLD_TEXTS) + _WORDS
-    for statement in _statements(steps_from(version).format(text="TEXT") + _PLACES + words):
+    if version < VERSION:
+        words = steps_from(version).format(text="TEXT") + _PLACES + words
+    for statement in _statements(words):
         connection.execute(statement)
     kept = connection.execute(
         "SELECT number, folded, tags FROM kept JOIN tasks USING (number) ORDER BY number"
     )
     connection.executemany(
         "INSERT INTO texts VALUES (?, ?)",
-        ((number, told(folded.split(), json.loads(tags))) for number, folded, tags in kept),
+        ((number, told_anew(folded, json.loads(tags))) for number, folded, tags in kept),
     )
     connection.execute("DROP TABLE kept")
     connection.execute("INSERT INTO words (words) VALUES ('rebuild')")

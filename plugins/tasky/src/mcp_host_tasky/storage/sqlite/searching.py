@@ -50,8 +50,8 @@ MET = 40_000
 """So many entries of the index in list order are met to count those of a status that match."""
 READ_AT_ONCE = 100
 READ = 4_000
-"""After so many texts in vain all that have the words are gathered; of those no more are read. It is
-no less than `FEW`."""
+"""After so many texts in vain all that have the words are gathered; of those no more are read. No
+less than `FEW`."""
 
 
 class View(asking.View, Protocol):

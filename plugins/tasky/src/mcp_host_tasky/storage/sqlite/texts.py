@@ -2,7 +2,8 @@
 
 Tags and beginnings are words of the index as well, each behind a sign that no word of a text has.
 So the index itself finds what has words and tags, which is sooner done than to compare two lists
-of tasks, and a beginning of three letters is one list, even where thousands of words begin so.
+of tasks, and a beginning of three or four letters is one list, even where thousands of words begin
+so. What people search for has mostly four letters, and such words begin others.
 """
 
 from collections.abc import Collection, Iterable, Sequence
@@ -11,6 +12,8 @@ from typing import NamedTuple
 from ...model import SHORTEST_PREFIX, Task, Wanted
 from ..sql import STATUS_SIGN, TAG_SIGN, indexed, needle, reworded, tag_word, whole
 
+BEGINNINGS = (SHORTEST_PREFIX, SHORTEST_PREFIX + 1)
+"""So many letters a beginning has that is a word of the index."""
 _BEGINNING = "¬"
 _MARKED = TAG_SIGN + _BEGINNING + STATUS_SIGN
 
@@ -32,6 +35,11 @@ def text_of(task: Task) -> str:
 def told(words: Sequence[str], tags: Iterable[str]) -> str:
     """Return the text of a task with these words, its status among them, and tags."""
     return " ".join([*words, *map(tag_word, tags), *_begun(words)])
+
+
+def told_anew(text: str, tags: Iterable[str]) -> str:
+    """Return a text of an earlier format as it is told now."""
+    return told([word for word in text.split() if word[0] not in TAG_SIGN + _BEGINNING], tags)
 
 
 def retold(old: Task, new: Task, text: str) -> Retold:
@@ -76,7 +84,8 @@ def plain(words: Iterable[str]) -> list[str]:
 
 
 def beginning_word(beginning: str) -> str:
-    """Return a beginning of three letters as a word, which every text with such a word has."""
+    """Return a beginning of three or four letters as a word that every text with a word has which
+    begins so."""
     return _BEGINNING + beginning
 
 
@@ -88,8 +97,9 @@ def needles(wanted: Wanted) -> list[str]:
 def _begun(words: Iterable[str]) -> dict[str, None]:
     """Return the beginnings of a text's words, as words; its status and its tags have none."""
     beginnings = dict.fromkeys([word[:SHORTEST_PREFIX] for word in words])
+    beginnings |= dict.fromkeys([word[: SHORTEST_PREFIX + 1] for word in words])
     return {
         beginning_word(one): None
         for one in beginnings
-        if len(one) == SHORTEST_PREFIX and one[0] not in _MARKED
+        if len(one) >= SHORTEST_PREFIX and one[0] not in _MARKED
     }
