@@ -12,6 +12,7 @@ is measured on a copy, so that a plan holds only what Tasky wrote.
 """
 
 import argparse
+import itertools
 import json
 import os
 import random
@@ -50,6 +51,7 @@ GOALS = {
     "create 50": 25,
     "edit 50": 25,
     "edit 50, their tags": 25,
+    "complete 50": 25,
     "move a tree of 400 levels": 10,
     "search, rare word": 50,
     "search, one common word": 50,
@@ -241,10 +243,29 @@ class _Calls:
             lambda: {"operations": [self._edit(one) for one in self._some(50)]},
         )
         self._time("edit 50, their tags", "edit_tasks", self._tag_edits)
+        pending = self._pending(self._rounds + 1)
+        self._time("complete 50", "edit_tasks", lambda: {"operations": next(pending)})
         self._time("move a tree of 400 levels", "edit_tasks", self._moves(400))
         self._time("claim", "edit_tasks", self._claim)
         following = {"action": "next", "lease_seconds": 1}
         self._time("next", "edit_tasks", lambda: {"operations": [following]})
+
+    def _pending(self, bulks: int) -> Iterator[list[dict[str, Any]]]:
+        """Give what completes 50 tasks after another, which searches showed, in any order; in a
+        small plan, where no more are pending, what opens them again."""
+        ids: list[str] = []
+        cursor = None
+        while len(ids) < 50 * bulks:
+            wanted = {"status": "pending", "limit": 200, "cursor": cursor}
+            page = self._call("search_tasks", wanted)[0]["structuredContent"]
+            ids += [row["task_id"] for row in page["result"]]
+            cursor = page.get("next_cursor")
+            if cursor is None:
+                break
+        self._random.shuffle(ids)
+        for action in itertools.cycle(("complete", "reopen")):
+            for start in range(0, len(ids) - 49, 50):
+                yield [{"action": action, "task_id": one} for one in ids[start : start + 50]]
 
     def _tag_edits(self) -> dict[str, Any]:
         tags = {"add_tags": [self._word()], "remove_tags": [f"t{self._random.randrange(20)}"]}
@@ -281,7 +302,8 @@ class _Calls:
         return {"name": f"update server {self._word()}", "details": self._word(), "priority": 2}
 
     def _some(self, count: int) -> list[str]:
-        return self._random.sample(self._ids, count)
+        """Return beginnings of ids, which one task alone has, as rows of a search show them."""
+        return [one[:13] for one in self._random.sample(self._ids, count)]
 
     def _word(self) -> str:
         return _word(self._random)

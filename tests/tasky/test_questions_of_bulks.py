@@ -76,6 +76,11 @@ EDITS: dict[str, Callable[[list[str]], list[dict[str, Any]]]] = {
     "claim": _acts("claim"),
     "delete": _acts("delete"),
 }
+SAID: dict[str, Callable[[str], str]] = {
+    "whole ids": str,
+    "beginnings of ids": lambda task_id: task_id[:8],
+    "ids in capitals, without hyphens": lambda task_id: task_id.replace("-", "").upper(),
+}
 UNDONE = [name for name in EDITS if name != "claim"]
 
 
@@ -114,8 +119,11 @@ def few_and_many(store: CountedStore, ask: Callable[[int], object]) -> tuple[lis
     return found[0], found[1]
 
 
-def test_new_tasks_with_relations_are_asked_for_together(tasks: Tasks, store: CountedStore) -> None:
-    ids = made(tasks)
+@pytest.mark.parametrize("say", SAID.values(), ids=SAID)
+def test_new_tasks_with_relations_are_asked_for_together(
+    tasks: Tasks, store: CountedStore, say: Callable[[str], str]
+) -> None:
+    ids = [say(one) for one in made(tasks)]
 
     def create(count: int) -> None:
         items = [
@@ -129,11 +137,15 @@ def test_new_tasks_with_relations_are_asked_for_together(tasks: Tasks, store: Co
     assert len(many) == len(few)
 
 
+@pytest.mark.parametrize("say", SAID.values(), ids=SAID)
 @pytest.mark.parametrize("edit", EDITS.values(), ids=EDITS)
 def test_edits_of_many_tasks_ask_for_them_together(
-    tasks: Tasks, store: CountedStore, edit: Callable[[list[str]], list[dict[str, Any]]]
+    tasks: Tasks,
+    store: CountedStore,
+    edit: Callable[[list[str]], list[dict[str, Any]]],
+    say: Callable[[str], str],
 ) -> None:
-    ids = made(tasks)
+    ids = [say(one) for one in made(tasks)]
     operations = edit(ids)
 
     def work(count: int) -> None:
@@ -144,6 +156,21 @@ def test_edits_of_many_tasks_ask_for_them_together(
 
     # A walk to where a circle could be may take a step more.
     assert len(many) <= len(few) + 2
+
+
+@pytest.mark.parametrize("say", SAID.values(), ids=SAID)
+def test_tasks_that_are_got_are_asked_for_together(
+    tasks: Tasks, store: CountedStore, say: Callable[[str], str]
+) -> None:
+    ids = made(tasks)
+
+    def get(count: int) -> None:
+        found = tasks.get([say(one) for one in ids[:count]])
+        assert [view["task_id"] for view in found] == ids[:count]
+
+    few, many = few_and_many(store, get)
+
+    assert len(many) == len(few)
 
 
 @pytest.mark.parametrize("edit", [EDITS[name] for name in UNDONE], ids=UNDONE)

@@ -8,7 +8,6 @@ from ..errors import InvalidError
 from ..model import NO_DETAILS, Task
 from . import inputs
 from .draft import Draft
-from .ids import is_whole
 from .inputs import NewTask
 from .write import Work
 
@@ -23,8 +22,7 @@ def create(work: Work, items: Sequence[object]) -> None:
             specs[index] = inputs.read_new_task(item)
     ids = {index: str(work.new_id()) for index in range(len(items))}
     refs = _refs(work, specs, ids)
-    named = {one for spec in specs.values() for one in _named(spec)}
-    work.draft.load(one for one in named if one not in refs and is_whole(one))
+    work.draft.learn_ids({one for spec in specs.values() for one in _named(spec)} - refs.keys())
     made: dict[int, Task] = {}
     for index, spec in specs.items():
         with work.item(index):

@@ -9,7 +9,7 @@ from ..model import Change, Claim, Event, Members, Note, Summary, Task, Wanted
 from ..storage import Changes, Reading
 from .content import CONTENT, IDENTITY, difference, json_of
 from .draft_relations import DraftRelations
-from .ids import resolve, unknown
+from .ids import resolve, unknown, whole_ids
 from .requests import Actor
 
 _LOOKED_BACK = 1_000
@@ -30,7 +30,8 @@ class Draft:
 
     Invariants: `_before` and `_now` have the same tasks, as the reading has them and as they would
     be; `changes` is the difference. The ids of `_events` follow each other from `_first_event` on,
-    and `_recorded` has the last of each task and operation. Nothing is written here.
+    and `_recorded` has the last of each task and operation. `_ids` are the full ids of what was
+    said, in the reading. Nothing is written here.
     """
 
     def __init__(self, reading: Reading) -> None:
@@ -38,6 +39,7 @@ class Draft:
         self._before: dict[str, Task | None] = {}
         self._now: dict[str, Task | None] = {}
         self._relations = DraftRelations(reading, self._before, self._now, self.load)
+        self._ids: dict[str, str] = {}
         self._events: list[Event] = []
         self._recorded: dict[tuple[str, int], Event] = {}
         self._undone: dict[int, int] = {}
@@ -59,6 +61,15 @@ class Draft:
 
     # Finding
 
+    def learn_ids(self, said: Iterable[str]) -> None:
+        """Ask at once which tasks are meant by ids and beginnings of ids, and fetch these."""
+        self._ids.update(whole_ids(self.reading, (one for one in said if one not in self._ids)))
+        self.load(self._ids.values())
+
+    def whole_id(self, said: str) -> str | None:
+        """Return the full id that is meant, if that was learnt."""
+        return self._ids.get(said)
+
     def load(self, ids: Iterable[str]) -> None:
         """Fetch tasks that will be asked for, all at once."""
         missing = {task_id for task_id in ids if task_id not in self._now}
@@ -73,8 +84,7 @@ class Draft:
 
     def found(self, said: str, field: str = "task_id") -> Task:
         """Return the task of an id or of a unique beginning of one, given in this field."""
-        task_id = resolve(self.reading, said, field)
-        task = self.task(task_id)
+        task = self.task(self._ids.get(said) or resolve(self.reading, said, field))
         if task is None:
             raise unknown(said, field)
         return task

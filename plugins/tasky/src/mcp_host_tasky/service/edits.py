@@ -8,7 +8,6 @@ from ..model import LIMITS, NO_DETAILS, Note, Status, Task
 from . import claims, completion, inputs, values
 from .creation import related
 from .draft import Draft, Stamp
-from .ids import is_whole
 from .inputs import Operation
 from .plan import clears
 from .undoing import last_change, undo, undo_token_required
@@ -30,11 +29,12 @@ def edit(work: Work, items: Sequence[object]) -> None:
 
 def _foresee(draft: Draft, operations: Sequence[Operation]) -> None:
     """Ask the store at once for the tasks that operations name and for what these are checked by:
-    a question for each takes longer. Ids that are not given in full are asked for later."""
-    named = {one for op in operations for one in (op.task_id, *_related_to(op)) if is_whole(one)}
-    draft.load(named)
+    a question for each takes longer. What is no id, or no task's, is refused later."""
+    draft.learn_ids({one for op in operations for one in (op.task_id, *_related_to(op))})
     told = [
-        (op, task) for op in operations if is_whole(op.task_id) and (task := draft.task(op.task_id))
+        (op, task)
+        for op in operations
+        if (task_id := draft.whole_id(op.task_id)) and (task := draft.task(task_id))
     ]
     related = []
     for op, task in told:
@@ -68,12 +68,13 @@ def _related_to(operation: Operation) -> list[str]:
 
 
 def _as_related(draft: Draft, operation: Operation, task: Task) -> Task:
-    """Return the task with the relations that an operation gives it, as far as it names them by
-    full ids of tasks that are there."""
+    """Return the task with the relations that an operation gives it, as far as it names tasks that
+    are there."""
 
     def there(said: object) -> list[str]:
         named = said if isinstance(said, tuple) else (said,)
-        return [one for one in named if isinstance(one, str) and is_whole(one) and draft.task(one)]
+        whole = [draft.whole_id(one) for one in named if isinstance(one, str)]
+        return [one for one in whole if one and draft.task(one)]
 
     fields = operation.fields
     blockers = there(fields["blockers"]) if "blockers" in fields else task.blockers
@@ -81,7 +82,7 @@ def _as_related(draft: Draft, operation: Operation, task: Task) -> Task:
     parent = there(fields["subtask_of"]) if "subtask_of" in fields else [task.subtask_of]
     return replace(
         task,
-        blockers=tuple(sorted(added - {*operation.remove_blockers})),
+        blockers=tuple(sorted(added - {*there(operation.remove_blockers)})),
         subtask_of=parent[0] if parent else None,
     )
 

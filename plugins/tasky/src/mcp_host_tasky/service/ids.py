@@ -1,7 +1,7 @@
 """Ids as callers give them: whole, or a beginning that only one task has."""
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 
 from ..errors import InvalidError, NotFoundError
 from ..model import LIMITS
@@ -12,17 +12,28 @@ _LENGTH = 36
 _SHOWN_CANDIDATES = 5
 
 
-def is_whole(said: str) -> bool:
-    """Whether what is said can only be the full id of a task, as stores have it."""
-    return len(said) == _LENGTH and bool(_ID.fullmatch(said))
+def whole_ids(reading: Reading, said: Iterable[str]) -> dict[str, str]:
+    """Return the full ids that are meant, as far as there is no doubt, all asked for at once: a
+    question for each takes longer. Of the others `resolve` says what is wrong."""
+    texts = {one: text for one in said if (text := _as_id(one))}
+    short = {text for text in texts.values() if len(text) < _LENGTH}
+    found = reading.whole_ids(short) if short else {}
+    found.update({text: text for text in texts.values() if len(text) == _LENGTH})
+    return {one: found[text] for one, text in texts.items() if text in found}
+
+
+def _as_id(said: str) -> str | None:
+    """Return an id or the beginning of one as stores have it; None where it cannot be one."""
+    text = said.strip().lower()
+    if len(text) == 32 and "-" not in text:
+        text = "-".join((text[:8], text[8:12], text[12:16], text[16:20], text[20:]))
+    return text if _ID.fullmatch(text) else None
 
 
 def resolve(reading: Reading, said: str, field: str = "task_id") -> str:
     """Return the full id that an id or its beginning means; a full id need not exist."""
-    text = said.strip().lower()
-    if len(text) == 32 and "-" not in text:
-        text = "-".join((text[:8], text[8:12], text[12:16], text[16:20], text[20:]))
-    if not _ID.fullmatch(text):
+    text = _as_id(said)
+    if text is None:
         raise InvalidError(
             f"{field} {said[:60]!r} is not an id.",
             reason="invalid_id",

@@ -14,7 +14,7 @@ from ..model import LIMITS, Day, Status, Summary, Task, Wanted, latest_lease, pa
 from ..model.dates import Moment, micros, seconds
 from ..storage import Guard, Reading
 from . import values
-from .ids import resolve, resolve_past, unknown
+from .ids import resolve, resolve_past, unknown, whole_ids
 from .plan import Plan
 from .readiness import LOOKED_AT, Unblocks, ranked, unblocked_by
 from .requests import Caller, Search
@@ -212,9 +212,10 @@ def all_found(reading: Reading, said: Sequence[str]) -> list[Task]:
     """Return the tasks named, each once, or say of all that are wrong what is wrong."""
     failures: dict[int, TaskyError] = {}
     ids: dict[int, str] = {}
+    known = whole_ids(reading, said)
     for index, one in enumerate(said):
         with Collecting(failures, index):
-            ids[index] = resolve(reading, one)
+            ids[index] = known.get(one) or resolve(reading, one)
     found = reading.tasks(list(ids.values()))
     for index, task_id in ids.items():
         if task_id not in found:

@@ -36,6 +36,14 @@ class JsonView:
         known = {event.task_id for event in self.plan.events.values()}
         return sorted(key for key in known if key.startswith(prefix))[:limit]
 
+    def whole_ids(self, beginnings: Collection[str]) -> dict[str, str]:
+        wanted = set(beginnings)
+        lengths = {len(one) for one in wanted}
+        met = [(key[:size], key) for key in self.plan.tasks for size in lengths]
+        found = [(said, key) for said, key in met if said in wanted]
+        times = Counter(said for said, _ in found)
+        return {said: key for said, key in found if times[said] == 1}
+
     def short_ids(self, ids: Collection[str]) -> dict[str, str]:
         found = {task_id: task_id for task_id in ids}
         left = list(found)

@@ -75,6 +75,9 @@ class Reading(Protocol):
     def past_ids_from(self, prefix: str, limit: int) -> list[str]:
         """Ids that begin so, of tasks that events tell of, whether they are still there or not."""
 
+    def whole_ids(self, beginnings: Collection[str]) -> dict[str, str]:
+        """The id of the task that alone begins so, for each beginning that one task alone has."""
+
     def short_ids(self, ids: Collection[str]) -> dict[str, str]:
         """The shortest beginning of each id that no other task has, of 8 characters or more."""
 

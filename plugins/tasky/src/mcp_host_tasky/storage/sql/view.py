@@ -146,6 +146,16 @@ class SqlView:
         )
         return [row[0] for row in found]
 
+    def whole_ids(self, beginnings: Collection[str]) -> dict[str, str]:
+        source, value = self.each(beginnings)
+        same = "tasks WHERE task_id >= one.value AND task_id < one.value || '~'"
+        sql = (
+            f"SELECT one.value, (SELECT min(task_id) FROM {same}), "
+            f"(SELECT max(task_id) FROM {same}) FROM {source}"
+        )
+        found = self.rows(sql, (value,))
+        return {said: first for said, first, last in found if first is not None and first == last}
+
     def short_ids(self, ids: Collection[str]) -> dict[str, str]:
         found: dict[str, str] = {task_id: task_id for task_id in ids}
         left = list(found)
