@@ -30,7 +30,7 @@ demo: setup ## start the host and watch every pack at work
 test: setup compiled ## run the tests
 	$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup -m "not torture and not acceptance"
 
-acceptance: setup compiled ## run the samples of the pages, clean installs and clients of others
+acceptance: setup compiled ## run the samples of the pages, demonstrations, clean installs and clients of others
 	$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup -m "acceptance and not torture"
 
 test-again: setup ## run what failed in the last run once more, alone; it may be three tests at most

@@ -22,6 +22,7 @@ def passes(pack: str, *options: str) -> None:
     assert done.returncode == 0, done.stdout
 
 
+@pytest.mark.acceptance
 @pytest.mark.parametrize("pack", PACKS)
 def test_a_sample_passes_its_own_tests(pack: str) -> None:
     passes(pack, "-k", "not TestContract")

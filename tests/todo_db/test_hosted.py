@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import httpx2
 import pytest
-from agents.mcp import MCPServerStdio
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 from mcp_host.testing import Hosted, hosted, http_server, stdio_client
@@ -228,7 +227,10 @@ async def state(host: Hosted) -> str:
     return str(pack["state"])
 
 
+@pytest.mark.acceptance
 async def test_openais_agents_sdk_can_use_the_server(tmp_path: Path) -> None:
+    from agents.mcp import MCPServerStdio  # which takes two seconds to import
+
     environment = {"DATABASE_URL": f"sqlite:///{tmp_path / 'todo.db'}"}
     parameters: Any = {"command": str(BIN / "todo-db-mcp"), "env": environment}
     async with MCPServerStdio(params=parameters, client_session_timeout_seconds=60) as server:

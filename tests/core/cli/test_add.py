@@ -90,6 +90,7 @@ def machine(make_home: Callable[[], Home]) -> Machine:
     return Machine(make_home())
 
 
+@pytest.mark.acceptance
 def test_a_wheel_is_shown_added_enabled_and_taken_back_with_what_it_brought(
     machine: Machine,
 ) -> None:

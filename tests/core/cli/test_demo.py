@@ -31,6 +31,7 @@ def demo(folder: Path, *words: str, **streams: Any) -> subprocess.CompletedProce
     )
 
 
+@pytest.mark.acceptance
 @pytest.mark.parametrize("pack", DEMONSTRATIONS)
 def test_a_pack_shows_calls_that_succeed_and_one_that_is_refused(pack: str, tmp_path: Path) -> None:
     done = demo(tmp_path, pack)
