@@ -63,7 +63,7 @@ class Draft:
 
     def learn_ids(self, said: Iterable[str]) -> None:
         """Ask at once which tasks are meant by ids and beginnings of ids, and fetch these."""
-        self._ids.update(whole_ids(self.reading, (one for one in said if one not in self._ids)))
+        self._ids.update(whole_ids(self.reading, said))
         self.load(self._ids.values())
 
     def whole_id(self, said: str) -> str | None:

@@ -3,6 +3,7 @@ search: each word is spelt out, is asked for as a beginning, or is left out. Wha
 words is read for these."""
 
 from collections.abc import Collection, Mapping
+from math import inf
 from typing import NamedTuple, Protocol
 
 from . import limits
@@ -58,7 +59,7 @@ def _all_but(left_out: Collection[str], words: TextQuery, known: Known) -> Asked
     if not left_out:
         return Asked(query, takes, is_all=True)
     read = known.having_all(kept)
-    reading = limits.TEXT_TAKES * read if read <= limits.NARROW else float("inf")
+    reading = limits.TEXT_TAKES * read if read <= limits.NARROW else inf
     return Asked(query, takes + reading, is_all=False)
 
 

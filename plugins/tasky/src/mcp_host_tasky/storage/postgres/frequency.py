@@ -5,10 +5,10 @@
 from collections.abc import Collection, Sequence
 from functools import cached_property
 from math import prod
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 from ...model import Status, Wanted
-from ..sql import Drawn, drawn
+from ..sql import Drawing, Drawn, drawn, drawn_for
 from ..store import COUNTED
 from . import limits
 from .asking import Asked, asked, comparing_takes
@@ -18,7 +18,7 @@ from .text_query import KnownWords, TextQuery
 from .walk import CREATED, CREATED_AFTER, DUE, end_of_due
 
 
-class View(KnownWords, Protocol):
+class View(KnownWords, Drawing, Protocol):
     """What this room needs of a view of the store."""
 
     def counted(self, status: Status | None) -> int: ...
@@ -27,25 +27,7 @@ class View(KnownWords, Protocol):
 
     def count(self, matches: str, values: Sequence[Any], most: int = COUNTED) -> int: ...
 
-    def drawn(self, count: int, *, more: bool = False) -> Drawn: ...
 
-
-class _Sample(NamedTuple):
-    """Some drawn texts, how many of them have all that is wanted, how many have the words, and how
-    many have each of the words."""
-
-    drawn: Drawn
-    found: int
-    having_words: int
-    having_each: list[int]
-
-    @property
-    def looked_at(self) -> int:
-        return self.drawn.size
-
-
-_FEW_HITS = 10
-"""Where fewer of the texts have what is wanted, more are drawn for the searches to come."""
 _APART_COUNTS = 3
 """What is reckoned from each condition apart counts as much as a sample that has so many of it."""
 
@@ -66,8 +48,8 @@ class Frequency:
         words takes the database longer."""
         if self.expected <= limits.SURE:
             return False
-        among, found, looked_at = self.among, self._sample.found, self._sample.looked_at
-        if self._sample.drawn.are_surely_more(found, COUNTED, among):
+        among, found, looked_at = self.among, self._found, self._drawn.size
+        if self._drawn.are_surely_more(found, COUNTED, among):
             return True
         if found * among > looked_at * limits.LIKELY:
             more = self._view.drawn(limits.SAMPLE, more=True)
@@ -157,9 +139,11 @@ class Frequency:
         some. Nothing is known where no texts are drawn."""
         if not self._is_sampled:
             return {}
-        stands_for = self.among / max(1, self._sample.looked_at)
-        each = [int(max(1, count) * stands_for) for count in self._sample.having_each]
-        return dict(zip(self._wanted.words, each, strict=True))
+        stands_for = self.among / max(1, self._drawn.size)
+        return {
+            word: int(max(1, self._drawn.hits(self._words.needles([word]))) * stands_for)
+            for word in self._wanted.words
+        }
 
     def least(self, words: Collection[str]) -> int:
         """About how many tasks the index of words compares with all that is wanted: it goes by what
@@ -173,8 +157,8 @@ class Frequency:
     def having_all(self, words: Collection[str]) -> float:
         """About how many tasks have some of the words, and what else the index has. Where no drawn
         text has, there may be some."""
-        found = self._hits(self._sample.drawn, self._words.needles(words))
-        return self.among * max(0.5, found) / max(1, self._sample.looked_at)
+        found = self._hits(self._drawn, self._words.needles(words))
+        return self.among * max(0.5, found) / max(1, self._drawn.size)
 
     @cached_property
     def are_dates_soon_met(self) -> bool:
@@ -206,12 +190,17 @@ class Frequency:
         """Return about which part of the texts has what is wanted, by those that are drawn. Where
         few of these have all of it, it counts as well which part has the words, and how many tasks
         have each of the other things."""
-        found, having_words = self._sample.found, self._sample.having_words
-        looked_at = max(1, self._sample.looked_at)
+        found, looked_at = self._found, max(1, self._drawn.size)
         if self._query == self._words.of_words():
             return found / looked_at
         new = self.new / self.among if self._words.has_months else 1
-        apart = having_words / looked_at * self.tagged_share * self.status_share * new
+        apart = (
+            self._drawn.hits(self._needles)
+            / looked_at
+            * self.tagged_share
+            * self.status_share
+            * new
+        )
         weight = min(looked_at, _APART_COUNTS / apart) if apart else looked_at
         return (found + weight * apart) / (looked_at + weight)
 
@@ -224,14 +213,15 @@ class Frequency:
         return drawn.hits([*words, *self._words.beside], self._words.months)
 
     @cached_property
-    def _sample(self) -> _Sample:
-        drawn = self._view.drawn(limits.SAMPLE)
-        if self._hits(drawn, self._needles) < _FEW_HITS:
-            drawn = self._view.drawn(limits.SAMPLE, more=True)
-        found = self._hits(drawn, self._needles)
-        having_each = [drawn.hits([one]) for one in self._needles]
-        having_words = drawn.hits(self._needles) if self._needles else found
-        return _Sample(drawn, found, having_words, having_each)
+    def _drawn(self) -> Drawn:
+        """The texts that tell."""
+        wanted = [*self._needles, *self._words.beside]
+        return drawn_for(self._view, limits.SAMPLE, wanted, self._words.months)
+
+    @cached_property
+    def _found(self) -> int:
+        """How many of them have what is wanted."""
+        return self._hits(self._drawn, self._needles)
 
 
 def planned(view: KnownWords, sql: str, value: str) -> int:

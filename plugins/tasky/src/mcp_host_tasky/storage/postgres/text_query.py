@@ -35,8 +35,6 @@ class TextQuery:
         self._known: dict[str, list[str] | None] = {}
         self.is_needed = bool(wanted.words) or len(wanted.tags) > 1
         self._months: list[str] = []
-        self.has_months = False
-        """Whether it leaves no more than some months before what is new enough."""
         self.text = self.read = ""
         """What is wanted, with known words spelt out; and the same for texts that are read."""
         if not self.is_needed:
@@ -45,7 +43,6 @@ class TextQuery:
             if len(word) >= SHORTEST_PREFIX:
                 self._known[word] = view.known(word[:LONGEST_WORD])
         self._months = self._new_months()
-        self.has_months = bool(self._months)
         self._begun: dict[str, list[str] | None] = dict.fromkeys(self._known)
         self.text = self._joined(self._known)
         self.read = self._joined(self._begun)
@@ -70,7 +67,12 @@ class TextQuery:
         """The words for which too many known ones begin so to be spelt out."""
         return [word for word, known in self._known.items() if known is None]
 
-    def asked(self, begun: Collection[str], left_out: Collection[str] = ()) -> str:
+    @property
+    def has_months(self) -> bool:
+        """Whether it leaves no more than some months before what is new enough."""
+        return bool(self._months)
+
+    def asked(self, begun: Collection[str], left_out: Collection[str]) -> str:
         """Return what is wanted but for some words, as the index is asked for it: for those of
         `begun` it collects all tasks of all words that begin so, whatever else is wanted; the
         others are spelt out."""
@@ -99,8 +101,7 @@ class TextQuery:
     @cached_property
     def beside(self) -> list[str]:
         """What stands in a text besides words."""
-        lexemes = [*map(status_word, self.statuses), *map(tag_word, self._wanted.tags)]
-        return list(map(whole, lexemes))
+        return list(map(whole, self._lexemes))
 
     @cached_property
     def months(self) -> list[str]:
@@ -117,11 +118,13 @@ class TextQuery:
     def _joined(
         self, known: dict[str, list[str] | None], words: Sequence[str] | None = None
     ) -> str:
-        wanted = self._wanted
-        lexemes = [*map(status_word, self.statuses), *map(tag_word, wanted.tags)]
-        begun = self._each(known, wanted.words if words is None else words)
+        begun = self._each(known, self._wanted.words if words is None else words)
         months = [_one_of(self._months)] if self._months else []
-        return " & ".join([*(f"'{one}'" for one in lexemes), *months, *begun])
+        return " & ".join([*(f"'{one}'" for one in self._lexemes), *months, *begun])
+
+    @cached_property
+    def _lexemes(self) -> list[str]:
+        return [*map(status_word, self.statuses), *map(tag_word, self._wanted.tags)]
 
     def _each(self, known: dict[str, list[str] | None], words: Sequence[str]) -> list[str]:
         return [_beginning(word, known) for word in words]

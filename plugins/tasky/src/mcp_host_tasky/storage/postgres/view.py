@@ -10,7 +10,7 @@ from typing import Any
 
 import psycopg
 
-from ...model import Found, Summary, Task, Wanted
+from ...model import Found, Status, Summary, Task, Wanted
 from ..readiness import IS_PENDING
 from ..sql import Drawings, SqlView, Where, task_settings, told_misplaced
 from ..store import Changes
@@ -48,6 +48,7 @@ class PostgresView(SqlView):
         self._now = now
         self._last_event = last_event
         self._last_number = last_number
+        self._counts: dict[Status, int] | None = None
         self.worded = 0
         """How many tasks got other words here, which the index of words has yet to take in."""
         self._last: tuple[Wanted, Searching] | None = None
@@ -57,11 +58,22 @@ class PostgresView(SqlView):
     def now(self) -> datetime:
         return self._now
 
+    # A search needs these more than once, and each question is a message to the server.
+
     def last_event(self) -> int:
-        return super().last_event() if self._last_event is None else self._last_event
+        if self._last_event is None:
+            self._last_event = super().last_event()
+        return self._last_event
 
     def last_number(self) -> int:
-        return super().last_number() if self._last_number is None else self._last_number
+        if self._last_number is None:
+            self._last_number = super().last_number()
+        return self._last_number
+
+    def counts(self) -> dict[Status, int]:
+        if self._counts is None:
+            self._counts = super().counts()
+        return self._counts
 
     def rows(self, sql: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         return self._connection.execute(_psycopg(sql), values).fetchall()
@@ -114,7 +126,7 @@ class PostgresView(SqlView):
             self.rows_of(f"DELETE FROM {table} USING {source} WHERE {where}", (part,))
 
     def apply(self, changes: Changes) -> None:
-        self._last = self._last_event = self._last_number = None
+        self._last = self._last_event = self._last_number = self._counts = None
         self._tag_counts.clear()
         with _together(self._connection):
             super().apply(changes)

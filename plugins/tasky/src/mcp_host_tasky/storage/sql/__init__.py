@@ -2,7 +2,7 @@
 
 from .counters import miscounted
 from .damage import damaged_rows, told_misplaced
-from .drawing import Drawings, Drawn, drawn
+from .drawing import Drawing, Drawings, Drawn, drawn, drawn_for
 from .needles import fits, needle, says, whole
 from .rows import SUMMARY, summary_of
 from .tables import STEPS, TABLES, VERSION, steps_from
@@ -30,6 +30,7 @@ __all__ = [
     "TABLES",
     "TAG_SIGN",
     "VERSION",
+    "Drawing",
     "Drawings",
     "Drawn",
     "Reworded",
@@ -38,6 +39,7 @@ __all__ = [
     "common_conditions",
     "damaged_rows",
     "drawn",
+    "drawn_for",
     "fits",
     "indexed",
     "miscounted",

@@ -6,7 +6,8 @@ What was written together is about the same things, so they come from everywhere
 import math
 import random
 from array import array
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
+from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from functools import cache
 from typing import NamedTuple, Protocol
@@ -16,6 +17,8 @@ from ...model import Status
 _CHANGED = 100
 """Texts are drawn anew once one task in so many may have changed."""
 _MOST_PARTS = 6
+_FEW_HITS = 10
+"""Where fewer of the texts have what is wanted, more are drawn for the searches to come."""
 _LAST = "\U0010ffff"
 
 
@@ -57,19 +60,18 @@ class Part:
         first, last = self._range(needle)
         return set(self._texts[self._starts[first] : self._starts[last]])
 
-    def beginning(self, needle: str) -> list[tuple[int, str]]:
+    def beginning(self, needle: str) -> dict[str, int]:
         """Return the words that begin so, each with how many texts have it."""
         first, last = self._range(needle)
         starts = self._starts
-        return [(starts[at + 1] - starts[at], self._words[at]) for at in range(first, last)]
+        return {self._words[at]: starts[at + 1] - starts[at] for at in range(first, last)}
 
     def _range(self, needle: str) -> tuple[int, int]:
-        word = needle[1:].rstrip(" ")
-        end = f"{word}{'' if needle.endswith(' ') else _LAST}"
+        word = needle.strip(" ")
         first = bisect_left(self._words, word)
-        if end == word:
-            return first, first + (self._words[first : first + 1] == [word])
-        return first, bisect_left(self._words, end, first)
+        if needle.endswith(" "):
+            return first, bisect_right(self._words, word, first)
+        return first, bisect_left(self._words, word + _LAST, first)
 
 
 class Drawn(NamedTuple):
@@ -91,12 +93,10 @@ class Drawn(NamedTuple):
 
     def most_frequent(self, needle: str, most: int) -> tuple[list[str], int]:
         """Return the most frequent words that begin so, and how often such words were met."""
-        met: dict[str, int] = {}
+        met: Counter[str] = Counter()
         for part in self.parts:
-            for count, word in part.beginning(needle):
-                met[word] = met.get(word, 0) + count
-        often = sorted(met, key=lambda word: (-met[word], word))
-        return often[:most], sum(met.values())
+            met.update(part.beginning(needle))
+        return [word for word, _ in met.most_common(most)], met.total()
 
     def are_surely_more(self, hits: int, than: int, among: int) -> bool:
         """Whether more than so many tasks, among all of a plan, are like so many of these: if only
@@ -133,6 +133,21 @@ class Drawings:
         made = Drawn(parts, kept.at_event if kept else event)
         self._kept[count] = made
         return made._replace(missed=event - made.at_event)
+
+
+class Drawing(Protocol):
+    """What this room needs of a view that draws texts."""
+
+    def drawn(self, count: int, *, more: bool = False) -> Drawn: ...
+
+
+def drawn_for(
+    view: Drawing, count: int, needles: Sequence[str], one_of: Sequence[str] = ()
+) -> Drawn:
+    """Return texts from all over the plan, and more of them where few have what is looked for."""
+    texts = view.drawn(count)
+    is_enough = texts.hits(needles, one_of) >= _FEW_HITS
+    return texts if is_enough else view.drawn(count, more=True)
 
 
 def drawn(last_number: int, count: int, part: int = 0) -> set[int]:

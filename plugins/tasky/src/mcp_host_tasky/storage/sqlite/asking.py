@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any, NamedTuple, Protocol
 
 from ...model import SHORTEST_PREFIX, Status, Wanted
-from ..sql import Drawn, needle, status_word, tag_word, whole
+from ..sql import Drawn, drawn_for, needle, status_word, tag_word, whole
 from . import begun
 from .begun import one_of
 from .texts import BEGINNINGS, beginning_word, needles
@@ -110,9 +110,8 @@ def asked(view: View, wanted: Wanted, *, is_new: bool = False) -> Asked | None:
     others = tuple(word for word in wanted.words if word not in begin)
     beside = [whole(status_word(status)) for status in statuses]
     beside += needles(replace(wanted, words=others))
-    every, texts = [*beside, *map(needle, begin)], drawn.drawn
-    if texts.hits(every) < begun.FEW_HITS:
-        texts = view.drawn(begun.DRAWN, more=True)
+    every = [*beside, *map(needle, begin)]
+    texts = drawn_for(view, begun.DRAWN, every)
     hits, hits_without = texts.hits(every), texts.hits(beside)
     often_too = " AND ".join([*plain, *frequent])
     return Asked(exact, lists, often_too, without, merged, texts, hits, hits_without)

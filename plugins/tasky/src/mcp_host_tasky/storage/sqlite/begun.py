@@ -5,25 +5,21 @@ from functools import cached_property
 from typing import Protocol
 
 from ...model import Status
-from ..sql import Drawn, needle
+from ..sql import Drawing, Drawn, needle
 
 DRAWN = 300
 """So many texts tell which words are frequent: few enough to be read in some milliseconds."""
 FEW_DRAWN = 3
 """Words that no more of so many have stand in about one text of a hundred."""
-FEW_HITS = 10
-"""Where fewer of the texts have what is wanted, more are drawn for the searches to come."""
 OFTEN = 8
 """So many of the most frequent words stand for all that begin so: of more FTS5 unites the lists in
 more time than it takes to meet what has others."""
 
 
-class View(Protocol):
+class View(Drawing, Protocol):
     """What this room needs of a view of the store."""
 
     def counted(self, status: Status | None) -> int: ...
-
-    def drawn(self, count: int, *, more: bool = False) -> Drawn: ...
 
 
 class Begun:

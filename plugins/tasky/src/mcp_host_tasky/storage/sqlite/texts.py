@@ -94,10 +94,9 @@ def needles(wanted: Wanted) -> list[str]:
     return [*(whole(tag_word(tag)) for tag in wanted.tags), *map(needle, wanted.words)]
 
 
-def _begun(words: Iterable[str]) -> dict[str, None]:
+def _begun(words: Collection[str]) -> dict[str, None]:
     """Return the beginnings of a text's words, as words; its status and its tags have none."""
-    beginnings = dict.fromkeys([word[:SHORTEST_PREFIX] for word in words])
-    beginnings |= dict.fromkeys([word[: SHORTEST_PREFIX + 1] for word in words])
+    beginnings = dict.fromkeys([word[:size] for size in BEGINNINGS for word in words])
     return {
         beginning_word(one): None
         for one in beginnings
