@@ -76,9 +76,13 @@ async def test_a_process_that_ends_is_told_of_and_started_again_and_its_neighbou
         assert await host.value("dying_who") not in (before, os.getpid())
 
 
-async def test_a_process_that_closes_its_descriptors_is_started_again() -> None:
-    async with hosted(PACKS, tables()) as host, asyncio.timeout(60):
-        envelope, code, told = await reason_of(host, lambda: host.error("dying_closes"))
+@pytest.mark.parametrize("after", [0, 0.2], ids=["at once", "while a thread waits at the socket"])
+async def test_a_process_that_closes_its_descriptors_is_started_again(after: float) -> None:
+    # In less time than a call may take: whoever waits at a closed socket keeps it open.
+    async with hosted(PACKS, tables()) as host, asyncio.timeout(20):
+        envelope, code, told = await reason_of(
+            host, lambda: host.error("dying_closes", after=after)
+        )
 
         assert envelope["details"]["outcome"] == "unknown"
         assert told.endswith(("in closes", "in closes)"))

@@ -77,8 +77,12 @@ class Outlet:
         with self._sending:
             sent = 0
             if not self._rest and not self._transport.get_write_buffer_size():
-                with suppress(OSError):  # it is full, or the host is gone, as the loop will find
+                try:
                     sent = self.socket.send(data)
+                except BlockingIOError:
+                    pass  # it is full
+                except OSError:
+                    os._exit(0)  # the host is gone, or the pack has closed what it has not opened
             if sent == len(data):
                 return
             self._rest += memoryview(data)[sent:]

@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 import threading
+import time
 from contextlib import asynccontextmanager
 
 from mcp_host import Context, hookimpl, tool
@@ -45,8 +46,9 @@ def holds() -> None:
 
 
 @tool
-def closes() -> None:
-    """Close every descriptor."""
+def closes(after: float = 0) -> None:
+    """Close every descriptor, so many seconds after the call began."""
+    time.sleep(after)
     os.closerange(0, 65536)
 
 
