@@ -74,6 +74,13 @@ DROP TABLE old;
 """
 """How PostgreSQL kept words before its format 7."""
 
+WHOLE_WORDS = """
+UPDATE words SET words = array_to_tsvector(ARRAY(
+    SELECT word FROM unnest(tsvector_to_array(words)) AS word WHERE left(word, 1) IN ('§', '@', '·')
+        OR word = ANY (regexp_split_to_array(lower(name || ' ' || details), '[^a-z0-9]+'))
+)) FROM tasks WHERE tasks.number = words.number;
+"""
+"""How PostgreSQL kept words before its format 10: without their beginnings."""
 INDEXES_NOW = "SELECT indexname, indexdef FROM pg_indexes WHERE schemaname = current_schema()"
 PLAIN = """
 ALTER TABLE tasks DROP CONSTRAINT tasks_pkey, ADD PRIMARY KEY (number);
@@ -122,7 +129,8 @@ def back_to(version: int, kind: str) -> str:
     words = WORDS[kind] if version < 5 else ""
     found = TAGGED if version < VERSION else SHORT_BEGINNINGS
     if kind == "postgresql":
-        found = PLACED_ALWAYS
+        found = WHOLE_WORDS
+        found += PLACED_ALWAYS if version <= VERSION + 2 else ""
         found += DATED if version <= VERSION + 1 else ""
         found += PLAIN_WORDS if version <= VERSION else ""
     return f"{found}{dropped}{columns}{INDEXES.get(version, '')}{words}"
@@ -136,7 +144,7 @@ def test_every_step_between_formats_leads_to_the_next() -> None:
     ("kind", "version"),
     [
         *(("sqlite", version) for version in (*STEPS, VERSION)),
-        *(("postgresql", version) for version in (*STEPS, VERSION, VERSION + 1, VERSION + 2)),
+        *(("postgresql", version) for version in (*STEPS, *range(VERSION, VERSION + 4))),
     ],
 )
 def test_a_database_of_an_earlier_format_is_upgraded_and_keeps_all_it_has(

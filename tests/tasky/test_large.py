@@ -169,14 +169,14 @@ def test_of_a_beginning_of_several_words_the_total_is_no_guess(
 ) -> None:
     """On PostgreSQL some texts are read to guess; here the oldest alone have the words."""
     plan = plans.open("postgresql")
-    oldest = [{"name": f"{('xyzab', 'xyzcd')[number % 2]} {number}"} for number in range(100)]
+    oldest = [{"name": f"{('xyzabcd', 'xyzabef')[number % 2]} {number}"} for number in range(100)]
     plan.create([*oldest, *({"name": f"other {number}"} for number in range(1_100))], ME)
     for room in (frequency, searching, sql_view):
         monkeypatch.setattr(room, "COUNTED", 150)
     monkeypatch.setattr(limits, "SURE", 0)
     monkeypatch.setattr(limits, "SAMPLE", 200)
 
-    found = plan.search(Search(search="xyz"), ME)
+    found = plan.search(Search(search="xyzab"), ME)
 
     assert (found.total, found.has_more) == (100, False)
 

@@ -1,12 +1,13 @@
 """What PostgreSQL's index of words is asked for, among the ways to find what has the words of a
-search: each word is spelt out, is asked for as a beginning, or is left out. What has all but some
-words is read for these."""
+search: each longer word is spelt out, is asked for as a beginning, or is left out but for its first
+letters. What has all but some words is read for these."""
 
 from collections.abc import Collection, Mapping
 from math import inf
 from typing import NamedTuple, Protocol
 
 from . import limits
+from .lexemes import beginning_of, is_longer
 from .text_query import TextQuery, lexemes_in
 
 
@@ -37,10 +38,9 @@ class Asked(NamedTuple):
 
 def asked(words: TextQuery, known: Known) -> Asked:
     """Return the way that is reckoned to take the least time."""
-    rarest = sorted(known.having, key=known.having.__getitem__)
-    fewest = 0 if words.has_others else 1
-    parts = [rarest[count:] for count in range(fewest, len(rarest))]
-    return min((_all_but(one, words, known) for one in [[], *parts]), key=lambda way: way.takes)
+    longer = sorted(filter(is_longer, known.having), key=known.having.__getitem__)
+    parts = [longer[count:] for count in range(len(longer) + 1)]
+    return min((_all_but(one, words, known) for one in parts), key=lambda way: way.takes)
 
 
 def comparing_takes(query: str, least: int) -> float:
@@ -51,15 +51,16 @@ def comparing_takes(query: str, least: int) -> float:
 
 def _all_but(left_out: Collection[str], words: TextQuery, known: Known) -> Asked:
     kept = {word: count for word, count in known.having.items() if word not in left_out}
-    least = known.least(kept)
+    instead = [*kept, *map(beginning_of, left_out)]
+    least = known.least(instead)
     # Of a beginning the index collects all tasks first; of known words it compares fewer with each.
     begun = {word: count for word, count in kept.items() if _is_begun(word, count, words, least)}
     query = words.asked(begun, left_out)
     takes = comparing_takes(query, least) + limits.BEGUN_TAKES * sum(begun.values())
     if not left_out:
         return Asked(query, takes, is_all=True)
-    read = known.having_all(kept)
-    reading = limits.TEXT_TAKES * read if read <= limits.NARROW else inf
+    read = known.having_all(instead)
+    reading = limits.READ_TAKES * read if read <= limits.NARROW else inf
     return Asked(query, takes + reading, is_all=False)
 
 

@@ -40,6 +40,7 @@ class Frequency:
         self._wanted = wanted
         self._words = words
         self._query = words.text
+        self._counted: dict[str, int] = {}
 
     def is_proven_common(self) -> bool:
         """Whether more tasks than are counted have the words, where that is soon known: by the
@@ -137,20 +138,18 @@ class Frequency:
     def having(self) -> dict[str, int]:
         """About how many tasks have each of the words. Of what no drawn text has there may be
         some. Nothing is known where no texts are drawn."""
-        if not self._is_sampled:
-            return {}
-        stands_for = self.among / max(1, self._drawn.size)
-        return {
-            word: int(max(1, self._drawn.hits(self._words.needles([word]))) * stands_for)
-            for word in self._wanted.words
-        }
+        return {word: self._having(word) for word in self._wanted.words if self._is_sampled}
+
+    def _having(self, word: str) -> int:
+        if word not in self._counted:
+            found = max(1, self._drawn.hits(self._words.needles([word])))
+            self._counted[word] = found * self.among // max(1, self._drawn.size)
+        return self._counted[word]
 
     def least(self, words: Collection[str]) -> int:
         """About how many tasks the index of words compares with all that is wanted: it goes by what
         the fewest have. Drawn texts tell of words: the planner adds up those that begin alike."""
-        counts = [count for word, count in self.having.items() if word in words]
-        if not self._is_sampled and self._wanted.words:
-            counts = [self._estimated]
+        counts = [self._having(word) for word in words] if self._is_sampled else [self._estimated]
         new = [self.new] if self._words.has_months else []
         return min([self.among, *self.tagged, *new, *counts])
 

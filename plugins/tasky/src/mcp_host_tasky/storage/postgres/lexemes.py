@@ -1,21 +1,33 @@
-"""What a task is found by in PostgreSQL's index of words: its words and its status, its tags, and
-the month in which it was made.
+"""What a task is found by in PostgreSQL's index of words: its words and their beginnings, its
+status, its tags, and the month in which it was made.
 
 So the index itself finds what has words, tags and a status, which is sooner done than to look at
-each task that has one of them.
+each task that has one of them. A beginning of three or four letters stands there like a word, even
+where thousands of words begin so. It needs no sign: a search for such a word is one for what begins
+so, and finds the word itself as well.
 """
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import NamedTuple
 
-from ...model import Task
-from ..sql import STATUS_SIGN, TAG_SIGN, indexed, reworded, tag_word
+from ...model import Task, fold, written
+from ..sql import (
+    BEGINNINGS,
+    STATUS_SIGN,
+    TAG_SIGN,
+    beginnings_of,
+    begins_in,
+    indexed,
+    reworded,
+    tag_word,
+)
 
 LONGEST_WORD = 500
 """A longer word is cut, to fit into an index."""
 MONTH_SIGN = "@"
 """What the lexeme of a month begins with."""
-_MARKED = STATUS_SIGN + TAG_SIGN + MONTH_SIGN
+MARKED = STATUS_SIGN + TAG_SIGN + MONTH_SIGN
+"""What begins all that is no word: of these words alone there are beginnings."""
 MONTH = len("2026-11")
 """So long is the beginning of a time that says its month."""
 _DECEMBER = 12
@@ -31,7 +43,8 @@ class Relexed(NamedTuple):
 
 def lexemes_of(task: Task) -> set[str]:
     """Return all that a task is found by."""
-    return {*_cut(indexed(task).split()), *_beside(task)}
+    words = _cut(indexed(task).split())
+    return {*words, *beginnings_of(words), *_beside(task)}
 
 
 def relexed(old: Task, new: Task) -> Relexed:
@@ -41,14 +54,26 @@ def relexed(old: Task, new: Task) -> Relexed:
         # Where one is cut that it loses, another may be cut to the same.
         before, after = lexemes_of(old), lexemes_of(new)
     else:
-        before = {*_cut(change.gone), *_beside(old)}
-        after = {*_cut(change.new), *_beside(new)}
+        come = {*_cut(change.new), *beginnings_of(change.new)}
+        gone = _gone(change.gone, come, new)
+        before, after = {*gone, *_beside(old)}, {*come, *_beside(new)}
     return Relexed(new.number, before - after, after - before)
 
 
 def plain(lexemes: Iterable[str]) -> list[str]:
-    """Return those that are words of a name or of details, sorted."""
-    return sorted(one for one in lexemes if one[0] not in _MARKED)
+    """Return the words of a name or of details that are no beginning, sorted: of those alone it is
+    asked which begin alike."""
+    return sorted(one for one in lexemes if is_longer(one) and one[0] not in MARKED)
+
+
+def is_longer(word: str) -> bool:
+    """Whether a word is longer than the beginnings that tasks are found by."""
+    return len(word) > BEGINNINGS[-1]
+
+
+def beginning_of(word: str) -> str:
+    """Return the longest beginning of a word that tasks are found by."""
+    return word[: BEGINNINGS[-1]]
 
 
 def month_lexeme(at: str) -> str:
@@ -67,6 +92,14 @@ def months_lexemes(first: str, last: str, most: int) -> list[str]:
         found.append(month_lexeme(one))
         year, month = (year, month + 1) if month < _DECEMBER else (year + 1, 1)
     return found
+
+
+def _gone(words: Collection[str], come: Collection[str], new: Task) -> set[str]:
+    """Return those of a task's former words, and of how they begin, that it is found by no more."""
+    begun = beginnings_of(words).keys() - come
+    text = fold(f"{new.name} {written(new.details)}") if begun else ""
+    ended = {one for one in begun if not begins_in(text, one)}
+    return ended.union(word for word in words if len(word) not in BEGINNINGS)
 
 
 def _cut(words: Iterable[str]) -> set[str]:

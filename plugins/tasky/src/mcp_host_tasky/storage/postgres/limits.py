@@ -43,7 +43,9 @@ FOR_TOTAL = 4
 NARROW = 8_000
 """Up to so many texts are read for words that the index is not asked for."""
 TEXT_TAKES = 4.5
-"""So long takes a text that is looked up."""
+"""So long takes a text that is looked up on a walk."""
+READ_TAKES = 10
+"""So long takes one that some of the words have: these stand mostly in long ones."""
 STEP_TAKES = 0.3
 """So long takes a step of a walk along an index."""
 TAG_TAKES = 2

@@ -10,15 +10,22 @@ from psycopg import sql as names
 
 from ...errors import UnavailableError
 from ..readiness import hold_up_all
-from ..sql import STEPS, TABLES, VERSION, steps_from, tag_word
-from .lexemes import MONTH, MONTH_SIGN
+from ..sql import (
+    BEGINNINGS,
+    STEPS,
+    TABLES,
+    VERSION,
+    steps_from,
+    tag_word,
+)
+from .lexemes import MARKED, MONTH, MONTH_SIGN
 from .view import IS_READY, PostgresView
 
-_VERSION = VERSION + 3
-"""The format of this database's tables, which changed three times more than SQLite's: up to
-`VERSION`, the index of words had words and statuses alone, and nothing else stood beside them; up
-to the next, nothing found what was late when it was created; up to the one before this, what
-stands beside words was written also where it had not changed."""
+_VERSION = VERSION + 4
+"""The format of this database's tables: up to `VERSION`, the index of words had words and statuses
+alone, and nothing else stood beside them; up to the next, nothing found what was late when it was
+created; up to the one after that, what stands beside words was written also where it had not
+changed; up to the one before this, tasks were not found by how their words begin."""
 _TEXT = 'TEXT COLLATE "C"'
 _KNOWN = """
 CREATE TABLE format (version INTEGER NOT NULL);
@@ -100,10 +107,20 @@ ALTER TABLE words RENAME TO old_words;
 ALTER TABLE old_words DROP CONSTRAINT words_pkey;
 DROP INDEX words_index;
 """
+_BEGUN = f"""
+array_to_tsvector(ARRAY(SELECT DISTINCT left(word, size)
+    FROM unnest(tsvector_to_array(words)) AS word, unnest(ARRAY{list(BEGINNINGS)}) AS size
+    WHERE length(word) >= size AND strpos('{MARKED}', left(word, 1)) = 0))
+"""
 _FROM_OLD_WORDS = f"""
 INSERT INTO words (number, unblocks, is_ready, sort_key, words)
-    SELECT number, unblocks, {IS_READY.format("tasks")}, sort_key, words || array_to_tsvector(
-        coalesce(found, '{{}}') || ('{MONTH_SIGN}' || left(created_at, {MONTH})))
+    SELECT number, unblocks, is_ready, sort_key, words || {_BEGUN} FROM old_words ORDER BY number
+"""
+_FROM_OLDER_WORDS = f"""
+INSERT INTO words (number, unblocks, is_ready, sort_key, words)
+    SELECT number, unblocks, {IS_READY.format("tasks")}, sort_key,
+        words || {_BEGUN} || array_to_tsvector(
+            coalesce(found, '{{}}') || ('{MONTH_SIGN}' || left(created_at, {MONTH})))
     FROM old_words JOIN tasks USING (number) LEFT JOIN (
         SELECT number, array_agg(word) AS found FROM tagged
         JOIN unnest(%s::text[], %s::text[]) AS known (tag, word) USING (tag) GROUP BY number
@@ -150,12 +167,15 @@ def _upgrade(connection: psycopg.Connection[tuple[Any, ...]], schema: str) -> No
         words = _TO_FORMAT_5 if version < 5 else ""
         _run(connection, steps_from(version) + words + _ROOM + _COVERING + _OFTEN_VACUUMED)
         hold_up_all(PostgresView(connection, datetime.now(UTC)))
+    _run(connection, _OLD_WORDS + _WORDS)
     if version <= VERSION:
-        _run(connection, _OLD_WORDS + _WORDS)
         tags = [row[0] for row in connection.execute("SELECT DISTINCT tag FROM tagged")]
-        connection.execute(_FROM_OLD_WORDS.encode(), (tags, [tag_word(tag) for tag in tags]))
-        # The database knows nothing of a new table, until it looks at it by itself in a minute.
-        _run(connection, "DROP TABLE old_words;" + _INDEX_OF_WORDS + _PLACED + "ANALYZE words;")
+        connection.execute(_FROM_OLDER_WORDS.encode(), (tags, [tag_word(tag) for tag in tags]))
+        _run(connection, _PLACED)
+    else:
+        connection.execute(_FROM_OLD_WORDS.encode())
+    # The database knows nothing of a new table, until it looks at it by itself in a minute.
+    _run(connection, "DROP TABLE old_words;" + _INDEX_OF_WORDS + "ANALYZE words;")
     if version <= VERSION + 1:
         _run(connection, _LATE)
     connection.execute("UPDATE format SET version = %s", (_VERSION,))

@@ -4,10 +4,10 @@ from collections.abc import Collection, Sequence
 from functools import cached_property
 from typing import Any, Protocol
 
-from ...model import SHORTEST_PREFIX, Status, Wanted
+from ...model import Status, Wanted
 from ..sql import needle, status_word, tag_word, whole
 from . import limits
-from .lexemes import LONGEST_WORD, months_lexemes
+from .lexemes import LONGEST_WORD, beginning_of, is_longer, months_lexemes
 
 _BEGINNINGS = 3
 
@@ -25,8 +25,9 @@ class TextQuery:
     word is the beginning of a word. There is none where a walk through all tasks finds what is
     wanted as soon: without words, and with one tag at most.
 
-    As far as few words begin as one does, these are known, and the index may be asked for each. A
-    text that is read is asked for the beginning: it is compared once for that, not with each word.
+    A short beginning is a word of the index. As far as few words begin as a longer one does, these
+    are known, and the index may be asked for each. A text that is read is asked for the beginning:
+    it is compared once for that, not with each word.
     """
 
     def __init__(self, view: KnownWords, wanted: Wanted) -> None:
@@ -40,7 +41,7 @@ class TextQuery:
         if not self.is_needed:
             return
         for word in wanted.words:
-            if len(word) >= SHORTEST_PREFIX:
+            if is_longer(word):
                 self._known[word] = view.known(word[:LONGEST_WORD])
         self._months = self._new_months()
         self._begun: dict[str, list[str] | None] = dict.fromkeys(self._known)
@@ -73,16 +74,12 @@ class TextQuery:
         return bool(self._months)
 
     def asked(self, begun: Collection[str], left_out: Collection[str]) -> str:
-        """Return what is wanted but for some words, as the index is asked for it: for those of
-        `begun` it collects all tasks of all words that begin so, whatever else is wanted; the
-        others are spelt out."""
+        """Return what is wanted, as the index is asked for it: for the words of `begun` it collects
+        all tasks of all words that begin so, whatever else is wanted; of those that are left out it
+        is asked for the first letters; the others are spelt out."""
         known = {word: None if word in begun else spelt for word, spelt in self._known.items()}
-        return self._joined(known, [word for word in self._wanted.words if word not in left_out])
-
-    @property
-    def has_others(self) -> bool:
-        """Whether something else is wanted than words and a status, which very many tasks have."""
-        return bool(self._months or self._wanted.tags)
+        words = [beginning_of(one) if one in left_out else one for one in self._wanted.words]
+        return self._joined(known, words)
 
     @property
     def is_spelt_out(self) -> bool:

@@ -9,9 +9,12 @@ from .tables import STEPS, TABLES, VERSION, steps_from
 from .view import EXPANSIONS, LAST_EVENT, LAST_NUMBER, SqlView, task_settings
 from .where import LIVE, NOBODY, Where, common_conditions, past_unblocking, told_by_row
 from .words import (
+    BEGINNINGS,
     STATUS_SIGN,
     TAG_SIGN,
     Reworded,
+    beginnings_of,
+    begins_in,
     indexed,
     reworded,
     status_word,
@@ -19,6 +22,7 @@ from .words import (
 )
 
 __all__ = [
+    "BEGINNINGS",
     "EXPANSIONS",
     "LAST_EVENT",
     "LAST_NUMBER",
@@ -36,6 +40,8 @@ __all__ = [
     "Reworded",
     "SqlView",
     "Where",
+    "beginnings_of",
+    "begins_in",
     "common_conditions",
     "damaged_rows",
     "drawn",

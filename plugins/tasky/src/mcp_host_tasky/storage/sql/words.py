@@ -1,15 +1,19 @@
 """The words that tasks are found by."""
 
 import re
+from collections.abc import Collection
 from functools import lru_cache
 from typing import NamedTuple
 
-from ...model import Status, Task, fold, words_of, written
+from ...model import SHORTEST_PREFIX, Status, Task, fold, words_of, written
 
 STATUS_SIGN = "·"
 """What the word of a status begins with: neither letter nor digit, so no word of a text does."""
 TAG_SIGN = "§"
 """What the word of a tag begins with."""
+BEGINNINGS = (SHORTEST_PREFIX, SHORTEST_PREFIX + 1)
+"""So many letters a beginning has that an index of words has too: what people search for has mostly
+four letters, and thousands of words may begin so."""
 _SEPARATING = re.compile(r"[\x00-/:-@\[-`{-\x7f·]")
 """What an index takes for the end of a word; and the sign that stands for these in a tag."""
 
@@ -62,6 +66,21 @@ def _stands_in(text: str, word: str) -> bool:
             return True
         at = text.find(word, at + 1)
     return False
+
+
+def beginnings_of(words: Collection[str]) -> dict[str, None]:
+    """Return how words begin, each beginning once; statuses and tags among them have none."""
+    beginnings = dict.fromkeys([word[:size] for size in BEGINNINGS for word in words])
+    shortest, signs = BEGINNINGS[0], STATUS_SIGN + TAG_SIGN
+    return {one: None for one in beginnings if len(one) >= shortest and one[0] not in signs}
+
+
+def begins_in(text: str, beginning: str) -> bool:
+    """Whether a word of a folded text begins so."""
+    at = text.find(beginning)
+    while at >= 0 and text[max(0, at - 1) : at].isalnum():
+        at = text.find(beginning, at + 1)
+    return at >= 0
 
 
 def status_word(status: Status) -> str:

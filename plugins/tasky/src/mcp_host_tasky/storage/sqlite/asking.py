@@ -7,10 +7,10 @@ from dataclasses import replace
 from typing import Any, NamedTuple, Protocol
 
 from ...model import SHORTEST_PREFIX, Status, Wanted
-from ..sql import Drawn, drawn_for, needle, status_word, tag_word, whole
+from ..sql import BEGINNINGS, Drawn, drawn_for, needle, status_word, tag_word, whole
 from . import begun
 from .begun import one_of
-from .texts import BEGINNINGS, beginning_word, needles
+from .texts import beginning_word, needles
 
 SPELT = 400
 """Up to so many words that begin alike are spelt out to look for what is new: FTS5 passes what is

@@ -9,11 +9,18 @@ so. What people search for has mostly four letters, and such words begin others.
 from collections.abc import Collection, Iterable, Sequence
 from typing import NamedTuple
 
-from ...model import SHORTEST_PREFIX, Task, Wanted
-from ..sql import STATUS_SIGN, TAG_SIGN, indexed, needle, reworded, tag_word, whole
+from ...model import Task, Wanted
+from ..sql import (
+    STATUS_SIGN,
+    TAG_SIGN,
+    beginnings_of,
+    indexed,
+    needle,
+    reworded,
+    tag_word,
+    whole,
+)
 
-BEGINNINGS = (SHORTEST_PREFIX, SHORTEST_PREFIX + 1)
-"""So many letters a beginning has that is a word of the index."""
 _BEGINNING = "¬"
 _MARKED = TAG_SIGN + _BEGINNING + STATUS_SIGN
 
@@ -95,10 +102,5 @@ def needles(wanted: Wanted) -> list[str]:
 
 
 def _begun(words: Collection[str]) -> dict[str, None]:
-    """Return the beginnings of a text's words, as words; its status and its tags have none."""
-    beginnings = dict.fromkeys([word[:size] for size in BEGINNINGS for word in words])
-    return {
-        beginning_word(one): None
-        for one in beginnings
-        if len(one) >= SHORTEST_PREFIX and one[0] not in _MARKED
-    }
+    """Return the beginnings of a text's words, as words."""
+    return dict.fromkeys(map(beginning_word, beginnings_of(words)))
