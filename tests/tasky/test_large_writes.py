@@ -1,17 +1,20 @@
 """What a write costs in a plan of thousands, and what keeps its log, seen in the files."""
 
+import asyncio
 import sqlite3
 import subprocess
 import sys
 from contextlib import closing
+from pathlib import Path
 from typing import Any
 
 import psycopg
 import pytest
+from mcp_host.testing import stdio_client
 from mcp_host_tasky.service import Tasks
 from mcp_host_tasky.storage import open_store
 from mcp_host_tasky.storage.sqlite import file
-from tasky_lab import ME, Plans, create, names
+from tasky_lab import ME, Person, Plans, create, names
 
 COUNT = 2_000
 CHANGED = 50
@@ -21,6 +24,17 @@ LEAST = 2 * CHANGED + 12  # a call asks whether to go on twice for each item, an
 @pytest.fixture
 def plan(plans: Plans) -> Tasks:
     return plans.open("sqlite")
+
+
+MERGED = 4
+"""So many parts has an index of words that is not merged: each write leaves one more."""
+
+
+def parts(path: Path) -> int:
+    """Return how many parts the index of words has in a plan's file."""
+    with closing(sqlite3.connect(path)) as connection:
+        found = "SELECT count(DISTINCT segid) FROM words_idx"
+        return int(connection.execute(found).fetchone()[0])
 
 
 def asked_beyond(work: Any) -> int:
@@ -102,12 +116,27 @@ def test_pauses_merge_the_index_of_words_until_nothing_is_left(plans: Plans) -> 
     assert path
     plan.close()
 
-    with closing(sqlite3.connect(path)) as connection:
-        found = "SELECT count(DISTINCT segid) FROM words_idx"
-        ((segments,),) = connection.execute(found).fetchall()
     assert steps > 1
-    assert segments < 4  # each write leaves one more
+    assert parts(path) < MERGED
     assert names(plans.open("sqlite"), search="task 7")
+
+
+@pytest.mark.anyio
+async def test_a_server_merges_what_processes_left_that_ended_before_a_pause(ann: Person) -> None:
+    ann("project", "init", "--store", "sqlite")
+    for number in range(6):
+        ann("add", f"task {number}")
+    path = ann.folder / ".tasky" / "tasks.db"
+    before = parts(path)
+
+    server = [sys.executable, "-m", "tasky_mcp_server", "--stdio", "--root", str(ann.folder)]
+    served = stdio_client(server, environment={"HOME": str(ann.home)})
+    async with served as client, asyncio.timeout(20):
+        while (after := parts(path)) >= MERGED:
+            await client.call("project_info")
+
+    assert before >= 6
+    assert after < MERGED
 
 
 def test_a_plan_that_is_opened_twice_keeps_its_locks_and_its_log(plans: Plans) -> None:
@@ -139,8 +168,11 @@ def test_a_pause_has_the_index_of_words_take_in_what_was_written(plans: Plans) -
     before = waiting()
     create(plan, "two")
     plan.tidy(is_pause=True)
+    after = waiting()
+    create(plan, "three")
+    plans.open("postgresql").tidy(is_pause=True)  # as after a process that ended before its pause
 
-    assert (before, waiting()) == (1, 0)
+    assert (before, after, waiting()) == (1, 0, 0)
 
 
 @pytest.mark.parametrize(

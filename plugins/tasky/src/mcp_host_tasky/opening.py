@@ -79,9 +79,10 @@ async def _watch(
     service: Service, pack: "PackHandle", written: asyncio.Event, seconds: float
 ) -> None:
     """Tell of changes, our own at once, other processes' soon; tidy up a little after writes, and
-    more when nobody writes."""
+    more when nobody writes. At first that is what a process left that ended before it came to it,
+    as each command does."""
     seen: dict[int, int] = {}
-    untidy = False
+    untidy = True
     while True:
         try:
             for uri in await asyncio.to_thread(_changed, service, seen, lambda: pack.watched):

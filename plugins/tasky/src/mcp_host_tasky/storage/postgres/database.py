@@ -41,8 +41,9 @@ class Postgres:
         self._idle: list[psycopg.Connection[tuple[Any, ...]]] = []
         self._lock = threading.Lock()
         self._closed = False
-        self._untidy = 0
-        """How many tasks got other words since the index of words last took in its list."""
+        self._untidy = 1
+        """How many tasks got other words since the index of words last took in its list; at first
+        another process may have left some."""
         self._drawings = Drawings()
 
     def open(self) -> "Postgres":
