@@ -361,7 +361,9 @@ def _worded(chance: random.Random, longest: int) -> dict[str, Any]:
         for _ in range(chance.randint(0, 5))
     ]
     tags = chance.sample(TAGS, chance.randint(0, 3))
-    return {"name": f"task {chance.random()}", "details": " ".join(words)[:40_000], "tags": tags}
+    # A name loses words whose beginnings the details still have.
+    name = f"task {chance.random()} {chance.choice(stems)}{chance.choice('abc')}"
+    return {"name": name, "details": " ".join(words)[:40_000], "tags": tags}
 
 
 def _changed(chance: random.Random, longest: int) -> dict[str, Any]:
