@@ -23,7 +23,7 @@ from .task import (
     owned_key,
     written,
 )
-from .words import SHORTEST_PREFIX, fold, snippet, words_of
+from .words import SHORTEST_PREFIX, first_beginning, fold, snippet, words_of
 
 __all__ = [
     "LIMITS",
@@ -45,6 +45,7 @@ __all__ = [
     "Summary",
     "Task",
     "Wanted",
+    "first_beginning",
     "fold",
     "latest_lease",
     "lease_end",

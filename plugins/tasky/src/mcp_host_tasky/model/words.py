@@ -83,21 +83,21 @@ def _first_match(text: str, words: tuple[str, ...]) -> int | None:
     """Return where a word of the text begins that one of the words is the beginning of."""
     if text.isascii():
         small = text.lower()
-        starts = [at for word in words if (at := _first_beginning(small, word)) >= 0]
+        starts = [at for word in words if (at := first_beginning(small, word)) >= 0]
         return min(starts, default=None)
     first = _first_form(text, words)
     if first is not None or not _has_other_forms(text, words):
         return first
     for block in re.finditer(rf".{{1,{_BLOCK}}}(?:\s|$)|\S+", text, re.DOTALL):
         folded = fold(block.group())
-        if any(_first_beginning(folded, word) >= 0 for word in words):
+        if any(first_beginning(folded, word) >= 0 for word in words):
             for match in _WORD.finditer(text, block.start(), block.end()):
                 if _is_match(match.group(), words):
                     return match.start()
     return None
 
 
-def _first_beginning(text: str, word: str) -> int:
+def first_beginning(text: str, word: str) -> int:
     """Return where a word of a folded text matches this one, or -1."""
     at = text.find(word)
     while at >= 0 and not _matches_at(text, at, word):

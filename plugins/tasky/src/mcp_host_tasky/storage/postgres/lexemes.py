@@ -10,13 +10,12 @@ so, and finds the word itself as well.
 from collections.abc import Collection, Iterable
 from typing import NamedTuple
 
-from ...model import Task, fold, written
+from ...model import Task, first_beginning, fold, written
 from ..sql import (
     BEGINNINGS,
     STATUS_SIGN,
     TAG_SIGN,
     beginnings_of,
-    begins_in,
     indexed,
     reworded,
     tag_word,
@@ -98,7 +97,7 @@ def _gone(words: Collection[str], come: Collection[str], new: Task) -> set[str]:
     """Return those of a task's former words, and of how they begin, that it is found by no more."""
     begun = beginnings_of(words).keys() - come
     text = fold(f"{new.name} {written(new.details)}") if begun else ""
-    ended = {one for one in begun if not begins_in(text, one)}
+    ended = {one for one in begun if first_beginning(text, one) < 0}
     return ended.union(word for word in words if len(word) not in BEGINNINGS)
 
 

@@ -10,14 +10,7 @@ from psycopg import sql as names
 
 from ...errors import UnavailableError
 from ..readiness import hold_up_all
-from ..sql import (
-    BEGINNINGS,
-    STEPS,
-    TABLES,
-    VERSION,
-    steps_from,
-    tag_word,
-)
+from ..sql import BEGINNINGS, STEPS, TABLES, VERSION, steps_from, tag_word
 from .lexemes import MARKED, MONTH, MONTH_SIGN
 from .view import IS_READY, PostgresView
 

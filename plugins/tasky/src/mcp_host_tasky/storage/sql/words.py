@@ -75,14 +75,6 @@ def beginnings_of(words: Collection[str]) -> dict[str, None]:
     return {one: None for one in beginnings if len(one) >= shortest and one[0] not in signs}
 
 
-def begins_in(text: str, beginning: str) -> bool:
-    """Whether a word of a folded text begins so."""
-    at = text.find(beginning)
-    while at >= 0 and text[max(0, at - 1) : at].isalnum():
-        at = text.find(beginning, at + 1)
-    return at >= 0
-
-
 def status_word(status: Status) -> str:
     """Return the status as a word that no text has."""
     return STATUS_SIGN + status.value
