@@ -41,7 +41,7 @@ class Asked(NamedTuple):
     frequent: str | None = None
     """What finds some of that: those with the most frequent words that begin so."""
     without: str | None = None
-    """What finds more than that: as though such beginnings were not asked for."""
+    """What finds more than that: of such beginnings it asks for the first letters alone."""
     merged: int = 0
     """How many entries those lists have, about."""
     drawn: Drawn | None = None
@@ -49,7 +49,7 @@ class Asked(NamedTuple):
     hits: int = 0
     """So many of them have all that is wanted."""
     hits_without: int = 0
-    """So many have all but such beginnings."""
+    """So many have all of which the first letters of such beginnings are asked for."""
 
     def are_surely_more(self, than: int, among: int) -> bool:
         """Whether more than so many have all that is wanted, among so many tasks."""
@@ -85,7 +85,6 @@ def asked(view: View, wanted: Wanted, *, is_new: bool = False) -> Asked | None:
     if wanted.ready_for is not None or wanted.waiting:
         statuses.add(Status.PENDING)
     plain = [f'"{status_word(status)}"' for status in sorted(statuses)]
-    at_least = len(plain)
     plain += [f'"{tag_word(tag)}"' for tag in wanted.tags]
     begin, frequent = [], []
     merged = soon_merged = 0
@@ -106,13 +105,14 @@ def asked(view: View, wanted: Wanted, *, is_new: bool = False) -> Asked | None:
     lists = len(plain) + len(begin) + soon_merged
     if not begin:
         return Asked(exact, lists)
-    without = " AND ".join(plain) if len(plain) > at_least else None
+    begun_so = sorted({word[: BEGINNINGS[-1]] for word in begin})
+    without = " AND ".join([*plain, *(f'"{beginning_word(one)}"' for one in begun_so)])
     others = tuple(word for word in wanted.words if word not in begin)
     beside = [whole(status_word(status)) for status in statuses]
     beside += needles(replace(wanted, words=others))
     every = [*beside, *map(needle, begin)]
     texts = drawn_for(view, begun.DRAWN, every)
-    hits, hits_without = texts.hits(every), texts.hits(beside)
+    hits, hits_without = texts.hits(every), texts.hits([*beside, *map(needle, begun_so)])
     often_too = " AND ".join([*plain, *frequent])
     return Asked(exact, lists, often_too, without, merged, texts, hits, hits_without)
 
