@@ -188,18 +188,14 @@ class Searching:
             if self._is_proven:
                 self._some_words = frequent
                 return GATHERED + 1
-            # Of so few the lists of all words are merged in any case: none to walk along is made.
-            are_few = tells and asked.seem_fewer(FEW, among)
-            if not are_few:
-                most = self._most_merged(asked, among)
-                are_few = tells and asked.seem_fewer(most, among)
-            if not are_few:
-                # A total of what words alone tell is counted with them.
-                enough = max(most, COUNTED) if self._wanted.only_words else most
-                found, kept = kept_of(self._view, frequent, enough)
-                if found > most:
-                    self._some_words = kept
-                    return GATHERED + 1
+            most = self._most_merged(asked, among)
+            are_few = tells and asked.seem_fewer(most, among)
+            # A total of what words alone tell is counted with them.
+            enough = max(most, COUNTED) if self._wanted.only_words else most
+            found, kept = (0, NONE) if are_few else kept_of(self._view, frequent, enough)
+            if found > most:
+                self._some_words = kept
+                return GATHERED + 1
         elif asked.lists == 1:
             count = self._size(exact, GATHERED)
             self._is_proven = count > MANY
