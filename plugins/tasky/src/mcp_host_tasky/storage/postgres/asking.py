@@ -6,8 +6,9 @@ from collections.abc import Collection, Mapping
 from math import inf
 from typing import NamedTuple, Protocol
 
+from ..sql import beginning_of
 from . import limits
-from .lexemes import beginning_of, is_longer
+from .lexemes import is_longer
 from .text_query import TextQuery, lexemes_in
 
 

@@ -70,11 +70,6 @@ def is_longer(word: str) -> bool:
     return len(word) > BEGINNINGS[-1]
 
 
-def beginning_of(word: str) -> str:
-    """Return the longest beginning of a word that tasks are found by."""
-    return word[: BEGINNINGS[-1]]
-
-
 def month_lexeme(at: str) -> str:
     """Return the month of a time as what all tasks are found by that were made in it."""
     return MONTH_SIGN + at[:MONTH]

@@ -5,9 +5,9 @@ from functools import cached_property
 from typing import Any, Protocol
 
 from ...model import Status, Wanted
-from ..sql import needle, status_word, tag_word, whole
+from ..sql import beginning_of, needle, status_word, tag_word, whole
 from . import limits
-from .lexemes import LONGEST_WORD, beginning_of, is_longer, months_lexemes
+from .lexemes import LONGEST_WORD, is_longer, months_lexemes
 
 _BEGINNINGS = 3
 

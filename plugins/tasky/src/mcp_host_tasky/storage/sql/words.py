@@ -75,6 +75,11 @@ def beginnings_of(words: Collection[str]) -> dict[str, None]:
     return {one: None for one in beginnings if len(one) >= shortest and one[0] not in signs}
 
 
+def beginning_of(word: str) -> str:
+    """Return the longest beginning of a word that an index of words has too."""
+    return word[: BEGINNINGS[-1]]
+
+
 def status_word(status: Status) -> str:
     """Return the status as a word that no text has."""
     return STATUS_SIGN + status.value

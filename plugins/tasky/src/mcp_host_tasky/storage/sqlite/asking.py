@@ -7,7 +7,16 @@ from dataclasses import replace
 from typing import Any, NamedTuple, Protocol
 
 from ...model import SHORTEST_PREFIX, Status, Wanted
-from ..sql import BEGINNINGS, Drawn, drawn_for, needle, status_word, tag_word, whole
+from ..sql import (
+    BEGINNINGS,
+    Drawn,
+    beginning_of,
+    drawn_for,
+    needle,
+    status_word,
+    tag_word,
+    whole,
+)
 from . import begun
 from .begun import one_of
 from .texts import beginning_word, needles
@@ -40,16 +49,16 @@ class Asked(NamedTuple):
     """How many lists it intersects; more than one where it merges some."""
     frequent: str | None = None
     """What finds some of that: those with the most frequent words that begin so."""
-    without: str | None = None
-    """What finds more than that: of such beginnings it asks for the first letters alone."""
+    wider: str = ""
+    """What finds all of that and more: of such beginnings it asks for the first letters alone."""
     merged: int = 0
     """How many entries those lists have, about."""
     drawn: Drawn | None = None
     """Texts from all over the plan."""
     hits: int = 0
     """So many of them have all that is wanted."""
-    hits_without: int = 0
-    """So many have all of which the first letters of such beginnings are asked for."""
+    hits_wider: int = 0
+    """So many have all that the wider one asks for."""
 
     def are_surely_more(self, than: int, among: int) -> bool:
         """Whether more than so many have all that is wanted, among so many tasks."""
@@ -105,16 +114,16 @@ def asked(view: View, wanted: Wanted, *, is_new: bool = False) -> Asked | None:
     lists = len(plain) + len(begin) + soon_merged
     if not begin:
         return Asked(exact, lists)
-    begun_so = sorted({word[: BEGINNINGS[-1]] for word in begin})
-    without = " AND ".join([*plain, *(f'"{beginning_word(one)}"' for one in begun_so)])
+    begun_so = sorted({beginning_of(word) for word in begin})
+    wider = " AND ".join([*plain, *(f'"{beginning_word(one)}"' for one in begun_so)])
     others = tuple(word for word in wanted.words if word not in begin)
     beside = [whole(status_word(status)) for status in statuses]
     beside += needles(replace(wanted, words=others))
     every = [*beside, *map(needle, begin)]
     texts = drawn_for(view, begun.DRAWN, every)
-    hits, hits_without = texts.hits(every), texts.hits([*beside, *map(needle, begun_so)])
+    hits, hits_wider = texts.hits(every), texts.hits([*beside, *map(needle, begun_so)])
     often_too = " AND ".join([*plain, *frequent])
-    return Asked(exact, lists, often_too, without, merged, texts, hits, hits_without)
+    return Asked(exact, lists, often_too, wider, merged, texts, hits, hits_wider)
 
 
 def _spelt(view: View, word: str, most: int | None) -> str | None:

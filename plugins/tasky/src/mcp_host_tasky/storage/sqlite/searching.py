@@ -39,7 +39,7 @@ PASSED = 20_000
 FEW = 2_000
 """Of so many tasks each text is read where many more have the words."""
 LISTED = 60_000
-"""So many tasks, with the words of a search but for beginnings, are listed to be walked along."""
+"""So many tasks, which have the first letters of long beginnings, are listed to be walked along."""
 PAGE = 51
 """The tasks of a usual page and one more, to reckon with."""
 MERGED = 250
@@ -158,11 +158,11 @@ class Searching:
                     self._is_wide = size > NEW
                     return one
             return None
-        if self._asked.without:
+        if self._asked.wider:
             # A text takes longer to read than many entries of the lists that FTS5 would merge.
             most = min(READ, self._asked.merged // MERGED)
-            if self._has_at_most(without := self._matching(self._asked.without), most):
-                return without
+            if self._has_at_most(wider := self._matching(self._asked.wider), most):
+                return wider
         count = self._count_words(self._asked)
         are_many = count > GATHERED
         for one, most, read in self._others():
@@ -209,8 +209,8 @@ class Searching:
     def _most_merged(self, asked: Asked, among: int) -> int:
         """Return up to how many matches, of those with frequent words, the lists of all words are
         merged that begin so; where more are, a page is sooner met on a walk, which is noted."""
-        if asked.without and (self._since or asked.expected(asked.hits_without, among) <= LISTED):
-            count, kept = kept_of(self._view, self._matching(asked.without), LISTED)
+        if self._since or asked.expected(asked.hits_wider, among) <= LISTED:
+            count, kept = kept_of(self._view, self._matching(asked.wider), LISTED)
             if count <= LISTED:
                 self._along = kept
                 return FEW
