@@ -10,8 +10,8 @@ from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 import psycopg
 from psycopg import sql as names
 
-from ...errors import BusyError, InvalidError, UnreachableError
-from ..sql import LAST_EVENT, LAST_NUMBER, Drawings, SqlView, damaged_rows, miscounted
+from ...errors import BusyError, InvalidError, StoppedError, UnreachableError
+from ..sql import LAST_EVENT, LAST_NUMBER, Drawings, SqlView, damaged_rows, keep, made, miscounted
 from ..store import Guard, contradictory, no_guard
 from .preparing import prepare
 from .view import PostgresView
@@ -72,14 +72,30 @@ class Postgres:
         """Have the index of words take in what waits in its list, so that no write has to, and no
         search reads through it. That takes a second, of a short list as well as of a long one:
         where others write on, it is done for many at once."""
-        if not self._untidy or not (is_pause or self._untidy >= _WORDED_TOGETHER):
-            return False
+        if self._untidy and (is_pause or self._untidy >= _WORDED_TOGETHER):
+            self._take_in()
+        return self._make_bitmaps(is_pause=is_pause)
+
+    def _take_in(self) -> None:
         self._untidy = 0
         index = names.Identifier(self._schema, "words_index").as_string()
         # Only who made the plan may do so; others leave it to that one, or to a full list.
         with self._connection() as connection, suppress(psycopg.errors.InsufficientPrivilege):
             connection.execute("SELECT gin_clean_pending_list(%s::regclass)", (index,))
-        return False
+
+    def _make_bitmaps(self, *, is_pause: bool) -> bool:
+        """Make a part of the bitmaps, if one is due, and return whether one was."""
+        with self.read() as view:
+            part = made(view, self._go_on, is_pause=is_pause)
+        if part is None:
+            return False
+        with self.write() as writing:
+            keep(writing, part)
+        return True
+
+    def _go_on(self) -> None:
+        if self._closed:
+            raise StoppedError("The plan is closed.", reason="stopped")
 
     def check(self) -> list[str]:
         """Say what is miscounted; the server looks after its own files."""

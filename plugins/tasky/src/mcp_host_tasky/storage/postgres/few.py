@@ -74,6 +74,13 @@ class Few:
         )
         return First([row[0] for row in page], page[0][1] if page else 0)
 
+    def count(self, numbers: Collection[int]) -> int:
+        """Return how many of those match, at most one more than are counted."""
+        rest = self._conditions.rest()
+        near, value = self._looked_up(numbers, "sort_key, number, status")
+        matches = f"WITH near AS MATERIALIZED ({near}) SELECT 1 FROM near AS tasks WHERE {rest}"
+        return self._view.count(matches, (value, *rest.values))
+
     def first_new(self, after: str, limit: int) -> First:
         """Return the first of all that are new enough, where these are many, but nothing is wanted
         that is not in their index. They are counted no further than is told."""
@@ -89,17 +96,18 @@ class Few:
 
     def most_unblocking(
         self, numbers: Collection[int], after: tuple[int, str] | None, limit: int
-    ) -> list[int]:
-        """Return the numbers of the first of those that match, what unblocks most first."""
-        where = self._conditions.rest()
-        where.add(past_unblocking(after))
+    ) -> First:
+        """Return the first of those that match, what unblocks most first."""
+        rest, past = self._conditions.rest(), past_unblocking(after)
         near, value = self._looked_up(numbers, "unblocks, sort_key, number, status")
-        rows = self._view.rows(
-            f"WITH near AS MATERIALIZED ({near}) SELECT number FROM near AS tasks WHERE {where} "
+        page = self._view.rows(
+            f"WITH near AS MATERIALIZED ({near}), few AS MATERIALIZED "
+            f"(SELECT unblocks, sort_key, number FROM near AS tasks WHERE {rest}) "
+            f"SELECT number, (SELECT count(*) FROM few) FROM few WHERE {past} "
             "ORDER BY unblocks DESC, sort_key LIMIT ?",
-            (value, *where.values, limit),
+            (value, *rest.values, *past.values, limit),
         )
-        return [row[0] for row in rows]
+        return First([row[0] for row in page], page[0][1] if page else 0)
 
     def _looked_up(self, numbers: Collection[int], columns: str) -> tuple[str, Any]:
         """Return the SELECT of tasks by their numbers, with what the conditions look at, and its

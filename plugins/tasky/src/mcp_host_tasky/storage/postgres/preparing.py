@@ -10,16 +10,19 @@ from psycopg import sql as names
 
 from ...errors import UnavailableError
 from ..readiness import hold_up_all
-from ..sql import BEGINNINGS, STEPS, TABLES, VERSION, steps_from, tag_word
+from ..sql import BEGINNINGS, BITMAPS, STEPS, TABLES, VERSION, steps_from, tag_word
 from .lexemes import MARKED, MONTH, MONTH_SIGN
 from .view import IS_READY, PostgresView
 
-_VERSION = VERSION + 4
+_VERSION = VERSION + 5
 """The format of this database's tables: up to `VERSION`, the index of words had words and statuses
 alone, and nothing else stood beside them; up to the next, nothing found what was late when it was
 created; up to the one after that, what stands beside words was written also where it had not
-changed; up to the one before this, tasks were not found by how their words begin."""
+changed; up to the one after that, tasks were not found by how their words begin; up to the one
+before this, there were no bitmaps."""
 _TEXT = 'TEXT COLLATE "C"'
+# They are kept as small as they can be.
+_BITMAPS = BITMAPS + "ALTER TABLE bitmaps ALTER COLUMN bits SET STORAGE EXTERNAL;"
 _KNOWN = """
 CREATE TABLE format (version INTEGER NOT NULL);
 CREATE TABLE vocabulary (word {text} NOT NULL PRIMARY KEY);
@@ -138,6 +141,7 @@ def prepare(connection: psycopg.Connection[tuple[Any, ...]], schema: str) -> Non
     _go_to(connection, schema)
     tables = TABLES + _KNOWN + _WORDS + _INDEX_OF_WORDS
     _run(connection, tables + _PLACE + _PLACED + _ROOM + _COVERING + _LATE + _OFTEN_VACUUMED)
+    _run(connection, _BITMAPS)
     connection.execute("INSERT INTO format VALUES (%s)", (_VERSION,))
 
 
@@ -160,6 +164,14 @@ def _upgrade(connection: psycopg.Connection[tuple[Any, ...]], schema: str) -> No
         words = _TO_FORMAT_5 if version < 5 else ""
         _run(connection, steps_from(version) + words + _ROOM + _COVERING + _OFTEN_VACUUMED)
         hold_up_all(PostgresView(connection, datetime.now(UTC)))
+    if version < _VERSION - 1:
+        _begin_words(connection, version)
+    _run(connection, _BITMAPS)
+    connection.execute("UPDATE format SET version = %s", (_VERSION,))
+
+
+def _begin_words(connection: psycopg.Connection[tuple[Any, ...]], version: int) -> None:
+    """Have tasks found by how their words begin."""
     _run(connection, _OLD_WORDS + _WORDS)
     if version <= VERSION:
         tags = [row[0] for row in connection.execute("SELECT DISTINCT tag FROM tagged")]
@@ -171,7 +183,6 @@ def _upgrade(connection: psycopg.Connection[tuple[Any, ...]], schema: str) -> No
     _run(connection, "DROP TABLE old_words;" + _INDEX_OF_WORDS + "ANALYZE words;")
     if version <= VERSION + 1:
         _run(connection, _LATE)
-    connection.execute("UPDATE format SET version = %s", (_VERSION,))
 
 
 def _go_to(connection: psycopg.Connection[tuple[Any, ...]], schema: str) -> None:
@@ -179,4 +190,4 @@ def _go_to(connection: psycopg.Connection[tuple[Any, ...]], schema: str) -> None
 
 
 def _run(connection: psycopg.Connection[tuple[Any, ...]], script: str) -> None:
-    connection.execute(script.format(text=_TEXT).encode())
+    connection.execute(script.format(text=_TEXT, bytes="BYTEA").encode())

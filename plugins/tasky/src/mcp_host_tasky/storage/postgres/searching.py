@@ -80,7 +80,7 @@ class Searching:
                     return page
         if numbers is None:
             return self._conditions.rest()
-        return self._few.most_unblocking(numbers, after, limit)
+        return self._few.most_unblocking(numbers, after, limit).numbers
 
     # Words
 

@@ -14,6 +14,8 @@ from ...model import Found, Status, Summary, Task, Wanted
 from ..readiness import IS_PENDING
 from ..sql import Drawings, SqlView, Where, task_settings, told_misplaced
 from ..store import Changes
+from .by_bitmaps import ByBitmaps, by_bitmaps, lexeme_query
+from .conditions import HAS_WORDS
 from .lexemes import lexemes_of, month_lexeme, plain, relexed
 from .listing import array
 from .searching import Searching
@@ -51,7 +53,7 @@ class PostgresView(SqlView):
         self._counts: dict[Status, int] | None = None
         self.worded = 0
         """How many tasks got other words here, which the index of words has yet to take in."""
-        self._last: tuple[Wanted, Searching] | None = None
+        self._last: tuple[Wanted, ByBitmaps | Searching] | None = None
         self._tag_counts: dict[str, tuple[int, int]] = {}
         """How many have a tag, and up to how many that was counted: it is asked more than once."""
 
@@ -201,6 +203,10 @@ class PostgresView(SqlView):
         sql = f"SELECT number, {text} FROM words WHERE number = ANY (?::bigint[])"
         return dict(self.rows(sql, (array(numbers),)))
 
+    def saying(self, numbers: Collection[int], needles: Sequence[str]) -> list[int]:
+        sql = f"SELECT number FROM words WHERE number = ANY (?::bigint[]) AND {HAS_WORDS}"
+        return [row[0] for row in self.rows(sql, (array(numbers), lexeme_query(needles)))]
+
     def having_tag(self, tag: str, most: int) -> int:
         """Return how many tasks have a tag, at least one more than so many where more have it."""
         counted, bound = self._tag_counts.get(tag, (1, 0))
@@ -226,9 +232,9 @@ class PostgresView(SqlView):
         source = f"({few} SELECT * FROM few) AS tasks"
         return self.unblocking_where(source, where, wanted, None, limit)
 
-    def _searching(self, wanted: Wanted) -> Searching:
+    def _searching(self, wanted: Wanted) -> ByBitmaps | Searching:
         if self._last is None or self._last[0] != wanted:
-            self._last = (wanted, Searching(self, wanted))
+            self._last = (wanted, by_bitmaps(self, wanted) or Searching(self, wanted))
         return self._last[1]
 
 

@@ -1,14 +1,17 @@
 """What the two SQL stores share."""
 
+from .bitmap_making import keep, made, wrong_parts
+from .bitmaps import Having, having
 from .counters import miscounted
 from .damage import damaged_rows, told_misplaced
 from .drawing import Drawing, Drawings, Drawn, drawn, drawn_for
 from .needles import fits, needle, says, whole
 from .rows import SUMMARY, summary_of
-from .tables import STEPS, TABLES, VERSION, steps_from
+from .tables import BITMAPS, STEPS, TABLES, VERSION, steps_from
 from .view import EXPANSIONS, LAST_EVENT, LAST_NUMBER, SqlView, task_settings
 from .where import LIVE, NOBODY, Where, common_conditions, past_unblocking, told_by_row
 from .words import (
+    BEGINNING_SIGN,
     BEGINNINGS,
     STATUS_SIGN,
     TAG_SIGN,
@@ -23,6 +26,8 @@ from .words import (
 
 __all__ = [
     "BEGINNINGS",
+    "BEGINNING_SIGN",
+    "BITMAPS",
     "EXPANSIONS",
     "LAST_EVENT",
     "LAST_NUMBER",
@@ -37,6 +42,7 @@ __all__ = [
     "Drawing",
     "Drawings",
     "Drawn",
+    "Having",
     "Reworded",
     "SqlView",
     "Where",
@@ -47,7 +53,10 @@ __all__ = [
     "drawn",
     "drawn_for",
     "fits",
+    "having",
     "indexed",
+    "keep",
+    "made",
     "miscounted",
     "needle",
     "past_unblocking",
@@ -61,4 +70,5 @@ __all__ = [
     "told_by_row",
     "told_misplaced",
     "whole",
+    "wrong_parts",
 ]

@@ -86,6 +86,22 @@ INSERT INTO counters VALUES ('pending', 0), ('completed', 0), ('cancelled', 0), 
 """What both databases read. `{text}` is the type whose order is the order of bytes. Long texts
 stand last: what follows a long text in a row, SQLite reads only through all of it."""
 
+BITMAPS = """
+CREATE TABLE bitmaps (
+    word {text} NOT NULL,
+    part INTEGER NOT NULL,
+    bits {bytes} NOT NULL,
+    PRIMARY KEY (word, part)
+);
+CREATE INDEX bitmaps_part ON bitmaps (part);
+CREATE TABLE reworded (number BIGINT NOT NULL PRIMARY KEY, at_event BIGINT NOT NULL);
+INSERT INTO reworded SELECT number, last_event FROM tasks;
+CREATE INDEX tasks_waiting ON tasks (sort_key)
+    WHERE status = 'pending' AND (open_blockers > 0 OR held_up = 1);
+"""
+"""Bitmaps of frequent words, and the tasks of which none is right: of an older plan all of them.
+And where a walk meets what waits, which are few among others."""
+
 # From format 2 to 3: who holds a claim and who made a change, beyond the name that is shown.
 TO_FORMAT_3 = """
 ALTER TABLE tasks ADD COLUMN holder {text};

@@ -121,6 +121,10 @@ class SqlView:
         of words has."""
         raise NotImplementedError
 
+    def saying(self, numbers: Collection[int], needles: Sequence[str]) -> list[int]:
+        """Return those of the tasks whose texts have all that is looked for (see `needles`)."""
+        raise NotImplementedError
+
     def drawn(self, count: int, *, more: bool = False) -> Drawn:
         """Return the texts of about so many tasks or more, drawn from all over the plan; with
         `more`, of so many more than were drawn yet."""
@@ -421,12 +425,14 @@ class SqlView:
         numbers = sorted(task.number for task in tasks)
         self.run("DELETE FROM tasks WHERE number = ?", [(number,) for number in numbers])
         self.drop_words(numbers)
+        self._reword(numbers)
 
     def _insert(self, tasks: list[Task]) -> None:
         if not tasks:
             return
         self.insert("tasks", TASK_COLUMNS, [task_row(task) for task in tasks])
         self.put_words(sorted(tasks, key=lambda task: task.number))
+        self._reword([task.number for task in tasks])
 
     def _replace(self, pairs: list[tuple[Task, Task]]) -> None:
         if not pairs:
@@ -434,6 +440,7 @@ class SqlView:
         other = [(old, new) for old, new in pairs if self.words_from(old) != self.words_from(new)]
         if other:
             self.replace_words(sorted(other, key=lambda pair: pair[1].number))
+            self._reword([new.number for _, new in other])
         # Only what changed is set: an index whose columns are not named is not written.
         alike: dict[tuple[str, ...], list[tuple[Any, ...]]] = {}
         for old, new in pairs:
@@ -441,6 +448,15 @@ class SqlView:
             alike.setdefault(columns, []).append((*values, new.number))
         for columns, rows in alike.items():
             self.update_tasks(columns, rows)
+
+    def _reword(self, numbers: Collection[int]) -> None:
+        """Note that no bitmap is right of tasks, whose words have changed."""
+        clause, value = self.each(list(map(str, numbers)))
+        self.rows_of(
+            f"INSERT INTO reworded SELECT CAST(value AS BIGINT), ({LAST_EVENT}) FROM {clause} "
+            "WHERE true ON CONFLICT (number) DO UPDATE SET at_event = excluded.at_event",
+            (value,),
+        )
 
     def _relate(self, pairs: Iterable[tuple[Task | None, Task | None]]) -> None:
         """Keep what tasks, each as it was and as it is, wait for: only what differs is written."""

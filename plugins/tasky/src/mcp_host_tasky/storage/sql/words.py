@@ -11,6 +11,8 @@ STATUS_SIGN = "·"
 """What the word of a status begins with: neither letter nor digit, so no word of a text does."""
 TAG_SIGN = "§"
 """What the word of a tag begins with."""
+BEGINNING_SIGN = "¬"
+"""What a beginning begins with where it is told from a word."""
 BEGINNINGS = (SHORTEST_PREFIX, SHORTEST_PREFIX + 1)
 """So many letters a beginning has that an index of words has too: what people search for has mostly
 four letters, and thousands of words may begin so."""

@@ -90,10 +90,8 @@ def asked(view: View, wanted: Wanted, *, is_new: bool = False) -> Asked | None:
     where there are neither words nor tags. `is_new` says that nothing old is looked for."""
     if not wanted.words and not wanted.tags:
         return None
-    statuses = {wanted.status} if wanted.status else set()
-    if wanted.ready_for is not None or wanted.waiting:
-        statuses.add(Status.PENDING)
-    plain = [f'"{status_word(status)}"' for status in sorted(statuses)]
+    wanted_statuses = statuses(wanted)
+    plain = [f'"{status_word(status)}"' for status in wanted_statuses]
     plain += [f'"{tag_word(tag)}"' for tag in wanted.tags]
     begin, frequent = [], []
     merged = soon_merged = 0
@@ -117,13 +115,33 @@ def asked(view: View, wanted: Wanted, *, is_new: bool = False) -> Asked | None:
     begun_so = sorted({beginning_of(word) for word in begin})
     wider = " AND ".join([*plain, *(f'"{beginning_word(one)}"' for one in begun_so)])
     others = tuple(word for word in wanted.words if word not in begin)
-    beside = [whole(status_word(status)) for status in statuses]
+    beside = [whole(status_word(status)) for status in wanted_statuses]
     beside += needles(replace(wanted, words=others))
     every = [*beside, *map(needle, begin)]
     texts = drawn_for(view, begun.DRAWN, every)
     hits, hits_wider = texts.hits(every), texts.hits([*beside, *map(needle, begun_so)])
     often_too = " AND ".join([*plain, *frequent])
     return Asked(exact, lists, often_too, wider, merged, texts, hits, hits_wider)
+
+
+def statuses(wanted: Wanted) -> list[Status]:
+    """Return the statuses that are wanted; no task has two."""
+    found = {wanted.status} if wanted.status else set()
+    if wanted.ready_for is not None or wanted.waiting:
+        found.add(Status.PENDING)
+    return sorted(found)
+
+
+def rarely(view: View, needles: Sequence[str]) -> str:
+    """Return the expression of FTS5 for needles that few texts have."""
+    return " AND ".join(
+        f'"{needle.strip()}"' if needle.endswith(" ") else _begun(view, needle.strip())
+        for needle in needles
+    )
+
+
+def _begun(view: View, word: str) -> str:
+    return _spelt(view, word, None) or f'"{word}" *'
 
 
 def _spelt(view: View, word: str, most: int | None) -> str | None:

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
-from ...errors import BusyError, TaskyError, UnavailableError
-from ..sql import Drawings, SqlView, damaged_rows, miscounted
+from ...errors import BusyError, StoppedError, TaskyError, UnavailableError
+from ..sql import Drawings, SqlView, damaged_rows, keep, made, miscounted
 from ..store import WRITES_TOGETHER, Guard, no_guard
 from .connecting import (
     AtRest,
@@ -118,11 +118,27 @@ class SqliteFile:
             has_merged = False
             if is_pause or self._untidy >= WRITES_TOGETHER:
                 has_merged = self._merge(max(MERGED_PAGES, self._untidy * MERGED_MEANWHILE))
+            has_made = self._make_bitmaps(is_pause=is_pause)
             if is_pause or self._pages_of_log() > LONG_LOG:
                 self._copy_log()
         except BusyError:
             return True  # another writes, and is not waited for
-        return has_merged
+        return has_merged or has_made
+
+    def _make_bitmaps(self, *, is_pause: bool) -> bool:
+        """Make a part of the bitmaps, if one is due, and return whether one was."""
+        with self.read() as view:
+            part = made(view, self._go_on, is_pause=is_pause)
+        if part is None:
+            return False
+        with self._alone(wait=0) as connection:
+            keep(SqliteView(connection), part)
+            connection.commit()
+        return True
+
+    def _go_on(self) -> None:
+        if self._closed:
+            raise StoppedError("The plan is closed.", reason="stopped")
 
     def _copy_log(self) -> None:
         """Copy the log's pages into the file, by one connection while another keeps writers out.

@@ -10,16 +10,21 @@ from pathlib import Path
 from ...errors import UnavailableError
 from ..new_file import made_whole
 from ..readiness import hold_up_all
-from ..sql import STEPS, TABLES, VERSION, steps_from
+from ..sql import BITMAPS, STEPS, TABLES, VERSION, steps_from
 from ..upgrade import Backup, refuse_foreign, upgrade_sqlite
 from .connecting import begin, connect
 from .texts import told_anew
 from .trouble import explained
 from .view import PLACED, SqliteView
 
-_VERSION = VERSION + 1
-"""The format of this database's tables, which changed once more than those of both: up to
-`VERSION`, texts had the beginnings of words of three letters, and not those of four."""
+_VERSION = VERSION + 2
+"""The format of this database's tables, which changed twice more than those of both: up to
+`VERSION`, texts had the beginnings of words of three letters, and not those of four; up to the
+next, there were no bitmaps."""
+_BY_ROW = ("BIGINT NOT NULL PRIMARY KEY", "INTEGER PRIMARY KEY")
+_BITMAPS = BITMAPS.format(text="TEXT", bytes="BLOB").replace(
+    "BIGINT NOT NULL PRIMARY KEY", "INTEGER PRIMARY KEY"
+)
 _WORDS = """
 CREATE TABLE texts (number INTEGER PRIMARY KEY, folded TEXT NOT NULL);
 CREATE VIRTUAL TABLE words USING fts5 (folded, content = 'texts', content_rowid = 'number',
@@ -54,13 +59,16 @@ DROP TABLE IF EXISTS occurrences;
 DROP TABLE words;
 ALTER TABLE texts RENAME TO kept;
 """
+_BY_ROW = ("BIGINT NOT NULL PRIMARY KEY", "INTEGER PRIMARY KEY")
+_BITMAPS = BITMAPS.format(text="TEXT", bytes="BLOB").replace(*_BY_ROW)
 _SCHEMA = (
-    TABLES.format(text="TEXT").replace("BIGINT NOT NULL PRIMARY KEY", "INTEGER PRIMARY KEY")
+    TABLES.format(text="TEXT").replace(*_BY_ROW)
     + """
 CREATE TABLE vocabulary (word TEXT NOT NULL PRIMARY KEY) WITHOUT ROWID;
 """
     + _PLACES
     + _WORDS
+    + _BITMAPS
 )
 
 
@@ -99,7 +107,7 @@ def prepare(connection: sqlite3.Connection, path: Path) -> None:
     try:
         # Another process may have made or upgraded it while this one waited.
         found = connection.execute("PRAGMA user_version").fetchone()[0]
-        if found in (*STEPS, VERSION):
+        if min(STEPS) <= found < _VERSION:
             Backup(path, str(found)).copy_database()
             _upgrade(connection, found)
         elif found < _VERSION:
@@ -123,6 +131,14 @@ def _write_ahead(connection: sqlite3.Connection, path: Path) -> None:
 
 def _upgrade(connection: sqlite3.Connection, version: int) -> None:
     """Bring the tables of an earlier format to the newest one."""
+    if version <= VERSION:
+        _tell_words_anew(connection, version)
+    for statement in _statements(_BITMAPS):
+        connection.execute(statement)
+
+
+def _tell_words_anew(connection: sqlite3.Connection, version: int) -> None:
+    """Bring the tables to the format in which texts have the beginnings of words."""
     words = (_OLD_WORDS if version < 5 else _OLD_TEXTS) + _WORDS
     if version < VERSION:
         words = steps_from(version).format(text="TEXT") + _PLACES + words

@@ -2,6 +2,7 @@
 
 # ruff: noqa: S608  statements are put together from this room's own constants; values are bound
 
+import json
 from collections.abc import Sequence
 from typing import Any, NamedTuple, Protocol
 
@@ -27,6 +28,11 @@ def matching(expression: str, since: int = 0) -> Source:
     what stands before that without reading it."""
     sql = "SELECT rowid AS number FROM words WHERE words MATCH ? AND rowid >= ?"
     return Source(sql, (expression, since))
+
+
+def listing(numbers: Sequence[int]) -> Source:
+    """Return these tasks."""
+    return Source("SELECT value AS number FROM json_each(?)", (json.dumps(numbers),))
 
 
 def kept_of(view: View, source: Source, most: int) -> tuple[int, Source]:

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from ...model import Task, Wanted
 from ..sql import (
+    BEGINNING_SIGN,
     STATUS_SIGN,
     TAG_SIGN,
     beginnings_of,
@@ -21,8 +22,7 @@ from ..sql import (
     whole,
 )
 
-_BEGINNING = "¬"
-_MARKED = TAG_SIGN + _BEGINNING + STATUS_SIGN
+_MARKED = TAG_SIGN + BEGINNING_SIGN + STATUS_SIGN
 
 
 class Retold(NamedTuple):
@@ -46,7 +46,7 @@ def told(words: Sequence[str], tags: Iterable[str]) -> str:
 
 def told_anew(text: str, tags: Iterable[str]) -> str:
     """Return a text of an earlier format as it is told now."""
-    return told([word for word in text.split() if word[0] not in TAG_SIGN + _BEGINNING], tags)
+    return told([word for word in text.split() if word[0] not in TAG_SIGN + BEGINNING_SIGN], tags)
 
 
 def retold(old: Task, new: Task, text: str) -> Retold:
@@ -71,7 +71,7 @@ def _with_few_others(old: Task, new: Task, text: str) -> Retold:
     ended = {
         one
         for one in _begun(gone).keys() - begun.keys()
-        if f" {one.removeprefix(_BEGINNING)}" not in spaced
+        if f" {one.removeprefix(BEGINNING_SIGN)}" not in spaced
     }
     come |= {one for one in begun if f" {one} " not in spaced}
     spaced = _without(spaced, ended)
@@ -93,7 +93,7 @@ def plain(words: Iterable[str]) -> list[str]:
 def beginning_word(beginning: str) -> str:
     """Return a beginning of three or four letters as a word that every text with a word has which
     begins so."""
-    return _BEGINNING + beginning
+    return BEGINNING_SIGN + beginning
 
 
 def needles(wanted: Wanted) -> list[str]:

@@ -4,7 +4,7 @@
 
 import json
 import sqlite3
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Generator, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager, nullcontext
 from functools import partial
 from typing import Any
@@ -12,6 +12,7 @@ from typing import Any
 from ...model import Event, Found, Summary, Task, Wanted
 from ..sql import Drawings, SqlView, Where, told_misplaced
 from ..store import Guard, no_guard
+from .by_bitmaps import ByBitmaps, by_bitmaps
 from .searching import Searching
 from .texts import Retold, plain, retold, text_of
 from .walks import listed, unblocking
@@ -42,7 +43,7 @@ class SqliteView(SqlView):
         super().__init__(drawings)
         self._connection = connection
         self._guard = guard
-        self._last: tuple[Wanted, Searching] | None = None
+        self._last: tuple[Wanted, ByBitmaps | Searching] | None = None
 
     def rows(self, sql: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         return self._connection.execute(sql, values).fetchall()
@@ -73,7 +74,7 @@ class SqliteView(SqlView):
         with self.reading_all_texts("replace") if mends else nullcontext():
             yield from super().every_event(mends=mends)
 
-    def walk(self, sql: str, values: Sequence[Any], size: int) -> Iterator[list[tuple[Any, ...]]]:
+    def walk(self, sql: str, values: Sequence[Any], size: int) -> Generator[list[tuple[Any, ...]]]:
         """Give the rows of a SELECT of many, so many at a time."""
         with closing(self._connection.execute(sql, values)) as cursor:
             while rows := cursor.fetchmany(size):
@@ -128,6 +129,12 @@ class SqliteView(SqlView):
         clause, value = self.among(numbers)
         return dict(self.rows(f"SELECT number, folded FROM texts WHERE number {clause}", (value,)))
 
+    def saying(self, numbers: Collection[int], needles: Sequence[str]) -> list[int]:
+        clause, value = self.among(numbers)
+        fits = "".join(" AND instr(' ' || folded || ' ', ?)" for _ in needles)
+        sql = f"SELECT number FROM texts WHERE number {clause}{fits}"
+        return [row[0] for row in self.rows(sql, (value, *needles))]
+
     # Tags are words of that index.
 
     def relate_tags(self, pairs: Iterable[tuple[Task | None, Task | None]]) -> None:
@@ -148,9 +155,9 @@ class SqliteView(SqlView):
         where.need(f"number {clause}", value)
         return self.unblocking_where(self.by_number, where, wanted, None, limit)
 
-    def _searching(self, wanted: Wanted) -> Searching:
+    def _searching(self, wanted: Wanted) -> ByBitmaps | Searching:
         if self._last is None or self._last[0] != wanted:
-            self._last = (wanted, Searching(self, wanted))
+            self._last = (wanted, by_bitmaps(self, wanted) or Searching(self, wanted))
         return self._last[1]
 
 

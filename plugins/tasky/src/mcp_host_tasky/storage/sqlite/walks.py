@@ -57,15 +57,17 @@ class Walks:
     @property
     def index(self) -> str:
         """The index that a walk in list order goes along."""
+        if self._wanted.waiting:
+            return "tasks_waiting"
         return "tasks_order" if self._wanted.ready_for is None else "tasks_ready"
 
     @property
     def status(self) -> Status | None:
-        """The status that a walk in list order is to look for; the index of what is ready has none
-        but pending tasks."""
-        if self._wanted.ready_for is not None:
+        """The status that a walk in list order is to look for; the indexes of what is ready, or
+        waits, have none but pending tasks."""
+        if self._wanted.ready_for is not None or self._wanted.waiting:
             return None
-        return Status.PENDING if self._wanted.waiting else self._wanted.status
+        return self._wanted.status
 
     def ranges(self, after: str = "", *, has_status: bool = True) -> list[Where]:
         """Return the parts of the list that can match, past a place, each a range of its index: in
@@ -83,6 +85,9 @@ class Walks:
                 if wanted.ready_for is not None:
                     ready = common_conditions(wanted.only(ready_for=wanted.ready_for))
                     where.add(ready)
+                if wanted.waiting:
+                    waits = common_conditions(wanted.only(waiting=True))
+                    where.add(waits)
                 if has_status and self.status:
                     where.need("status = ?", self.status.value)
                 found.append(where)
@@ -93,6 +98,8 @@ class Walks:
         rest = told_by_row(self._wanted)
         if index == "tasks_ready":
             rest = replace(rest, ready_for=None)
+        if index == "tasks_waiting":
+            rest = replace(rest, waiting=False)
         return common_conditions(rest)
 
     def in_key(self, wanted: Wanted) -> Where:
@@ -113,3 +120,19 @@ def entries(index: str, where: Where) -> Source:
 def elsewhere(rest: Where) -> str:
     """Return the condition that a task's row of `places` fulfils others."""
     return f"EXISTS (SELECT 1 FROM places WHERE places.number = tasks.number AND {rest})"
+
+
+def claimed(wanted: Wanted) -> Source | None:
+    """Return what somebody holds, if that is wanted."""
+    if wanted.claimed_by is None and wanted.held_by is None and not wanted.held:
+        return None
+    sql = "SELECT number FROM tasks INDEXED BY tasks_claimed WHERE claimed_until > ?"
+    return Source(sql, (wanted.now,))
+
+
+def new(wanted: Wanted) -> Source | None:
+    """Return what is new enough, if that is wanted."""
+    if not wanted.created_after:
+        return None
+    sql = "SELECT number FROM tasks INDEXED BY tasks_created WHERE created_at > ?"
+    return Source(sql, (wanted.created_after,))
