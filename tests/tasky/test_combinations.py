@@ -1,7 +1,6 @@
 """Every combination of conditions has the same answers on SQLite and PostgreSQL as on JSON, by
 whichever way, and what they are found by stays right after any edits."""
 
-import itertools
 import json
 import random
 from collections.abc import Iterator
@@ -12,17 +11,14 @@ from typing import Any
 import psycopg
 import pytest
 from mcp_host_tasky.errors import TaskyError
-from mcp_host_tasky.service import Caller, Search, Tasks
+from mcp_host_tasky.service import Search, Tasks
 from mcp_host_tasky.service.formats import named
 from mcp_host_tasky.storage import Location, open_store
 from mcp_host_tasky.storage.postgres import limits
 from mcp_host_tasky.storage.sql import view as sql_view
 from mcp_host_tasky.storage.sqlite import asking, begun, searching
-from tasky_lab import ME, Clock, Ids, Plans, Searched, edit, names
-
-COUNT = 1_200
-TAGS = ["home", "field work", "field-work", "a·b", "a-b", "§x", "Ärger", "工作", "rare"]
-WORDS = ["update", "server", "serve", "servant", "upset", "up", "grün", "任务列表", "rare"]
+from tasky_combinations import find_the_same, plan_of_all, random_edit, random_task
+from tasky_lab import ME, Plans, Searched, edit, names
 
 # One worker makes the plans, for all of these.
 pytestmark = pytest.mark.xdist_group("tasky_combinations")
@@ -31,32 +27,7 @@ pytestmark = pytest.mark.xdist_group("tasky_combinations")
 @pytest.fixture(scope="module")
 def plan_of(tmp_path_factory: pytest.TempPathFactory, database: str) -> Iterator[dict[str, Tasks]]:
     """The same plan on each kind of store."""
-    chance = random.Random(5)
-    items = [_item(number, chance) for number in range(COUNT)]
-    stores = {}
-    clock = Clock()
-    for kind in ("sqlite", "json", "postgresql"):
-        plans = Plans(tmp_path_factory.mktemp(kind), lambda: database, clock, Ids())
-        tasks = plans.open(kind)
-        clock.now = Clock().now
-        ids: list[str] = []
-        for start in range(0, COUNT, 300):
-            made = tasks.create(items[start : start + 300], ME)
-            ids += [str(view["task_id"]) for view in made]
-            clock.forward(days=1)
-        tasks.edit([{"task_id": one, "action": "complete"} for one in ids[::4]], ME)
-        tasks.edit([{"task_id": one, "action": "cancel"} for one in ids[1::12]], ME)
-        waiting = [
-            {"task_id": one, "action": "update", "add_blockers": [ids[at // 7]]}
-            for at, one in enumerate(ids)
-            if at % 9 == 8
-        ]
-        tasks.edit(waiting, ME)
-        claims = [
-            {"task_id": one, "action": "claim", "lease_seconds": 86_400} for one in ids[2::16]
-        ]
-        tasks.edit(claims, Caller("ann"))
-        stores[kind] = tasks
+    stores = plan_of_all(tmp_path_factory, database)
     yield stores
     for tasks in stores.values():
         tasks.close()
@@ -68,33 +39,6 @@ def known(plan_of: dict[str, Tasks]) -> Searched:
     return Searched(plan_of["json"])
 
 
-def _item(number: int, chance: random.Random) -> dict[str, Any]:
-    words = [word for at, word in enumerate(WORDS) if chance.random() < 0.8 / (at + 1)]
-    tags = [tag for at, tag in enumerate(TAGS) if chance.random() < 0.6 / (at + 1)]
-    item = {"name": " ".join([*words, f"task {number}"]), "tags": tags}
-    if chance.random() < 0.6:
-        # Some are late when they are created.
-        item["due_date"] = f"{date(2026, 11, 15) + timedelta(days=chance.randint(0, 40))}"
-    return {**item, "priority": chance.choice([1, 2, 3, 3, 3, 5])}
-
-
-CONDITIONS: dict[str, list[Any]] = {
-    "search": [None, "update", "upd", "serv", "up", "server upd", "rare", "任务列", "gru", "none"],
-    "tags": [(), ("home",), ("field work",), ("home", "a·b"), ("rare",), ("field-work", "home")],
-    "status": [None, None, "pending", "completed"],
-    "priority": [None, None, 1, 3],
-    "due_before": [None, None, "2026-11-23", "2026-12-18"],
-    "created_after": [None, None, "2026-11-22", "2026-11-24"],
-    "more": [
-        {},
-        {"ready": True},
-        {"ready": True, "sort": "unblocks"},
-        {"claimed_by": "ann"},
-        {"waiting": True},
-    ],
-}
-EVERY = list(itertools.product(*CONDITIONS.values()))
-NO_WORDS = [one for one in EVERY if not one[0] and not one[1]]
 WAYS: dict[str, dict[str, int]] = {
     "as a plan of a million is searched": {},
     "few are gathered": {"GATHERED": 40, "FEW": 10, "NEW": 20, "READ_AT_ONCE": 7},
@@ -222,32 +166,6 @@ def test_any_combination_finds_the_same_on_postgresql(
     find_the_same(plan_of["postgresql"], known, way, count)
 
 
-def find_the_same(asked: Tasks, kept: Searched, way: dict[str, int], count: int) -> None:
-    """Ask two stores for pages of so many combinations of conditions, of four times as many that
-    all ways have."""
-    chance = random.Random(count)
-    with_any, without = chance.sample(EVERY, 4 * count), chance.sample(NO_WORDS, count)
-    chance = random.Random(str(way))
-    for chosen in [*chance.sample(with_any, count), *chance.sample(without, count // 4)]:
-        *conditions, more = chosen
-        wanted = dict(zip(CONDITIONS, conditions, strict=False)) | more
-        cursors: list[str | None] = [None, None]
-        for _ in range(3):
-            found, expected = [
-                tasks.search(Search(**wanted, limit=20, cursor=cursor), Caller("ben"))
-                for tasks, cursor in zip((asked, kept), cursors, strict=True)
-            ]
-            assert found.rows == expected.rows, wanted
-            if found.has_more:
-                assert len(found.rows) <= found.total <= expected.total, wanted
-            else:
-                assert found.total == expected.total, wanted
-            cursors = [found.next_cursor, expected.next_cursor]
-            if cursors[0] is None:
-                break
-        assert (cursors[0] is None) == (cursors[1] is None), wanted
-
-
 @pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
 def test_what_was_brought_in_out_of_order_is_found_by_words_and_creation(
     plans: Plans, kind: str
@@ -283,11 +201,11 @@ def test_sqlite_finds_no_damage_after_random_edits_of_words(
     both = [plans.open("sqlite"), plans.open("json")]
     known: list[tuple[str, str]] = []
     for _ in range(25):
-        new = [_worded(chance, longest) for _ in range(chance.randint(1, 2))]
+        new = [random_task(chance, longest) for _ in range(chance.randint(1, 2))]
         made = [[view["task_id"] for view in tasks.create(new, ME)] for tasks in both]
         known += zip(*made, strict=True)
         for ids in chance.sample(known, min(len(known), 3)):
-            operation = _changed(chance, longest)
+            operation = random_edit(chance, longest)
             for tasks, task_id in zip(both, ids, strict=True):
                 edit(tasks, **operation, task_id=task_id)
             if operation["action"] == "delete":
@@ -310,7 +228,7 @@ def test_what_postgresql_finds_tasks_by_stays_that_of_a_fresh_copy_after_random_
     plan = plans.open("postgresql")
     ids: list[str] = []
     for _ in range(40):
-        made = plan.create([_worded(chance, 9_000) for _ in range(2)], ME)
+        made = plan.create([random_task(chance, 9_000) for _ in range(2)], ME)
         ids += [str(view["task_id"]) for view in made]
         for one in chance.sample(ids, min(len(ids), 6)):
             operation = _related(chance, ids)
@@ -339,7 +257,7 @@ def _related(chance: random.Random, ids: list[str]) -> dict[str, Any]:
         "due_date": chance.choice([None, "2026-12-01", "2027-01-15"]),
     }
     if chance.random() < 0.5:
-        return _changed(chance, 9_000)
+        return random_edit(chance, 9_000)
     if chance.random() < 0.1:
         return {"action": "undo"}
     name = chance.choice([*fields])
@@ -351,25 +269,3 @@ def _words_of(location: Location) -> list[tuple[Any, ...]]:
     columns = "number, unblocks, is_ready, sort_key, tsvector_to_array(words)"
     with psycopg.connect(location.url, options=f"-c search_path={location.schema}") as server:
         return server.execute(f"SELECT {columns} FROM words ORDER BY number".encode()).fetchall()
-
-
-def _worded(chance: random.Random, longest: int) -> dict[str, Any]:
-    stems = ["abc", "abd", "äbc", "xyz", "q", "ab", "日本語", "aaaa"]
-    lengths = [0, 0, 1, 2, longest // 20, longest]
-    words = [
-        chance.choice(stems) + chance.choice("abc") * chance.choice(lengths)
-        for _ in range(chance.randint(0, 5))
-    ]
-    tags = chance.sample(TAGS, chance.randint(0, 3))
-    # A name loses words whose beginnings the details still have.
-    name = f"task {chance.random()} {chance.choice(stems)}{chance.choice('abc')}"
-    return {"name": name, "details": " ".join(words)[:40_000], "tags": tags}
-
-
-def _changed(chance: random.Random, longest: int) -> dict[str, Any]:
-    fields = _worded(chance, longest)
-    name = chance.choice([*fields, "status", "delete"])
-    if name == "delete":
-        return {"action": "delete"}
-    fields["status"] = chance.choice(["pending", "completed"])
-    return {"action": "update", name: fields[name]}

@@ -11,7 +11,17 @@ import psycopg
 from psycopg import sql as names
 
 from ...errors import BusyError, InvalidError, StoppedError, UnreachableError
-from ..sql import LAST_EVENT, LAST_NUMBER, Drawings, SqlView, damaged_rows, keep, made, miscounted
+from ..sql import (
+    LAST_EVENT,
+    LAST_NUMBER,
+    Drawings,
+    SqlView,
+    damaged_rows,
+    keep,
+    made,
+    miscounted,
+    misdrawn,
+)
 from ..store import Guard, contradictory, no_guard
 from .preparing import prepare
 from .view import PostgresView
@@ -100,7 +110,12 @@ class Postgres:
     def check(self) -> list[str]:
         """Say what is miscounted; the server looks after its own files."""
         with self.read() as view:
-            return [*miscounted(view), *damaged_rows(view), *view.misplaced()]
+            return [
+                *miscounted(view),
+                *damaged_rows(view),
+                *view.misplaced(),
+                *misdrawn(view),
+            ]
 
     def copied_whole(self, path: Path) -> bool:
         """Say that there is no SQLite file to be copied."""

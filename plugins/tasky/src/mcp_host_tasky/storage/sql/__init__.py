@@ -1,6 +1,6 @@
 """What the two SQL stores share."""
 
-from .bitmap_making import keep, made, wrong_parts
+from .bitmap_making import keep, made, misdrawn
 from .bitmaps import Having, having
 from .counters import miscounted
 from .damage import damaged_rows, told_misplaced
@@ -58,6 +58,7 @@ __all__ = [
     "keep",
     "made",
     "miscounted",
+    "misdrawn",
     "needle",
     "past_unblocking",
     "reworded",
@@ -70,5 +71,4 @@ __all__ = [
     "told_by_row",
     "told_misplaced",
     "whole",
-    "wrong_parts",
 ]

@@ -10,10 +10,12 @@ A part is made from the texts of its tasks, and later from those of its tasks th
 import sys
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import suppress
 from typing import Any, NamedTuple, Protocol
 
+from ..store import no_guard
 from . import bitmaps
-from .bitmaps import NO_WORD, PART, REWORDED, packed, unpacked
+from .bitmaps import NO_WORD, PART, REWORDED, UNREADABLE, packed, unpacked
 from .drawing import drawn
 from .words import BEGINNING_SIGN, BEGINNINGS, STATUS_SIGN, TAG_SIGN
 
@@ -28,10 +30,11 @@ LAGGING = 500
 LAGGING_MEANWHILE = 1_500
 """Among writes they are made where so many were, and no more than can be soon made up for."""
 _DRAWN = 3_000
+_CHECKED = 2_000
 _LONGEST = 24
 """Longer beginnings get no bitmaps: few ask for them."""
-_BLOCK = 1_024
-_NONE = bytes(_BLOCK // 8)
+BLOCK = 1_024
+"""So many tasks are marked at a time."""
 _MADE, _CHOSEN_AT = "bitmaps_made", "bitmaps_chosen_at"
 """Counters: how often something was made of bitmaps, and how many tasks there were when their words
 were chosen."""
@@ -117,22 +120,25 @@ def keep(view: View, made: Made) -> None:
         )
 
 
-def wrong_parts(view: View, guard: Callable[[], None]) -> list[int]:
-    """Return the parts of which a bitmap says something else than the texts of the tasks."""
+def misdrawn(view: View) -> list[str]:
+    """Say where bitmaps say something else than texts do, of tasks from all over the plan."""
     words = _words(view)
-    found = []
+    wrong = 0
+    tasks = set(drawn(view.last_number(), _CHECKED))
+    tasks.difference_update(row[0] for row in view.rows("SELECT number FROM reworded"))
     for (part,) in view.rows("SELECT part FROM bitmaps WHERE word = '' ORDER BY part"):
-        sql = f"SELECT number FROM reworded WHERE number / {PART} = ?"
-        changed = [row[0] - part * PART for row in view.rows(sql, (part,))]
-        aside = ~_number(_set(changed))
+        first = part * PART
+        some = sorted(number for number in tasks if first <= number < first + PART)
+        mask = _number(_set(number - first for number in some))
         kept = dict(view.rows("SELECT word, bits FROM bitmaps WHERE part = ?", (part,)))
-        numbers = range(part * PART, (part + 1) * PART)
-        for word, _, bits in _rows(view, part, words, {}, numbers, guard):
-            of_texts, of_bitmap = _number(unpacked(bits)), _number(unpacked(kept.get(word, b"")))
-            if (of_texts ^ of_bitmap) & aside:
-                found.append(part)
-                break
-    return found
+        for word, _, bits in _rows(view, part, words, {}, some, no_guard):
+            with suppress(KeyError, *UNREADABLE):
+                if not (_number(unpacked(bits)) ^ _number(unpacked(kept[word]))) & mask:
+                    continue
+            wrong += 1
+            break
+    told = f"Bitmaps of words are wrong in {wrong} parts. A copy has them right: tasky backup."
+    return [told] if wrong else []
 
 
 def _words(view: View) -> list[str]:
@@ -151,9 +157,9 @@ def _chosen(view: View, last: int, guard: Callable[[], None]) -> list[str]:
     having: Counter[str] = Counter()
     size = 0
     numbers = sorted(drawn(last, _DRAWN))
-    for start in range(0, _DRAWN, _BLOCK):
+    for start in range(0, _DRAWN, BLOCK):
         guard()
-        for text in view.texts(numbers[start : start + _BLOCK]).values():
+        for text in view.texts(numbers[start : start + BLOCK]).values():
             having.update({found for word in text.split() for found in told_by(word)})
             size += 1
     return sorted(word for word, count in having.items() if count * last >= FREQUENT * size)
@@ -182,7 +188,7 @@ class _Marks(dict[str, list[bytearray]]):
 
     def __init__(self, words: Sequence[str]) -> None:
         super().__init__()
-        self._bits = {word: bytearray(_BLOCK // 8) for word in words}
+        self._bits = {word: bytearray(BLOCK // 8) for word in words}
         self._blocks: dict[str, list[bytes]] = {word: [] for word in words}
 
     def __missing__(self, word: str) -> list[bytearray]:
@@ -204,7 +210,7 @@ class _Marks(dict[str, list[bytearray]]):
                     bits[place] |= bit
         for word, bits in self._bits.items():
             self._blocks[word].append(bytes(bits))
-            bits[:] = _NONE
+            bits[:] = bytes(BLOCK // 8)
 
     def made(self) -> Iterator[tuple[str, bytes]]:
         """Give the bitmap of each word."""
@@ -223,9 +229,9 @@ def _rows(
     """Give the rows of a part: as they were, but for some tasks, of which texts tell."""
     first = part * PART
     marks = _Marks(words)
-    for start in range(first, first + PART, _BLOCK):
+    for start in range(first, first + PART, BLOCK):
         guard()
-        some = [number for number in numbers if start <= number < start + _BLOCK]
+        some = [number for number in numbers if start <= number < start + BLOCK]
         texts = view.texts(some) if some else {}
         marks.mark((number - start, text) for number, text in texts.items())
     others = ~_number(_set(number - first for number in numbers))

@@ -24,7 +24,8 @@ REWORDED = 2_000
 """Up to so many tasks are compared by their texts; where more are, no bitmap is used."""
 NO_WORD = ""
 """The word of a row that says only that bitmaps of a part were made."""
-_BYTES = PART // 8
+UNREADABLE = (zlib.error, TypeError)
+"""What is raised where a row is damaged."""
 _ONE = re.compile(b"1")
 
 
@@ -104,15 +105,18 @@ def having(view: View, needles: Sequence[str]) -> tuple[Having | None, list[str]
     if not parts:
         return None, others
     found = -1
-    for packed in parts.values():
-        found &= int.from_bytes(b"".join(map(unpacked, packed)), "little")
+    try:
+        for packed in parts.values():
+            found &= int.from_bytes(b"".join(map(unpacked, packed)), "little")
+    except UNREADABLE:
+        return None  # the index of words is still right
     found &= ~_bits(changed)
     return Having(found | _bits(view.saying(changed, needles))), others
 
 
 def unpacked(packed: bytes) -> bytes:
     """Return the bits of a row: one for each of the numbers of its part, the lowest first."""
-    return zlib.decompress(packed) if packed else bytes(_BYTES)
+    return zlib.decompress(packed) if packed else bytes(PART // 8)
 
 
 def packed(bits: bytes) -> bytes:

@@ -10,7 +10,7 @@ from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
 from ...errors import BusyError, StoppedError, TaskyError, UnavailableError
-from ..sql import Drawings, SqlView, damaged_rows, keep, made, miscounted
+from ..sql import Drawings, SqlView, damaged_rows, keep, made, miscounted, misdrawn
 from ..store import WRITES_TOGETHER, Guard, no_guard
 from .connecting import (
     AtRest,
@@ -187,7 +187,12 @@ class SqliteFile:
                 connection.execute("INSERT INTO words (words, rank) VALUES ('integrity-check', 1)")
             view = SqliteView(connection)
             with view.reading_all_texts("surrogateescape"):
-                return found or [*miscounted(view), *damaged_rows(view), *view.misplaced()]
+                return found or [
+                    *miscounted(view),
+                    *damaged_rows(view),
+                    *view.misplaced(),
+                    *misdrawn(view),
+                ]
 
     def copied_whole(self, path: Path) -> bool:
         """Copy the file as it is at one moment, while others write on, and check the copy: damage
