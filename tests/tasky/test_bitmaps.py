@@ -25,7 +25,8 @@ SMALL = {
     "FREQUENT": 3,
     "SMALLEST": 10,
     "LAGGING": 4,
-    "LAGGING_MEANWHILE": 12,
+    "LAGGING_MEANWHILE": 8,
+    "LEASE": 0,
 }
 """What is set for plans of a million, here for a few dozen tasks."""
 KINDS = ["sqlite", "postgresql"]
@@ -222,6 +223,26 @@ def test_words_are_chosen_anew_in_a_plan_that_has_grown(plans: Plans, kind: str)
     assert {"abc", "xyz", "xyzw"} <= words
     assert made_of(plans.location(kind), "SELECT count(*) FROM reworded") == [(0,)]
     assert [len(names(plan, search=one, limit=200)) for one in ("abc", "xyz")] == [60, 60]
+    assert plan.check() == []
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_bitmaps_are_left_to_a_process_that_makes_them_for_a_minute(
+    plans: Plans, kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    set_limits(monkeypatch, SMALL | {"LEASE": 60})
+    plan, location = plans.open(kind), plans.location(kind)
+    plan.create([{"name": f"abc {number}"} for number in range(60)], ME)
+    second = {"sqlite": "unixepoch()", "postgresql": "extract(epoch from now())::bigint"}[kind]
+
+    made_of(location, f"INSERT INTO counters VALUES ('bitmaps_making_at', {second} - 20)")
+    assert plan.tidy()
+    assert made_of(location, "SELECT count(*) FROM bitmaps") == [(0,)]
+
+    made_of(location, f"UPDATE counters SET value = {second} - 61 WHERE name LIKE 'bitmaps%'")
+    while plan.tidy():
+        pass
+    assert made_of(location, "SELECT count(*) FROM bitmaps") != [(0,)]
     assert plan.check() == []
 
 

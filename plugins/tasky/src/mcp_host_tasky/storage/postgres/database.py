@@ -17,8 +17,7 @@ from ..sql import (
     Drawings,
     SqlView,
     damaged_rows,
-    keep,
-    made,
+    make_part,
     miscounted,
     misdrawn,
 )
@@ -84,7 +83,7 @@ class Postgres:
         where others write on, it is done for many at once."""
         if self._untidy and (is_pause or self._untidy >= _WORDED_TOGETHER):
             self._take_in()
-        return self._make_bitmaps(is_pause=is_pause)
+        return make_part(self, self._go_on, is_pause=is_pause)
 
     def _take_in(self) -> None:
         self._untidy = 0
@@ -92,16 +91,6 @@ class Postgres:
         # Only who made the plan may do so; others leave it to that one, or to a full list.
         with self._connection() as connection, suppress(psycopg.errors.InsufficientPrivilege):
             connection.execute("SELECT gin_clean_pending_list(%s::regclass)", (index,))
-
-    def _make_bitmaps(self, *, is_pause: bool) -> bool:
-        """Make a part of the bitmaps, if one is due, and return whether one was."""
-        with self.read() as view:
-            part = made(view, self._go_on, is_pause=is_pause)
-        if part is None:
-            return False
-        with self.write() as writing:
-            keep(writing, part)
-        return True
 
     def _go_on(self) -> None:
         if self._closed:

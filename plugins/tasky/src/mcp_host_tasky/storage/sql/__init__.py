@@ -1,6 +1,6 @@
 """What the two SQL stores share."""
 
-from .bitmap_making import keep, made, misdrawn
+from .bitmap_making import make_part, misdrawn
 from .bitmaps import Having, having
 from .counters import miscounted
 from .damage import damaged_rows, told_misplaced
@@ -55,8 +55,7 @@ __all__ = [
     "fits",
     "having",
     "indexed",
-    "keep",
-    "made",
+    "make_part",
     "miscounted",
     "misdrawn",
     "needle",

@@ -7,10 +7,10 @@ A part is made from the texts of its tasks, and later from those of its tasks th
 
 # ruff: noqa: S608  statements are put together from this room's own constants; values are bound
 
-import sys
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
+from datetime import datetime
 from typing import Any, NamedTuple, Protocol
 
 from ..store import no_guard
@@ -27,17 +27,19 @@ GROWN = 1.5
 """Words are chosen anew in a plan that has so many times the tasks."""
 LAGGING = 500
 """When nobody writes, bitmaps are made where so many tasks were reworded since."""
-LAGGING_MEANWHILE = 1_500
-"""Among writes they are made where so many were, and no more than can be soon made up for."""
+LAGGING_MEANWHILE = 1_000
+"""Among writes they are made where so many of one part were, and not many more than that."""
 _DRAWN = 3_000
 _CHECKED = 2_000
 _LONGEST = 24
 """Longer beginnings get no bitmaps: few ask for them."""
 BLOCK = 1_024
 """So many tasks are marked at a time."""
-_MADE, _CHOSEN_AT = "bitmaps_made", "bitmaps_chosen_at"
-"""Counters: how often something was made of bitmaps, and how many tasks there were when their words
-were chosen."""
+LEASE = 60
+"""Who makes a part has so many seconds for it; meanwhile other processes leave it to that one."""
+_MADE, _CHOSEN_AT, _MAKING_AT = "bitmaps_made", "bitmaps_chosen_at", "bitmaps_making_at"
+"""Counters: how often something was made of bitmaps, how many tasks there were when their words
+were chosen, and the second in which somebody began to make some."""
 
 
 class View(bitmaps.View, Protocol):
@@ -51,11 +53,21 @@ class View(bitmaps.View, Protocol):
 
     def last_event(self) -> int: ...
 
+    def now(self) -> datetime: ...
 
-class Made(NamedTuple):
+
+class Store(Protocol):
+    """What this room needs of a store."""
+
+    def read(self) -> AbstractContextManager[View]: ...
+
+    def write(self) -> AbstractContextManager[View]: ...
+
+
+class _Part(NamedTuple):
     """The rows of a part as they are to be, at a moment of the plan."""
 
-    part: int
+    number: int
     rows: list[tuple[str, int, bytes]]
     last_event: int
     """The last event of that moment: what was reworded by later ones is not in the rows."""
@@ -65,59 +77,87 @@ class Made(NamedTuple):
     """The number of tasks for which the words were chosen."""
 
 
-def made(view: View, guard: Callable[[], None], *, is_pause: bool) -> Made | None:
-    """Return the next part to be kept, where enough tasks were reworded for that; None in a small
-    plan. `guard` is called now and then, and may raise."""
-    least, most = (LAGGING, sys.maxsize) if is_pause else (LAGGING_MEANWHILE, 2 * REWORDED)
+def make_part(store: Store, guard: Callable[[], None], *, is_pause: bool) -> bool:
+    """Make a part of a plan's bitmaps, or leave it to who makes one; return whether one was due.
+    `guard` is called now and then, and may raise."""
+    with store.read() as view:
+        if not _is_due(view, is_pause=is_pause):
+            return False
+    with store.write() as view:
+        is_first = _begin(view)
+    if is_first:
+        with store.read() as view:
+            part = _made(view, guard)
+        with store.write() as view:
+            _keep(view, part)
+    return True
+
+
+def _is_due(view: View, *, is_pause: bool) -> bool:
+    """Whether a part is worth to be made, in a plan that is not small. Among writes it is one in
+    which much was reworded: what is written all over the plan waits for a pause."""
+    if view.last_number() < SMALLEST:
+        return False
+    some = f"SELECT number FROM reworded LIMIT {LAGGING if is_pause else 2 * REWORDED + 1}"
+    sql = f"SELECT count(*) FROM ({some}) AS reworded GROUP BY number / {PART}"
+    counts = [row[0] for row in view.rows(sql)]
+    if is_pause:
+        return sum(counts) >= LAGGING
+    return sum(counts) <= 2 * REWORDED and max(counts, default=0) >= LAGGING_MEANWHILE
+
+
+def _begin(view: View) -> bool:
+    """Note that a part is made from now on; return whether nobody else makes one."""
+    now = int(view.now().timestamp())
+    if 0 <= now - _counter(view, _MAKING_AT) < LEASE:
+        return False
+    _count(view, _MAKING_AT, now)
+    return True
+
+
+def _made(view: View, guard: Callable[[], None]) -> _Part:
+    """Return the part that is to be kept next."""
     last = view.last_number()
-    ((reworded,),) = view.rows(
-        f"SELECT count(*) FROM (SELECT 1 FROM reworded LIMIT {2 * REWORDED + 1}) AS waiting"
-    )
-    if last < SMALLEST or not least <= reworded <= most:
-        return None
-    words = _words(view)
-    counts = dict(view.rows(f"SELECT number / {PART}, count(*) FROM reworded GROUP BY 1"))
     made_before, chosen_at = _counter(view, _MADE), _counter(view, _CHOSEN_AT)
+    words = _words(view)
     parts = [row[0] for row in view.rows("SELECT part FROM bitmaps WHERE word = ''")]
-    if not words or last > GROWN * chosen_at:
+    if not chosen_at or last > GROWN * chosen_at:
         words, parts, chosen_at = _chosen(view, last, guard), [], last
     if len(parts) * PART <= last:
         part, old = len(parts), {}
         numbers: Sequence[int] = range(part * PART, min(last + 1, (part + 1) * PART))
     else:
-        part = max(counts, key=counts.__getitem__)
+        counts = dict(view.rows(f"SELECT number / {PART}, count(*) FROM reworded GROUP BY 1"))
+        part = max(counts, key=counts.__getitem__, default=0)
         old = dict(view.rows("SELECT word, bits FROM bitmaps WHERE part = ?", (part,)))
         sql = f"SELECT number FROM reworded WHERE number / {PART} = ?"
         numbers = [row[0] for row in view.rows(sql, (part,))]
     rows = list(_rows(view, part, words, old, numbers, guard))
-    return Made(part, rows, view.last_event(), made_before, chosen_at)
+    return _Part(part, rows, view.last_event(), made_before, chosen_at)
 
 
-def keep(view: View, made: Made) -> None:
+def _keep(view: View, part: _Part) -> None:
     """Keep the rows of a part, unless something was made meanwhile."""
-    if _counter(view, _MADE) != made.made_before:
+    if _counter(view, _MADE) != part.made_before:
         return
-    if made.chosen_at != _counter(view, _CHOSEN_AT):
+    if part.chosen_at != _counter(view, _CHOSEN_AT):
         view.run("DELETE FROM bitmaps WHERE part >= ?", [(0,)])
         # No bitmap is right of any task from now on.
         view.run(
             "INSERT INTO reworded SELECT number, ? FROM tasks WHERE true "
             "ON CONFLICT (number) DO NOTHING",
-            [(made.last_event,)],
+            [(part.last_event,)],
         )
-    view.run("DELETE FROM bitmaps WHERE part = ?", [(made.part,)])
-    view.run("INSERT INTO bitmaps (word, part, bits) VALUES (?, ?, ?)", made.rows)
-    first = made.part * PART
+    view.run("DELETE FROM bitmaps WHERE part = ?", [(part.number,)])
+    view.run("INSERT INTO bitmaps (word, part, bits) VALUES (?, ?, ?)", part.rows)
+    first = part.number * PART
     view.run(
         "DELETE FROM reworded WHERE number >= ? AND number < ? AND at_event <= ?",
-        [(first, first + PART, made.last_event)],
+        [(first, first + PART, part.last_event)],
     )
-    for name, value in ((_MADE, made.made_before + 1), (_CHOSEN_AT, made.chosen_at)):
-        view.run(
-            "INSERT INTO counters VALUES (?, ?) "
-            "ON CONFLICT (name) DO UPDATE SET value = excluded.value",
-            [(name, value)],
-        )
+    _count(view, _MADE, part.made_before + 1)
+    _count(view, _CHOSEN_AT, part.chosen_at)
+    _count(view, _MAKING_AT, 0)
 
 
 def misdrawn(view: View) -> list[str]:
@@ -150,6 +190,11 @@ def _words(view: View) -> list[str]:
 def _counter(view: View, name: str) -> int:
     found = view.rows("SELECT value FROM counters WHERE name = ?", (name,))
     return found[0][0] if found else 0
+
+
+def _count(view: View, name: str, value: int) -> None:
+    sql = "INSERT INTO counters VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = "
+    view.run(f"{sql} excluded.value", [(name, value)])
 
 
 def _chosen(view: View, last: int, guard: Callable[[], None]) -> list[str]:
@@ -237,6 +282,7 @@ def _rows(
     others = ~_number(_set(number - first for number in numbers))
     yield NO_WORD, part, b""
     for word, bits in marks.made():
+        guard()
         if before := old.get(word):
             kept = _number(unpacked(before)) & others
             yield word, part, packed((kept | _number(bits)).to_bytes(PART // 8, "little"))

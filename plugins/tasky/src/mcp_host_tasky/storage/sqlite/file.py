@@ -10,7 +10,7 @@ from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
 from ...errors import BusyError, StoppedError, TaskyError, UnavailableError
-from ..sql import Drawings, SqlView, damaged_rows, keep, made, miscounted, misdrawn
+from ..sql import Drawings, SqlView, damaged_rows, make_part, miscounted, misdrawn
 from ..store import WRITES_TOGETHER, Guard, no_guard
 from .connecting import (
     AtRest,
@@ -118,23 +118,12 @@ class SqliteFile:
             has_merged = False
             if is_pause or self._untidy >= WRITES_TOGETHER:
                 has_merged = self._merge(max(MERGED_PAGES, self._untidy * MERGED_MEANWHILE))
-            has_made = self._make_bitmaps(is_pause=is_pause)
+            is_made = make_part(self, self._go_on, is_pause=is_pause)
             if is_pause or self._pages_of_log() > LONG_LOG:
                 self._copy_log()
         except BusyError:
             return True  # another writes, and is not waited for
-        return has_merged or has_made
-
-    def _make_bitmaps(self, *, is_pause: bool) -> bool:
-        """Make a part of the bitmaps, if one is due, and return whether one was."""
-        with self.read() as view:
-            part = made(view, self._go_on, is_pause=is_pause)
-        if part is None:
-            return False
-        with self._alone(wait=0) as connection:
-            keep(SqliteView(connection), part)
-            connection.commit()
-        return True
+        return has_merged or is_made
 
     def _go_on(self) -> None:
         if self._closed:
