@@ -7,7 +7,7 @@ go too far, they are sorted all the same.
 
 # ruff: noqa: S608  statements are put together from this room's own constants; values are bound
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import Any, Protocol
@@ -56,7 +56,9 @@ class View(frequency.View, Counting, Protocol):
 
     def among(self, values: Collection[Any]) -> tuple[str, Any]: ...
 
-    def saying(self, numbers: Collection[int], needles: Sequence[str]) -> list[int]: ...
+    def texts(self, numbers: Collection[int]) -> dict[int, str]: ...
+
+    def kept_texts(self, stamps: Mapping[int, int]) -> Mapping[int, str]: ...
 
     def summaries(self, numbers: Collection[int], wanted: Wanted) -> list[Summary]: ...
 

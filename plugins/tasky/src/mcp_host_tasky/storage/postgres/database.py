@@ -15,6 +15,7 @@ from ..sql import (
     LAST_EVENT,
     LAST_NUMBER,
     Drawings,
+    KeptTexts,
     SqlView,
     damaged_rows,
     make_part,
@@ -54,6 +55,7 @@ class Postgres:
         """How many tasks got other words since the index of words last took in its list; at first
         another process may have left some."""
         self._drawings = Drawings()
+        self._texts = KeptTexts()
 
     def open(self) -> "Postgres":
         """Connect, and make the plan's schema where there is none."""
@@ -126,7 +128,9 @@ class Postgres:
                 told = connection.execute(opening).set_result(-1).fetchone()
                 assert told
                 now, *last = told
-                yield PostgresView(connection, now, *last, drawings=self._drawings)
+                yield PostgresView(
+                    connection, now, *last, drawings=self._drawings, texts=self._texts
+                )
                 self._commit(connection)
             except UnreachableError:
                 raise

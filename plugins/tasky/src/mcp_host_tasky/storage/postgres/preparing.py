@@ -190,4 +190,4 @@ def _go_to(connection: psycopg.Connection[tuple[Any, ...]], schema: str) -> None
 
 
 def _run(connection: psycopg.Connection[tuple[Any, ...]], script: str) -> None:
-    connection.execute(script.format(text=_TEXT, bytes="BYTEA").encode())
+    connection.execute(script.format(text=_TEXT, bytes="BYTEA", stamp=PostgresView.stamp).encode())

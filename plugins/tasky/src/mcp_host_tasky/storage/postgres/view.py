@@ -12,10 +12,9 @@ import psycopg
 
 from ...model import Found, Status, Summary, Task, Wanted
 from ..readiness import IS_PENDING
-from ..sql import Drawings, SqlView, Where, task_settings, told_misplaced
+from ..sql import Drawings, KeptTexts, SqlView, Where, task_settings, told_misplaced
 from ..store import Changes
-from .by_bitmaps import ByBitmaps, by_bitmaps, lexeme_query
-from .conditions import HAS_WORDS
+from .by_bitmaps import ByBitmaps, by_bitmaps
 from .lexemes import lexemes_of, month_lexeme, plain, relexed
 from .listing import array
 from .searching import Searching
@@ -36,6 +35,8 @@ class PostgresView(SqlView):
     """`now` is when it began by the database's clock; of a writing, `last_event` and `last_number`
     are those before it."""
 
+    stamp = "(random() * 1e18)::bigint"
+
     def __init__(
         self,
         connection: psycopg.Connection[tuple[Any, ...]],
@@ -44,8 +45,9 @@ class PostgresView(SqlView):
         last_number: int | None = None,
         *,
         drawings: Drawings | None = None,
+        texts: KeptTexts | None = None,
     ) -> None:
-        super().__init__(drawings)
+        super().__init__(drawings, texts)
         self._connection = connection
         self._now = now
         self._last_event = last_event
@@ -202,10 +204,6 @@ class PostgresView(SqlView):
         text = "array_to_string(tsvector_to_array(words), ' ')"
         sql = f"SELECT number, {text} FROM words WHERE number = ANY (?::bigint[])"
         return dict(self.rows(sql, (array(numbers),)))
-
-    def saying(self, numbers: Collection[int], needles: Sequence[str]) -> list[int]:
-        sql = f"SELECT number FROM words WHERE number = ANY (?::bigint[]) AND {HAS_WORDS}"
-        return [row[0] for row in self.rows(sql, (array(numbers), lexeme_query(needles)))]
 
     def having_tag(self, tag: str, most: int) -> int:
         """Return how many tasks have a tag, at least one more than so many where more have it."""

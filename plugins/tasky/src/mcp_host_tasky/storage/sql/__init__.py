@@ -1,7 +1,7 @@
 """What the two SQL stores share."""
 
 from .bitmap_making import make_part, misdrawn
-from .bitmaps import Having, having
+from .bitmaps import Having, KeptTexts, having
 from .counters import miscounted
 from .damage import damaged_rows, told_misplaced
 from .drawing import Drawing, Drawings, Drawn, drawn, drawn_for
@@ -43,6 +43,7 @@ __all__ = [
     "Drawings",
     "Drawn",
     "Having",
+    "KeptTexts",
     "Reworded",
     "SqlView",
     "Where",

@@ -25,7 +25,7 @@ SMALLEST = 4 * FREQUENT
 """In a plan of fewer tasks an index of words is quick anyhow."""
 GROWN = 1.5
 """Words are chosen anew in a plan that has so many times the tasks."""
-LAGGING = 500
+LAGGING = 1_000
 """When nobody writes, bitmaps are made where so many tasks were reworded since."""
 LAGGING_MEANWHILE = 1_000
 """Among writes they are made where so many of one part were, and not many more than that."""
@@ -54,6 +54,9 @@ class View(bitmaps.View, Protocol):
     def last_event(self) -> int: ...
 
     def now(self) -> datetime: ...
+
+    @property
+    def stamp(self) -> str: ...
 
 
 class Store(Protocol):
@@ -100,10 +103,11 @@ def _is_due(view: View, *, is_pause: bool) -> bool:
         return False
     some = f"SELECT number FROM reworded LIMIT {LAGGING if is_pause else 2 * REWORDED + 1}"
     sql = f"SELECT count(*) FROM ({some}) AS reworded GROUP BY number / {PART}"
-    counts = [row[0] for row in view.rows(sql)]
+    counts = [int(row[0]) for row in view.rows(sql)]
     if is_pause:
         return sum(counts) >= LAGGING
-    return sum(counts) <= 2 * REWORDED and max(counts, default=0) >= LAGGING_MEANWHILE
+    are_few = sum(counts) <= 2 * REWORDED
+    return are_few and max(counts, default=0) >= LAGGING_MEANWHILE
 
 
 def _begin(view: View) -> bool:
@@ -144,7 +148,7 @@ def _keep(view: View, part: _Part) -> None:
         view.run("DELETE FROM bitmaps WHERE part >= ?", [(0,)])
         # No bitmap is right of any task from now on.
         view.run(
-            "INSERT INTO reworded SELECT number, ? FROM tasks WHERE true "
+            f"INSERT INTO reworded SELECT number, ?, {view.stamp} FROM tasks WHERE true "
             "ON CONFLICT (number) DO NOTHING",
             [(part.last_event,)],
         )

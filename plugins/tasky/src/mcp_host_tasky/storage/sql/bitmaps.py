@@ -13,19 +13,20 @@ texts, so that all who search find the same as the index of words does.
 
 import re
 import zlib
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cached_property
 from itertools import islice
 from typing import Any, Protocol
 
 PART = 65_536
 """A row of a bitmap is of so many tasks: those whose numbers begin alike."""
-REWORDED = 2_000
+REWORDED = 4_000
 """Up to so many tasks are compared by their texts; where more are, no bitmap is used."""
 NO_WORD = ""
 """The word of a row that says only that bitmaps of a part were made."""
 UNREADABLE = (zlib.error, TypeError)
 """What is raised where a row is damaged."""
+_TOGETHER = 1_000
 _ONE = re.compile(b"1")
 
 
@@ -36,8 +37,32 @@ class View(Protocol):
 
     def among(self, values: Collection[Any]) -> tuple[str, Any]: ...
 
-    def saying(self, numbers: Collection[int], needles: Sequence[str]) -> list[int]:
-        """Those of the tasks whose texts have all that is looked for."""
+    def texts(self, numbers: Collection[int]) -> dict[int, str]: ...
+
+    def kept_texts(self, stamps: Mapping[int, int]) -> Mapping[int, str]: ...
+
+
+class KeptTexts:
+    """The texts of tasks that were reworded, as a store remembers them for its views: to read some
+    thousands takes longer than most searches do.
+
+    Invariants: each stands between spaces, beside its stamp, which no other text has.
+    """
+
+    def __init__(self) -> None:
+        self._kept: dict[int, tuple[int, str]] = {}
+
+    def of(self, view: View, stamps: Mapping[int, int]) -> dict[int, str]:
+        """Return the texts of those of these tasks that are there still."""
+        kept = self._kept
+        missing = [one for one, stamp in stamps.items() if kept.get(one, (None,))[0] != stamp]
+        for start in range(0, len(missing), _TOGETHER):
+            some = missing[start : start + _TOGETHER]
+            texts = view.texts(some)
+            kept = kept | {one: (stamps[one], f" {texts.get(one, '')} ") for one in some}
+        found = {one: kept[one] for one in stamps}
+        self._kept = found if len(kept) > 2 * REWORDED else kept
+        return {one: text for one, (_, text) in found.items()}
 
 
 class Having:
@@ -98,7 +123,7 @@ def having(view: View, needles: Sequence[str]) -> tuple[Having | None, list[str]
         parts.setdefault(word, []).append(bits)
     if not parts.pop(NO_WORD, None):
         return None
-    changed = [row[0] for row in view.rows(f"SELECT number FROM reworded LIMIT {REWORDED + 1}")]
+    changed = dict(view.rows(f"SELECT number, stamp FROM reworded LIMIT {REWORDED + 1}"))
     if len(changed) > REWORDED:
         return None
     others = [needle for word, needle in by_word.items() if word not in parts]
@@ -111,7 +136,9 @@ def having(view: View, needles: Sequence[str]) -> tuple[Having | None, list[str]
     except UNREADABLE:
         return None  # the index of words is still right
     found &= ~_bits(changed)
-    return Having(found | _bits(view.saying(changed, needles))), others
+    texts = view.kept_texts(changed)
+    saying = [one for one, text in texts.items() if all(needle in text for needle in needles)]
+    return Having(found | _bits(saying)), others
 
 
 def unpacked(packed: bytes) -> bytes:

@@ -94,12 +94,17 @@ CREATE TABLE bitmaps (
     PRIMARY KEY (word, part)
 );
 CREATE INDEX bitmaps_part ON bitmaps (part);
-CREATE TABLE reworded (number BIGINT NOT NULL PRIMARY KEY, at_event BIGINT NOT NULL);
-INSERT INTO reworded SELECT number, last_event FROM tasks;
+CREATE TABLE reworded (
+    number BIGINT NOT NULL PRIMARY KEY,
+    at_event BIGINT NOT NULL,
+    stamp BIGINT NOT NULL
+);
+INSERT INTO reworded SELECT number, last_event, {stamp} FROM tasks;
 CREATE INDEX tasks_waiting ON tasks (sort_key)
     WHERE status = 'pending' AND (open_blockers > 0 OR held_up = 1);
 """
-"""Bitmaps of frequent words, and the tasks of which none is right: of an older plan all of them.
+"""Bitmaps of frequent words, and the tasks of which none is right: of an older plan all of them. No
+other text of a task has the same `stamp`, in any copy of the plan: so its text can be remembered.
 And where a walk meets what waits, which are few among others."""
 
 # From format 2 to 3: who holds a claim and who made a change, beyond the name that is shown.

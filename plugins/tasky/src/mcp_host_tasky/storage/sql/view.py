@@ -5,7 +5,7 @@
 
 # ruff: noqa: S608  statements are put together from this room's own constants; values are bound
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any, LiteralString
@@ -13,6 +13,7 @@ from typing import Any, LiteralString
 from ...model import Event, Found, Kept, Members, Status, Summary, Task, Wanted
 from ..readiness import IS_PENDING, count_unblocked, hold_up
 from ..store import COUNTED, SHORT_IDS, Changes
+from .bitmaps import KeptTexts
 from .drawing import Drawings, Drawn
 from .rows import (
     EVENT,
@@ -50,9 +51,14 @@ class SqlView:
     values, and how it searches and keeps words.
     """
 
-    def __init__(self, drawings: Drawings | None = None) -> None:
-        """`drawings` is what its store remembers of texts that were drawn."""
+    stamp: LiteralString
+    """A number that no other text has: an expression of the database."""
+
+    def __init__(self, drawings: Drawings | None = None, texts: KeptTexts | None = None) -> None:
+        """`drawings` is what its store remembers of texts that were drawn, `texts` what it does of
+        tasks that were reworded."""
         self._drawings = drawings or Drawings()
+        self._texts = texts or KeptTexts()
 
     def rows(self, sql: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         raise NotImplementedError
@@ -121,9 +127,9 @@ class SqlView:
         of words has."""
         raise NotImplementedError
 
-    def saying(self, numbers: Collection[int], needles: Sequence[str]) -> list[int]:
-        """Return those of the tasks whose texts have all that is looked for (see `needles`)."""
-        raise NotImplementedError
+    def kept_texts(self, stamps: Mapping[int, int]) -> Mapping[int, str]:
+        """Return the texts of tasks that were reworded, each between spaces."""
+        return self._texts.of(self, stamps)
 
     def drawn(self, count: int, *, more: bool = False) -> Drawn:
         """Return the texts of about so many tasks or more, drawn from all over the plan; with
@@ -453,8 +459,9 @@ class SqlView:
         """Note that no bitmap is right of tasks, whose words have changed."""
         clause, value = self.each(list(map(str, numbers)))
         self.rows_of(
-            f"INSERT INTO reworded SELECT CAST(value AS BIGINT), ({LAST_EVENT}) FROM {clause} "
-            "WHERE true ON CONFLICT (number) DO UPDATE SET at_event = excluded.at_event",
+            f"INSERT INTO reworded SELECT CAST(value AS BIGINT), ({LAST_EVENT}), {self.stamp} "
+            f"FROM {clause} WHERE true ON CONFLICT (number) "
+            "DO UPDATE SET at_event = excluded.at_event, stamp = excluded.stamp",
             (value,),
         )
 

@@ -7,7 +7,7 @@ go too far, they are sorted all the same.
 
 # ruff: noqa: S608  statements are put together from this room's own constants; values are bound
 
-from collections.abc import Collection, Generator, Sequence
+from collections.abc import Collection, Generator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
 from functools import cached_property
@@ -51,7 +51,9 @@ class View(asking.View, Protocol):
 
     def among(self, values: Collection[Any]) -> tuple[str, Any]: ...
 
-    def saying(self, numbers: Collection[int], needles: Sequence[str]) -> list[int]: ...
+    def texts(self, numbers: Collection[int]) -> dict[int, str]: ...
+
+    def kept_texts(self, stamps: Mapping[int, int]) -> Mapping[int, str]: ...
 
 
 def by_bitmaps(view: View, wanted: Wanted) -> "ByBitmaps | None":

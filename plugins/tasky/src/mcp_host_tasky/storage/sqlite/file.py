@@ -10,7 +10,7 @@ from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
 from ...errors import BusyError, StoppedError, TaskyError, UnavailableError
-from ..sql import Drawings, SqlView, damaged_rows, make_part, miscounted, misdrawn
+from ..sql import Drawings, KeptTexts, SqlView, damaged_rows, make_part, miscounted, misdrawn
 from ..store import WRITES_TOGETHER, Guard, no_guard
 from .connecting import (
     AtRest,
@@ -59,6 +59,7 @@ class SqliteFile:
         self._untidy = 0
         """How many writes followed the last merge."""
         self._drawings = Drawings()
+        self._texts = KeptTexts()
 
     def open(self) -> "SqliteFile":
         """Connect; make the file where there is none, and upgrade an older one after a copy."""
@@ -75,14 +76,14 @@ class SqliteFile:
         with self._connection() as connection, stoppable(connection, guard):
             connection.execute("BEGIN")
             try:
-                yield SqliteView(connection, drawings=self._drawings)
+                yield SqliteView(connection, drawings=self._drawings, texts=self._texts)
             finally:
                 connection.rollback()
 
     @contextmanager
     def write(self, guard: Guard = no_guard) -> Iterator[SqliteView]:
         with self._alone(guard) as connection:
-            yield SqliteView(connection, guard, self._drawings)
+            yield SqliteView(connection, guard, self._drawings, self._texts)
             guard()
             connection.commit()
             self._untidy += 1

@@ -22,7 +22,7 @@ _VERSION = VERSION + 2
 `VERSION`, texts had the beginnings of words of three letters, and not those of four; up to the
 next, there were no bitmaps."""
 _BY_ROW = ("BIGINT NOT NULL PRIMARY KEY", "INTEGER PRIMARY KEY")
-_BITMAPS = BITMAPS.format(text="TEXT", bytes="BLOB").replace(
+_BITMAPS = BITMAPS.format(text="TEXT", bytes="BLOB", stamp=SqliteView.stamp).replace(
     "BIGINT NOT NULL PRIMARY KEY", "INTEGER PRIMARY KEY"
 )
 _WORDS = """
@@ -60,7 +60,7 @@ DROP TABLE words;
 ALTER TABLE texts RENAME TO kept;
 """
 _BY_ROW = ("BIGINT NOT NULL PRIMARY KEY", "INTEGER PRIMARY KEY")
-_BITMAPS = BITMAPS.format(text="TEXT", bytes="BLOB").replace(*_BY_ROW)
+_BITMAPS = BITMAPS.format(text="TEXT", bytes="BLOB", stamp=SqliteView.stamp).replace(*_BY_ROW)
 _SCHEMA = (
     TABLES.format(text="TEXT").replace(*_BY_ROW)
     + """

@@ -10,7 +10,7 @@ from functools import partial
 from typing import Any
 
 from ...model import Event, Found, Summary, Task, Wanted
-from ..sql import Drawings, SqlView, Where, told_misplaced
+from ..sql import Drawings, KeptTexts, SqlView, Where, told_misplaced
 from ..store import Guard, no_guard
 from .by_bitmaps import ByBitmaps, by_bitmaps
 from .searching import Searching
@@ -31,6 +31,7 @@ PLACED = (
 
 
 class SqliteView(SqlView):
+    stamp = "random()"
     by_number = "tasks NOT INDEXED"
     """Where tasks are looked up by a few numbers, and by no index of another condition."""
 
@@ -39,8 +40,9 @@ class SqliteView(SqlView):
         connection: sqlite3.Connection,
         guard: Guard = no_guard,
         drawings: Drawings | None = None,
+        texts: KeptTexts | None = None,
     ) -> None:
-        super().__init__(drawings)
+        super().__init__(drawings, texts)
         self._connection = connection
         self._guard = guard
         self._last: tuple[Wanted, ByBitmaps | Searching] | None = None
@@ -128,12 +130,6 @@ class SqliteView(SqlView):
     def texts(self, numbers: Collection[int]) -> dict[int, str]:
         clause, value = self.among(numbers)
         return dict(self.rows(f"SELECT number, folded FROM texts WHERE number {clause}", (value,)))
-
-    def saying(self, numbers: Collection[int], needles: Sequence[str]) -> list[int]:
-        clause, value = self.among(numbers)
-        fits = "".join(" AND instr(' ' || folded || ' ', ?)" for _ in needles)
-        sql = f"SELECT number FROM texts WHERE number {clause}{fits}"
-        return [row[0] for row in self.rows(sql, (value, *needles))]
 
     # Tags are words of that index.
 
