@@ -23,6 +23,7 @@ from ..sql import (
     misdrawn,
 )
 from ..store import Guard, contradictory, no_guard
+from . import by_bitmaps
 from .preparing import prepare
 from .view import PostgresView
 
@@ -85,7 +86,7 @@ class Postgres:
         where others write on, it is done for many at once."""
         if self._untidy and (is_pause or self._untidy >= _WORDED_TOGETHER):
             self._take_in()
-        return make_part(self, self._go_on, is_pause=is_pause)
+        return make_part(self, by_bitmaps.FREQUENT, self._go_on, is_pause=is_pause)
 
     def _take_in(self) -> None:
         self._untidy = 0

@@ -19,10 +19,8 @@ from .bitmaps import NO_WORD, PART, REWORDED, UNREADABLE, packed, unpacked
 from .drawing import drawn
 from .words import BEGINNING_SIGN, BEGINNINGS, STATUS_SIGN, TAG_SIGN
 
-FREQUENT = 10_000
-"""Words that about so many tasks have get bitmaps: of fewer, an index of words is quick."""
-SMALLEST = 4 * FREQUENT
-"""In a plan of fewer tasks an index of words is quick anyhow."""
+SMALLEST = 40_000
+"""In a plan of fewer tasks an index of words is quick."""
 GROWN = 1.5
 """Words are chosen anew in a plan that has so many times the tasks."""
 LAGGING = 1_000
@@ -80,9 +78,10 @@ class _Part(NamedTuple):
     """The number of tasks for which the words were chosen."""
 
 
-def make_part(store: Store, guard: Callable[[], None], *, is_pause: bool) -> bool:
+def make_part(store: Store, frequent: int, guard: Callable[[], None], *, is_pause: bool) -> bool:
     """Make a part of a plan's bitmaps, or leave it to who makes one; return whether one was due.
-    `guard` is called now and then, and may raise."""
+    Words that about so many tasks have are frequent. `guard` is called now and then, and may raise.
+    """
     with store.read() as view:
         if not _is_due(view, is_pause=is_pause):
             return False
@@ -90,7 +89,7 @@ def make_part(store: Store, guard: Callable[[], None], *, is_pause: bool) -> boo
         is_first = _begin(view)
     if is_first:
         with store.read() as view:
-            part = _made(view, guard)
+            part = _made(view, frequent, guard)
         with store.write() as view:
             _keep(view, part)
     return True
@@ -119,14 +118,14 @@ def _begin(view: View) -> bool:
     return True
 
 
-def _made(view: View, guard: Callable[[], None]) -> _Part:
+def _made(view: View, frequent: int, guard: Callable[[], None]) -> _Part:
     """Return the part that is to be kept next."""
     last = view.last_number()
     made_before, chosen_at = _counter(view, _MADE), _counter(view, _CHOSEN_AT)
     words = _words(view)
     parts = [row[0] for row in view.rows("SELECT part FROM bitmaps WHERE word = ''")]
     if not chosen_at or last > GROWN * chosen_at:
-        words, parts, chosen_at = _chosen(view, last, guard), [], last
+        words, parts, chosen_at = _chosen(view, last, frequent, guard), [], last
     if len(parts) * PART <= last:
         part, old = len(parts), {}
         numbers: Sequence[int] = range(part * PART, min(last + 1, (part + 1) * PART))
@@ -201,7 +200,7 @@ def _count(view: View, name: str, value: int) -> None:
     view.run(f"{sql} excluded.value", [(name, value)])
 
 
-def _chosen(view: View, last: int, guard: Callable[[], None]) -> list[str]:
+def _chosen(view: View, last: int, frequent: int, guard: Callable[[], None]) -> list[str]:
     """Return the words and beginnings that many tasks have, as far as some texts tell."""
     having: Counter[str] = Counter()
     size = 0
@@ -211,7 +210,7 @@ def _chosen(view: View, last: int, guard: Callable[[], None]) -> list[str]:
         for text in view.texts(numbers[start : start + BLOCK]).values():
             having.update({found for word in text.split() for found in told_by(word)})
             size += 1
-    return sorted(word for word, count in having.items() if count * last >= FREQUENT * size)
+    return sorted(word for word, count in having.items() if count * last >= frequent * size)
 
 
 def told_by(word: str) -> Iterable[str]:

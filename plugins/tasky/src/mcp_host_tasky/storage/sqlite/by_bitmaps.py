@@ -22,6 +22,8 @@ from .source import NONE, Source, listing, matching
 from .texts import needles
 from .walks import Order, Walks, claimed, new
 
+FREQUENT = 10_000
+"""Words that about so many tasks have get bitmaps: of fewer, the index of words is quick."""
 RARE = 60_000
 """Up to so many that have the words that no bitmap is of are looked up in the others' bitmaps."""
 SORTED = 8_000

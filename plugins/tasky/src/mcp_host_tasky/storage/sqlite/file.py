@@ -12,6 +12,7 @@ from pathlib import Path
 from ...errors import BusyError, StoppedError, TaskyError, UnavailableError
 from ..sql import Drawings, KeptTexts, SqlView, damaged_rows, make_part, miscounted, misdrawn
 from ..store import WRITES_TOGETHER, Guard, no_guard
+from . import by_bitmaps
 from .connecting import (
     AtRest,
     Identity,
@@ -119,7 +120,7 @@ class SqliteFile:
             has_merged = False
             if is_pause or self._untidy >= WRITES_TOGETHER:
                 has_merged = self._merge(max(MERGED_PAGES, self._untidy * MERGED_MEANWHILE))
-            is_made = make_part(self, self._go_on, is_pause=is_pause)
+            is_made = make_part(self, by_bitmaps.FREQUENT, self._go_on, is_pause=is_pause)
             if is_pause or self._pages_of_log() > LONG_LOG:
                 self._copy_log()
         except BusyError:
