@@ -7,31 +7,27 @@ go too far, they are sorted all the same.
 
 # ruff: noqa: S608  statements are put together from this room's own constants; values are bound
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection
 from dataclasses import replace
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Protocol
 
 from ...model import Found, Summary, Wanted
 from ..sql import (
-    BEGINNINGS,
+    BitmapView,
     Having,
     Where,
-    beginning_of,
     common_conditions,
     drawn,
     having,
-    past_unblocking,
-    status_word,
-    tag_word,
-    whole,
 )
 from ..store import COUNTED
 from . import frequency, limits
 from .conditions import HAS_WORDS, IN_ROW, Conditions, Counting, by_key, by_place
 from .few import Few
+from .lexemes import is_longer
 from .text_query import TextQuery
-from .walk import CREATED_AFTER, NUMBER, WALK_UNBLOCKING, Walk, walk_by_dates, walk_of
+from .walk import CREATED_AFTER, NUMBER, Walk, first_unblocking, walk_by_dates, walk_of
 
 FREQUENT = 5_000
 """Words that about so many tasks have get bitmaps: what the index of words lists is read from the
@@ -54,14 +50,8 @@ FURTHER = 4
 """Else a walk goes so many times as far as it should have to."""
 
 
-class View(frequency.View, Counting, Protocol):
+class View(frequency.View, Counting, BitmapView, Protocol):
     """What this room needs of a view of the store."""
-
-    def among(self, values: Collection[Any]) -> tuple[str, Any]: ...
-
-    def texts(self, numbers: Collection[int]) -> dict[int, str]: ...
-
-    def kept_texts(self, stamps: Mapping[int, int]) -> Mapping[int, str]: ...
 
     def summaries(self, numbers: Collection[int], wanted: Wanted) -> list[Summary]: ...
 
@@ -70,35 +60,20 @@ class View(frequency.View, Counting, Protocol):
     ) -> Found: ...
 
 
-def lexeme_query(needles: Sequence[str]) -> str:
-    """Return the text search for what is looked for in a text."""
-    return " & ".join(
-        f"'{needle.strip()}'" if _is_lexeme(needle) else f"'{needle.strip()}':*"
-        for needle in needles
-    )
-
-
-def _is_lexeme(needle: str) -> bool:
-    return needle.endswith(" ") or len(needle.strip()) in BEGINNINGS
-
-
 def by_bitmaps(view: View, wanted: Wanted) -> "ByBitmaps | None":
     """Return how a search goes by bitmaps; None where these tell too little."""
     if not wanted.words and not wanted.tags:
         return None
     words = TextQuery(view, wanted)
-    needles = [*words.needles(wanted.words), *(whole(tag_word(tag)) for tag in wanted.tags)]
-    needles += [whole(status_word(status)) for status in words.statuses]
-    told = having(view, needles)
+    told = having(view, [*words.needles(wanted.words), *words.beside])
     if told is None:
         return None
     found, others = told
     if others:
-        # Few tasks have what there is no bitmap of, and the index of words finds these. It soon
-        # leaves out those that have none of the others, as far as these are no longer beginnings,
-        # of which it would collect all.
-        known = [one if _is_lexeme(one) else f" {beginning_of(one.strip())}" for one in needles]
-        query = lexeme_query([*others, *known])
+        # Few tasks have what there is no bitmap of, and the index of words finds these. Of other
+        # beginnings it would collect all tasks: of these it is asked for the first letters.
+        rare = {word for word in wanted.words if words.needles([word])[0] in others}
+        query = words.asked(rare, {*filter(is_longer, wanted.words)} - rare)
         sql = f"SELECT number FROM words WHERE {HAS_WORDS} LIMIT {RARE + 1}"
         numbers = [row[0] for row in view.rows(sql, (query,))]
         if len(numbers) > RARE:
@@ -235,14 +210,8 @@ class ByBitmaps:
         met.need(*self._is_one())
         claims = common_conditions(replace(wanted, words=(), tags=(), priority=None))
         met.need(IN_ROW.format(claims), *claims.values)
-        met.add(past_unblocking(after))
-        order = "ORDER BY unblocks DESC, sort_key LIMIT"
         followed = max(FOLLOWED, int(FURTHER * self._steps(limit)))
-        rows = self._view.rows(
-            f"SELECT number FROM ({WALK_UNBLOCKING} {order} ?) AS tasks WHERE {met} {order} ?",
-            (followed, *met.values, limit),
-        )
-        return [row[0] for row in rows]
+        return [row[0] for row in self._view.rows(*first_unblocking(met, after, followed, limit))]
 
     def _is_one(self) -> tuple[str, bytes]:
         """Return the condition that a task has the words, and its value."""

@@ -63,16 +63,9 @@ class Few:
 
     def first(self, numbers: Collection[int], after: str, limit: int) -> First:
         """Return the first `limit + 1` of those among them that match, past a sort key."""
-        rest = self._conditions.rest()
-        near, value = self._looked_up(numbers, "sort_key, number, status")
-        page = self._view.rows(
-            f"WITH near AS MATERIALIZED ({near}), few AS MATERIALIZED "
-            f"(SELECT sort_key, number FROM near AS tasks WHERE {rest}) "
-            "SELECT number, (SELECT count(*) FROM few) FROM few "
-            "WHERE sort_key > ? ORDER BY sort_key LIMIT ?",
-            (value, *rest.values, after, limit + 1),
-        )
-        return First([row[0] for row in page], page[0][1] if page else 0)
+        past = Where()
+        past.need("sort_key > ?", after)
+        return self._first(numbers, "sort_key, number", past, "sort_key", limit + 1)
 
     def count(self, numbers: Collection[int]) -> int:
         """Return how many of those match, at most one more than are counted."""
@@ -98,13 +91,20 @@ class Few:
         self, numbers: Collection[int], after: tuple[int, str] | None, limit: int
     ) -> First:
         """Return the first of those that match, what unblocks most first."""
-        rest, past = self._conditions.rest(), past_unblocking(after)
-        near, value = self._looked_up(numbers, "unblocks, sort_key, number, status")
+        past = past_unblocking(after)
+        columns, order = "unblocks, sort_key, number", "unblocks DESC, sort_key"
+        return self._first(numbers, columns, past, order, limit)
+
+    def _first(
+        self, numbers: Collection[int], columns: str, past: Where, order: str, limit: int
+    ) -> First:
+        rest = self._conditions.rest()
+        near, value = self._looked_up(numbers, f"{columns}, status")
         page = self._view.rows(
             f"WITH near AS MATERIALIZED ({near}), few AS MATERIALIZED "
-            f"(SELECT unblocks, sort_key, number FROM near AS tasks WHERE {rest}) "
+            f"(SELECT {columns} FROM near AS tasks WHERE {rest}) "
             f"SELECT number, (SELECT count(*) FROM few) FROM few WHERE {past} "
-            "ORDER BY unblocks DESC, sort_key LIMIT ?",
+            f"ORDER BY {order} LIMIT ?",
             (value, *rest.values, *past.values, limit),
         )
         return First([row[0] for row in page], page[0][1] if page else 0)

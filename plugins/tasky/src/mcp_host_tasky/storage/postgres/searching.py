@@ -13,14 +13,14 @@ from functools import cached_property
 from typing import Protocol
 
 from ...model import Found, Status, Summary, Wanted
-from ..sql import SUMMARY, Where, common_conditions, past_unblocking, summary_of
+from ..sql import SUMMARY, Where, common_conditions, summary_of
 from ..store import COUNTED
 from . import frequency, limits
 from .conditions import IN_ROW, Conditions, Counting, by_key, by_place
 from .few import Few
 from .listing import First, Listing
 from .text_query import TextQuery
-from .walk import WALK_UNBLOCKING, Walk, walk_by_dates, walk_of, walk_sorted
+from .walk import Walk, first_unblocking, walk_by_dates, walk_of, walk_sorted
 
 _PAGE = 51
 """The tasks of a usual page and one more, to reckon with."""
@@ -229,13 +229,7 @@ class Searching:
         else:
             claims = common_conditions(replace(wanted, tags=(), priority=None))
             met.need(IN_ROW.format(claims), *claims.values)
-        met.add(past_unblocking(after))
-        order = "ORDER BY unblocks DESC, sort_key LIMIT"
-        rows = self._view.rows(
-            f"SELECT number FROM ({WALK_UNBLOCKING} {order} ?) AS tasks WHERE {met} {order} ?",
-            (followed, *met.values, limit),
-        )
-        return [row[0] for row in rows]
+        return [row[0] for row in self._view.rows(*first_unblocking(met, after, followed, limit))]
 
     # No words
 

@@ -5,7 +5,7 @@ from functools import cached_property
 from typing import Any, Protocol
 
 from ...model import Status, Wanted
-from ..sql import beginning_of, needle, status_word, tag_word, whole
+from ..sql import beginning_of, needle, status_word, statuses_of, tag_word, whole
 from . import limits
 from .lexemes import LONGEST_WORD, is_longer, months_lexemes
 
@@ -51,11 +51,7 @@ class TextQuery:
     @property
     def statuses(self) -> list[Status]:
         """The statuses that are wanted; no task has two."""
-        wanted = self._wanted
-        statuses = {wanted.status} if wanted.status else set()
-        if wanted.waiting or wanted.ready_for is not None:
-            statuses.add(Status.PENDING)
-        return sorted(statuses)
+        return statuses_of(self._wanted)
 
     def known(self, word: str) -> int | None:
         """Return how many words are known that begin as a wanted one; None where these are too

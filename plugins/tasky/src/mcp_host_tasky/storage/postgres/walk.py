@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from ...model import NEVER, Wanted
-from ..sql import Where, common_conditions
+from ..sql import Where, common_conditions, past_unblocking
 
 # A sort key ends with the number: an index that has the key is all that a walk reads.
 NUMBER = "substr(sort_key, 49)::bigint AS number"
@@ -58,6 +58,17 @@ class Walk(NamedTuple):
 def end_of_due(wanted: Wanted) -> str:
     """Return what follows all due dates that are wanted, as a level of the order has them."""
     return f"{wanted.due_until}{_PAST_ALL}" if wanted.due_until else NEVER
+
+
+def first_unblocking(
+    met: Where, after: tuple[int, str] | None, followed: int | None, limit: int
+) -> tuple[str, list[Any]]:
+    """Return the SELECT of the first tasks that fulfil conditions, among so many entries of the
+    index of what is ready, what unblocks most first; and its values."""
+    met.add(past_unblocking(after))
+    order = "ORDER BY unblocks DESC, sort_key LIMIT"
+    sql = f"SELECT number FROM ({WALK_UNBLOCKING} {order} ?) AS tasks WHERE {met} {order} ?"
+    return sql, [followed, *met.values, limit]
 
 
 def walk_of(wanted: Wanted, rest: Where) -> Walk:

@@ -1,7 +1,7 @@
 """What the two SQL stores share."""
 
 from .bitmap_making import make_part, misdrawn
-from .bitmaps import Having, KeptTexts, having
+from .bitmaps import BitmapView, Having, KeptTexts, having
 from .counters import miscounted
 from .damage import damaged_rows, told_misplaced
 from .drawing import Drawing, Drawings, Drawn, drawn, drawn_for
@@ -9,7 +9,15 @@ from .needles import fits, needle, says, whole
 from .rows import SUMMARY, summary_of
 from .tables import BITMAPS, STEPS, TABLES, VERSION, steps_from
 from .view import EXPANSIONS, LAST_EVENT, LAST_NUMBER, SqlView, task_settings
-from .where import LIVE, NOBODY, Where, common_conditions, past_unblocking, told_by_row
+from .where import (
+    LIVE,
+    NOBODY,
+    Where,
+    common_conditions,
+    past_unblocking,
+    statuses_of,
+    told_by_row,
+)
 from .words import (
     BEGINNING_SIGN,
     BEGINNINGS,
@@ -39,6 +47,7 @@ __all__ = [
     "TABLES",
     "TAG_SIGN",
     "VERSION",
+    "BitmapView",
     "Drawing",
     "Drawings",
     "Drawn",
@@ -64,6 +73,7 @@ __all__ = [
     "reworded",
     "says",
     "status_word",
+    "statuses_of",
     "steps_from",
     "summary_of",
     "tag_word",

@@ -8,14 +8,22 @@ A part is made from the texts of its tasks, and later from those of its tasks th
 # ruff: noqa: S608  statements are put together from this room's own constants; values are bound
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, suppress
 from datetime import datetime
 from typing import Any, NamedTuple, Protocol
 
 from ..store import no_guard
-from . import bitmaps
-from .bitmaps import NO_WORD, PART, REWORDED, UNREADABLE, packed, unpacked
+from .bitmaps import (
+    NO_WORD,
+    PART,
+    REWORDED,
+    UNREADABLE,
+    BitmapView,
+    bits_of,
+    packed,
+    unpacked,
+)
 from .drawing import drawn
 from .words import BEGINNING_SIGN, BEGINNINGS, STATUS_SIGN, TAG_SIGN
 
@@ -40,12 +48,10 @@ _MADE, _CHOSEN_AT, _MAKING_AT = "bitmaps_made", "bitmaps_chosen_at", "bitmaps_ma
 were chosen, and the second in which somebody began to make some."""
 
 
-class View(bitmaps.View, Protocol):
+class View(BitmapView, Protocol):
     """What this room needs of a view of the store."""
 
     def run(self, sql: str, many: Iterable[Sequence[Any]]) -> None: ...
-
-    def texts(self, numbers: Collection[int]) -> dict[int, str]: ...
 
     def last_number(self) -> int: ...
 
@@ -122,8 +128,7 @@ def _made(view: View, frequent: int, guard: Callable[[], None]) -> _Part:
     """Return the part that is to be kept next."""
     last = view.last_number()
     made_before, chosen_at = _counter(view, _MADE), _counter(view, _CHOSEN_AT)
-    words = _words(view)
-    parts = [row[0] for row in view.rows("SELECT part FROM bitmaps WHERE word = ''")]
+    words, parts = _words(view), _parts(view)
     if not chosen_at or last > GROWN * chosen_at:
         words, parts, chosen_at = _chosen(view, last, frequent, guard), [], last
     if len(parts) * PART <= last:
@@ -169,10 +174,10 @@ def misdrawn(view: View) -> list[str]:
     wrong = 0
     tasks = set(drawn(view.last_number(), _CHECKED))
     tasks.difference_update(row[0] for row in view.rows("SELECT number FROM reworded"))
-    for (part,) in view.rows("SELECT part FROM bitmaps WHERE word = '' ORDER BY part"):
+    for part in _parts(view):
         first = part * PART
         some = sorted(number for number in tasks if first <= number < first + PART)
-        mask = _number(_set(number - first for number in some))
+        mask = bits_of(number - first for number in some)
         kept = dict(view.rows("SELECT word, bits FROM bitmaps WHERE part = ?", (part,)))
         for word, _, bits in _rows(view, part, words, {}, some, no_guard):
             with suppress(KeyError, *UNREADABLE):
@@ -182,6 +187,11 @@ def misdrawn(view: View) -> list[str]:
             break
     told = f"Bitmaps of words are wrong in {wrong} parts. A copy has them right: tasky backup."
     return [told] if wrong else []
+
+
+def _parts(view: View) -> list[int]:
+    """Return the parts that bitmaps were made of, in order."""
+    return [row[0] for row in view.rows("SELECT part FROM bitmaps WHERE word = '' ORDER BY part")]
 
 
 def _words(view: View) -> list[str]:
@@ -282,7 +292,7 @@ def _rows(
         some = [number for number in numbers if start <= number < start + BLOCK]
         texts = view.texts(some) if some else {}
         marks.mark((number - start, text) for number, text in texts.items())
-    others = ~_number(_set(number - first for number in numbers))
+    others = ~bits_of(number - first for number in numbers)
     yield NO_WORD, part, b""
     for word, bits in marks.made():
         guard()
@@ -291,13 +301,6 @@ def _rows(
             yield word, part, packed((kept | _number(bits)).to_bytes(PART // 8, "little"))
         else:
             yield word, part, packed(bits)
-
-
-def _set(numbers: Iterable[int]) -> bytes:
-    bits = bytearray(PART // 8)
-    for number in numbers:
-        bits[number >> 3] |= 1 << (number & 7)
-    return bytes(bits)
 
 
 def _number(bits: bytes) -> int:

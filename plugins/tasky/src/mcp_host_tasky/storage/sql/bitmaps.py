@@ -19,6 +19,8 @@ from functools import cached_property
 from itertools import islice
 from typing import Any, Protocol
 
+from .needles import fits
+
 PART = 65_536
 """A row of a bitmap is of so many tasks: those whose numbers begin alike."""
 REWORDED = 4_000
@@ -31,7 +33,7 @@ _TOGETHER = 1_000
 _ONE = re.compile(b"1")
 
 
-class View(Protocol):
+class BitmapView(Protocol):
     """What this room needs of a view of the store."""
 
     def rows(self, sql: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]: ...
@@ -47,20 +49,20 @@ class KeptTexts:
     """The texts of tasks that were reworded, as a store remembers them for its views: to read some
     thousands takes longer than most searches do.
 
-    Invariants: each stands between spaces, beside its stamp, which no other text has.
+    Invariants: each stands beside its stamp, which no other text has.
     """
 
     def __init__(self) -> None:
         self._kept: dict[int, tuple[int, str]] = {}
 
-    def of(self, view: View, stamps: Mapping[int, int]) -> dict[int, str]:
-        """Return the texts of those of these tasks that are there still."""
+    def of(self, view: BitmapView, stamps: Mapping[int, int]) -> dict[int, str]:
+        """Return the texts of these tasks: nothing of those that are gone."""
         kept = self._kept
         missing = [one for one, stamp in stamps.items() if kept.get(one, (None,))[0] != stamp]
         for start in range(0, len(missing), _TOGETHER):
             some = missing[start : start + _TOGETHER]
             texts = view.texts(some)
-            kept = kept | {one: (stamps[one], f" {texts.get(one, '')} ") for one in some}
+            kept = kept | {one: (stamps[one], texts.get(one, "")) for one in some}
         found = {one: kept[one] for one in stamps}
         self._kept = found if len(kept) > 2 * REWORDED else kept
         return {one: text for one, (_, text) in found.items()}
@@ -77,7 +79,7 @@ class Having:
     @classmethod
     def of(cls, numbers: Iterable[int]) -> "Having":
         """Return those with these numbers."""
-        return cls(_bits(numbers))
+        return cls(bits_of(numbers))
 
     def since(self, number: int) -> "Having":
         """Return those from a number on."""
@@ -109,7 +111,7 @@ class Having:
         return f"{self._bits:b}"[::-1].encode()
 
 
-def having(view: View, needles: Sequence[str]) -> tuple[Having | None, list[str]] | None:
+def having(view: BitmapView, needles: Sequence[str]) -> tuple[Having | None, list[str]] | None:
     """Return the tasks that have all of what is looked for that there are bitmaps of, or None where
     there are none of any of it; and what else is looked for, which few tasks have. Of the tasks in
     `reworded` they are those that have all that is looked for.
@@ -136,10 +138,10 @@ def having(view: View, needles: Sequence[str]) -> tuple[Having | None, list[str]
             found &= int.from_bytes(b"".join(map(unpacked, packed)), "little")
     except UNREADABLE:
         return None  # the index of words is still right
-    found &= ~_bits(changed)
+    found &= ~bits_of(changed)
     texts = view.kept_texts(changed)
-    saying = [one for one, text in texts.items() if all(needle in text for needle in needles)]
-    return Having(found | _bits(saying)), others
+    saying = [one for one, text in texts.items() if fits(text, needles)]
+    return Having(found | bits_of(saying)), others
 
 
 def unpacked(packed: bytes) -> bytes:
@@ -152,7 +154,8 @@ def packed(bits: bytes) -> bytes:
     return zlib.compress(bits, 1) if any(bits) else b""
 
 
-def _bits(numbers: Iterable[int]) -> int:
+def bits_of(numbers: Iterable[int]) -> int:
+    """Return a bit for each of some numbers."""
     some = list(numbers)
     bits = bytearray(max(some, default=0) // 8 + 1)
     for number in some:

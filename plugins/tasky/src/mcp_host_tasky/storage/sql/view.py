@@ -128,7 +128,7 @@ class SqlView:
         raise NotImplementedError
 
     def kept_texts(self, stamps: Mapping[int, int]) -> Mapping[int, str]:
-        """Return the texts of tasks that were reworded, each between spaces."""
+        """Return the texts of tasks that were reworded, by their numbers."""
         return self._texts.of(self, stamps)
 
     def drawn(self, count: int, *, more: bool = False) -> Drawn:

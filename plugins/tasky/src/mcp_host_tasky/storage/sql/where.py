@@ -3,7 +3,7 @@
 from dataclasses import replace
 from typing import Any
 
-from ...model import Wanted
+from ...model import Status, Wanted
 
 LIVE = "claimed_until > ? AND claimed_until <= ?"
 NOBODY = "nobody"
@@ -68,6 +68,14 @@ def common_conditions(wanted: Wanted) -> Where:
         level = str(5 - wanted.priority)
         where.need("sort_key >= ? AND sort_key < ?", level, level + "~")
     return where
+
+
+def statuses_of(wanted: Wanted) -> list[Status]:
+    """Return the statuses that are wanted; no task has two."""
+    statuses = {wanted.status} if wanted.status else set()
+    if wanted.waiting or wanted.ready_for is not None:
+        statuses.add(Status.PENDING)
+    return sorted(statuses)
 
 
 def past_unblocking(after: tuple[int, str] | None, key: str = "sort_key") -> Where:

@@ -14,6 +14,7 @@ from ..sql import (
     drawn_for,
     needle,
     status_word,
+    statuses_of,
     tag_word,
     whole,
 )
@@ -90,8 +91,8 @@ def asked(view: View, wanted: Wanted, *, is_new: bool = False) -> Asked | None:
     where there are neither words nor tags. `is_new` says that nothing old is looked for."""
     if not wanted.words and not wanted.tags:
         return None
-    wanted_statuses = statuses(wanted)
-    plain = [f'"{status_word(status)}"' for status in wanted_statuses]
+    statuses = statuses_of(wanted)
+    plain = [f'"{status_word(status)}"' for status in statuses]
     plain += [f'"{tag_word(tag)}"' for tag in wanted.tags]
     begin, frequent = [], []
     merged = soon_merged = 0
@@ -115,21 +116,13 @@ def asked(view: View, wanted: Wanted, *, is_new: bool = False) -> Asked | None:
     begun_so = sorted({beginning_of(word) for word in begin})
     wider = " AND ".join([*plain, *(f'"{beginning_word(one)}"' for one in begun_so)])
     others = tuple(word for word in wanted.words if word not in begin)
-    beside = [whole(status_word(status)) for status in wanted_statuses]
+    beside = [whole(status_word(status)) for status in statuses]
     beside += needles(replace(wanted, words=others))
     every = [*beside, *map(needle, begin)]
     texts = drawn_for(view, begun.DRAWN, every)
     hits, hits_wider = texts.hits(every), texts.hits([*beside, *map(needle, begun_so)])
     often_too = " AND ".join([*plain, *frequent])
     return Asked(exact, lists, often_too, wider, merged, texts, hits, hits_wider)
-
-
-def statuses(wanted: Wanted) -> list[Status]:
-    """Return the statuses that are wanted; no task has two."""
-    found = {wanted.status} if wanted.status else set()
-    if wanted.ready_for is not None or wanted.waiting:
-        found.add(Status.PENDING)
-    return sorted(found)
 
 
 def rarely(view: View, needles: Sequence[str]) -> str:

@@ -7,17 +7,27 @@ go too far, they are sorted all the same.
 
 # ruff: noqa: S608  statements are put together from this room's own constants; values are bound
 
-from collections.abc import Collection, Generator, Mapping, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import closing
 from dataclasses import replace
 from functools import cached_property
 from typing import Any, Protocol
 
 from ...model import Wanted
-from ..sql import Having, Where, common_conditions, having, status_word, whole
+from ..sql import (
+    BitmapView,
+    Having,
+    Where,
+    common_conditions,
+    having,
+    status_word,
+    statuses_of,
+    whole,
+)
 from ..store import COUNTED
 from . import asking
-from .asking import first_of_new, is_void, rarely, statuses
+from .asking import first_of_new, is_void, rarely
+from .places import count_of, size_of, sorted_of
 from .source import NONE, Source, listing, matching
 from .texts import needles
 from .walks import Order, Walks, claimed, new
@@ -42,7 +52,7 @@ FURTHER = 4
 """A walk goes so many times as far as it should have to."""
 
 
-class View(asking.View, Protocol):
+class View(asking.View, BitmapView, Protocol):
     """What this room needs of a view of the store."""
 
     def rows(self, sql: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]: ...
@@ -51,12 +61,6 @@ class View(asking.View, Protocol):
         self, sql: str, values: Sequence[Any], size: int
     ) -> Generator[list[tuple[Any, ...]]]: ...
 
-    def among(self, values: Collection[Any]) -> tuple[str, Any]: ...
-
-    def texts(self, numbers: Collection[int]) -> dict[int, str]: ...
-
-    def kept_texts(self, stamps: Mapping[int, int]) -> Mapping[int, str]: ...
-
 
 def by_bitmaps(view: View, wanted: Wanted) -> "ByBitmaps | None":
     """Return how a search goes by bitmaps; None where these tell too little."""
@@ -64,7 +68,7 @@ def by_bitmaps(view: View, wanted: Wanted) -> "ByBitmaps | None":
         return None
     if is_void(wanted):
         return ByBitmaps(view, wanted, Having(0))
-    told = having(view, [*needles(wanted), *map(whole, map(status_word, statuses(wanted)))])
+    told = having(view, [*needles(wanted), *map(whole, map(status_word, statuses_of(wanted)))])
     if told is None:
         return None
     found, others = told
@@ -127,7 +131,7 @@ class ByBitmaps:
         if self._having.count <= SORTED:
             return listing(self._having.numbers())
         for one in (claimed(self._wanted), new(self._wanted)):
-            if one and self._has_at_most(one, FEW):
+            if one and size_of(self._view, one, FEW) <= FEW:
                 self._where.need(*self._is_one("places"))
                 return one
         return None
@@ -178,29 +182,12 @@ class ByBitmaps:
         fulfilling = {row[0] for row in self._view.rows(sql, (value, *rest.values))}
         return [number for number in numbers if number in fulfilling]
 
-    def _has_at_most(self, source: Source, most: int) -> bool:
-        sql = f"SELECT count(*) FROM (SELECT 1 FROM ({source.sql}) LIMIT {most + 1})"
-        return bool(self._view.rows(sql, source.values)[0][0] <= most)
-
     def _count(self, source: Source) -> int:
-        """Return how many of a source match, at most one more than are counted."""
-        sql = f"SELECT count(*) FROM (SELECT 1 FROM {self._joined(source)} LIMIT {COUNTED + 1})"
-        return int(self._view.rows(sql, (*source.values, *self._where.values))[0][0])
+        return count_of(self._view, source, self._where)
 
     def _sorted(self, source: Source, order: Order, limit: int) -> list[int]:
         """Return the first of a source, and note how many of it match."""
-        sql = (
-            "WITH found AS MATERIALIZED (SELECT places.number, sort_key, unblocks "
-            f"FROM {self._joined(source)}) SELECT number, (SELECT count(*) FROM found) FROM found "
-            f"WHERE {order.past} ORDER BY {order.by} LIMIT ?"
-        )
-        rows = self._view.rows(sql, (*source.values, *self._where.values, *order.place, limit))
-        if rows:
-            self._counted = min(rows[0][1], COUNTED + 1)
-        return [row[0] for row in rows]
-
-    def _joined(self, source: Source) -> str:
-        """Return the FROM and WHERE of those of a source that fulfil the conditions."""
-        # The order of a CROSS JOIN is that of the loops: each of the source is looked up.
-        joined = f"({source.sql}) AS one CROSS JOIN places ON places.number = one.number"
-        return f"{joined} WHERE {self._where}"
+        found, count = sorted_of(self._view, source, self._where, order, limit)
+        if count is not None:
+            self._counted = count
+        return found

@@ -18,9 +18,10 @@ from ..sql import Where, common_conditions, fits
 from ..store import COUNTED, EXAMINED
 from . import asking
 from .asking import Asked, asked, first_of_new, is_void
+from .places import count_of, joined, size_of, sorted_of
 from .source import NONE, Source, kept_of, matching
 from .texts import needles
-from .walks import Order, Walks, elsewhere, entries, listed, unblocking
+from .walks import Order, Walks, claimed, elsewhere, entries, listed, new, unblocking
 
 GATHERED = 18_000
 """Up to so many tasks that may match are gathered and sorted; more are met soon on a walk."""
@@ -221,12 +222,10 @@ class Searching:
         """Give the sources that may be short, how long each may be, and of how many tasks of it
         texts may be read: of more claims than of dates, as a walk past all others is the longer."""
         wanted = self._wanted
-        if wanted.claimed_by is not None or wanted.held_by is not None or wanted.held:
-            sql = "SELECT number FROM tasks INDEXED BY tasks_claimed WHERE claimed_until > ?"
-            yield Source(sql, (wanted.now,)), GATHERED, READ
-        if wanted.created_after:
-            sql = "SELECT number FROM tasks INDEXED BY tasks_created WHERE created_at > ?"
-            yield Source(sql, (wanted.created_after,)), NEW if self._words else DATED, FEW
+        if held := claimed(wanted):
+            yield held, GATHERED, READ
+        if recent := new(wanted):
+            yield recent, NEW if self._words else DATED, FEW
         if wanted.due_until and self._words:
             sql = "SELECT number FROM tasks INDEXED BY tasks_due WHERE due_at <= ?"
             yield Source(sql, (wanted.due_until,)), FEW, FEW
@@ -235,19 +234,13 @@ class Searching:
         return matching(expression, self._since)
 
     def _size(self, source: Source, most: int) -> int:
-        """Return how many tasks a source has, at most one more than so many."""
-        sql = f"SELECT count(*) FROM (SELECT 1 FROM ({source.sql}) LIMIT {most + 1})"
-        return int(self._view.rows(sql, source.values)[0][0])
+        return size_of(self._view, source, most)
 
     def _has_at_most(self, source: Source, most: int) -> bool:
         return self._size(source, most) <= most
 
     def _count(self, source: Source) -> int:
-        """Return how many of a source match, at most one more than are counted."""
-        if not self._where:
-            return self._size(source, COUNTED)
-        sql = f"SELECT count(*) FROM (SELECT 1 FROM {self._joined(source)} LIMIT {COUNTED + 1})"
-        return int(self._view.rows(sql, (*source.values, *self._where.values))[0][0])
+        return count_of(self._view, source, self._where)
 
     def _count_some(self, source: Source) -> int:
         """Return how many of the first of a source match, of no more than are looked up."""
@@ -260,7 +253,7 @@ class Searching:
         if self._words is not None and self._counted is None:
             return self._sorted(source, order, limit)
         sql = (
-            f"SELECT places.number FROM {self._joined(source)} AND {order.past} "
+            f"SELECT places.number FROM {joined(source, self._where)} AND {order.past} "
             f"ORDER BY {order.by} LIMIT ?"
         )
         values = (*source.values, *self._where.values, *order.place, limit)
@@ -268,22 +261,10 @@ class Searching:
 
     def _sorted(self, source: Source, order: Order, limit: int) -> list[int]:
         """Return the first of a source, and note how many of it match."""
-        sql = (
-            "WITH found AS MATERIALIZED (SELECT places.number, sort_key, unblocks "
-            f"FROM {self._joined(source)}) SELECT number, (SELECT count(*) FROM found) FROM found "
-            f"WHERE {order.past} ORDER BY {order.by} LIMIT ?"
-        )
-        values = (*source.values, *self._where.values, *order.place, limit)
-        rows = self._view.rows(sql, values)
-        if rows:
-            self._counted = min(rows[0][1], COUNTED + 1)
-        return [row[0] for row in rows]
-
-    def _joined(self, source: Source) -> str:
-        """Return the FROM and WHERE of those of a source that fulfil the conditions."""
-        # The order of a CROSS JOIN is that of the loops: each of the source is looked up.
-        joined = f"({source.sql}) AS one CROSS JOIN places ON places.number = one.number"
-        return f"{joined} WHERE {self._where}"
+        found, count = sorted_of(self._view, source, self._where, order, limit)
+        if count is not None:
+            self._counted = count
+        return found
 
     def _saying(self, numbers: Sequence[int]) -> list[int]:
         """Return those of the tasks whose texts have the words and tags, in their order."""

@@ -23,6 +23,9 @@ class Source(NamedTuple):
 NONE = Source("SELECT number FROM tasks WHERE false", ())
 
 
+_LISTED = "SELECT value AS number FROM json_each(?)"
+
+
 def matching(expression: str, since: int = 0) -> Source:
     """Return what the index of words finds by an expression of FTS5, from a number on: it passes
     what stands before that without reading it."""
@@ -32,7 +35,7 @@ def matching(expression: str, since: int = 0) -> Source:
 
 def listing(numbers: Sequence[int]) -> Source:
     """Return these tasks."""
-    return Source("SELECT value AS number FROM json_each(?)", (json.dumps(numbers),))
+    return Source(_LISTED, (json.dumps(numbers),))
 
 
 def kept_of(view: View, source: Source, most: int) -> tuple[int, Source]:
@@ -41,4 +44,4 @@ def kept_of(view: View, source: Source, most: int) -> tuple[int, Source]:
     """
     sql = f"SELECT count(*), json_group_array(number) FROM ({source.sql} LIMIT {most + 1})"
     ((count, found),) = view.rows(sql, source.values)
-    return int(count), Source("SELECT value AS number FROM json_each(?)", (found,))
+    return int(count), Source(_LISTED, (found,))

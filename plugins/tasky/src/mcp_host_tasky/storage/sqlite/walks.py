@@ -77,17 +77,14 @@ class Walks:
         ends = [(f"{level}", f"{level}{wanted.due_until or ''}~") for level in levels]
         if not wanted.due_until:
             ends = [(ends[0][0], ends[-1][1])]
+        own = wanted.only(ready_for=wanted.ready_for, waiting=wanted.waiting)
         found = []
         for low, high in ends:
             if after < high:
                 where = Where()
                 where.need("sort_key > ? AND sort_key < ?", max(low, after), high)
-                if wanted.ready_for is not None:
-                    ready = common_conditions(wanted.only(ready_for=wanted.ready_for))
-                    where.add(ready)
-                if wanted.waiting:
-                    waits = common_conditions(wanted.only(waiting=True))
-                    where.add(waits)
+                # What the index of those has no others of, and SQLite wants to be told.
+                where.add(common_conditions(own))
                 if has_status and self.status:
                     where.need("status = ?", self.status.value)
                 found.append(where)
